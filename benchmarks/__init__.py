@@ -2,8 +2,8 @@
 
 ``python -m benchmarks NAME [--json] [--install-rivals]`` measures on this machine and prints the
 ratios. A benchmark is a module with ``SUMMARY`` (one line), ``PACKAGES`` (packages of the rivals)
-and ``run(settings, say)``, which returns rows made by `benchmarks.measuring`; it is entered in
-`BENCHES`. The folder is not part of the wheel; it runs from a clone of the repository.
+and ``run(settings, log)``, which returns rows made by `benchmarks.timing`; it is listed in
+`BENCHMARKS`. The folder is not part of the wheel; run it from a clone of the repository.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from types import ModuleType
 
 from motionloom.errors import InvalidInput
 
-# Name on the command line -> module that holds the bench.
-BENCHES = {
+# Name on the command line -> module.
+BENCHMARKS = {
     "blend": "benchmarks.blend",
     "clips": "benchmarks.clips",
     "crowd": "benchmarks.crowd",
@@ -32,51 +32,51 @@ BENCHES = {
     "web": "benchmarks.web",
 }
 
-# Rounds where neither a user nor the default says otherwise: as many as give a steady median.
+# Default number of rounds: as many as give a stable median.
 ROUNDS = {
     "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3, "knn": 3, "lazy": 3,
     "parametric": 3, "reconstruct": 3, "rhythm": 3, "web": 3,
 }  # fmt: skip
-USUAL_ROUNDS = 7
+DEFAULT_ROUNDS = 7
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user may change about a bench.
+    """Settings of a benchmark run.
 
     Parameters
     ----------
     data : Path, optional
-        Folder with motion files to use. Default: the CMU data set where it is found, else
-        the built-in corpus.
+        Folder with motion files. Default: the CMU data set where it is found, else the
+        built-in corpus.
     files : int
-        How many files to use.
+        Number of files to use.
     rounds : int
-        How often everything is measured; medians are reported.
+        Number of rounds; medians are reported.
     seed : int
-        Chooses the files.
+        Random seed for the choice of files.
     budget_s : float
-        A contestant that would need longer than this for all rounds runs fewer of them.
+        A contestant that needs longer than this for all rounds runs in fewer of them.
     """
 
     data: Path | None = None
     files: int = 20
-    rounds: int = USUAL_ROUNDS
+    rounds: int = DEFAULT_ROUNDS
     seed: int = 1
     budget_s: float = 20.0
 
 
-def bench_module(name: str) -> ModuleType:
-    """Module of the bench called `name`.
+def benchmark_module(name: str) -> ModuleType:
+    """Module of a benchmark.
 
     Examples
     --------
-    >>> bench_module("speed")
+    >>> benchmark_module("speed")
     Traceback (most recent call last):
     ...
-    motionloom.errors.InvalidInput: no bench is called 'speed'; the benches are: blend, clips, ...
+    motionloom.errors.InvalidInput: unknown benchmark 'speed'; choose from: blend, clips, ...
     """
-    if name not in BENCHES:
-        known = ", ".join(sorted(BENCHES))
-        raise InvalidInput(f"no bench is called {name!r}; the benches are: {known}")
-    return importlib.import_module(BENCHES[name])
+    if name not in BENCHMARKS:
+        known = ", ".join(sorted(BENCHMARKS))
+        raise InvalidInput(f"unknown benchmark {name!r}; choose from: {known}")
+    return importlib.import_module(BENCHMARKS[name])

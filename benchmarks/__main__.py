@@ -22,52 +22,53 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="Which bench: load, knn, dtw ... (a wrong name lists them); all of them; or "
-            "page, which measures nothing and writes --markdown anew from --results."
+            help="Benchmark: load, knn, dtw ... (an unknown name lists them); all; or page, which "
+            "measures nothing and rewrites --markdown from --results."
         ),
     ],
-    data: Annotated[Path | None, typer.Option(help="Folder with .bvh files to measure on.")] = None,
-    files: Annotated[int, typer.Option(min=1, help="How many files to use.")] = 20,
+    data: Annotated[Path | None, typer.Option(help="Folder with .bvh files.")] = None,
+    files: Annotated[int, typer.Option(min=1, help="Number of files to use.")] = 20,
     rounds: Annotated[
         int | None,
-        typer.Option(min=1, help="Rounds; medians are shown. [what the bench is used to]"),
+        typer.Option(
+            min=1, help="Number of rounds; medians are reported. [default of the benchmark]"
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Chooses the files.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the choice of files.")] = 1,
     install_rivals: Annotated[
         bool,
-        typer.Option("--install-rivals", help="Install the rivals to a cache folder first."),
+        typer.Option("--install-rivals", help="Install the rivals into a cache folder first."),
     ] = False,
     json_: Annotated[bool, JSON] = False,
     results: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep the report as NAME.json in this folder."),
+        typer.Option(metavar="DIR", help="Write the report to NAME.json in this folder."),
     ] = None,
     markdown: Annotated[
         Path | None,
-        typer.Option(help="Also write the figures into the bench's section of this page."),
+        typer.Option(help="Write the results into the section of this Markdown page."),
     ] = None,
 ) -> None:
     """Measure motionloom and its rivals side by side, on this machine.
 
     Without --data the CMU data set is used where it is found (MOTIONLOOM_DATA), else the
-    built-in corpus. Rivals that are not installed are listed with the reason. All benches take
-    half an hour or more, one after the other.
+    built-in corpus. Rivals that are not installed are listed with the reason. All benchmarks
+    together take half an hour or more.
     """
-    from benchmarks import BENCHES, ROUNDS, USUAL_ROUNDS, bench_module, report
-    from benchmarks.results import keep, kept, write_page
+    from benchmarks import BENCHMARKS, DEFAULT_ROUNDS, ROUNDS, benchmark_module, report
 
     if name == "page":
         if results is None or markdown is None:
-            raise InvalidInput("bench page takes figures from --results DIR to --markdown FILE")
-        write_page(markdown, kept(results))
-        remark(f"figures written into {markdown}")
+            raise InvalidInput("page requires --results DIR and --markdown FILE")
+        report.write_page(markdown, report.kept(results))
+        remark(f"results written to {markdown}")
         return
-    names = sorted(BENCHES) if name == "all" else [name]
-    bench_module(names[0])  # a wrong name is told at once
+    names = sorted(BENCHMARKS) if name == "all" else [name]
+    benchmark_module(names[0])  # an unknown name is an error
     reports, failed = [], []
     for one in names:
-        usual = ROUNDS.get(one, USUAL_ROUNDS)
-        options = {"data": data, "files": files, "rounds": rounds or usual, "seed": seed}
+        default = ROUNDS.get(one, DEFAULT_ROUNDS)
+        options = {"data": data, "files": files, "rounds": rounds or default, "seed": seed}
         try:
             found = measured(one, {**options, "install_rivals": install_rivals})
         except MotionloomError as error:
@@ -76,13 +77,13 @@ def bench(
             failed.append(one)
             remark(f"{one}: {error}")
             continue
-        found["command"] = _command(one, options, usual)
+        found["command"] = _command(one, options, default)
         reports.append(found)
         if results is not None:
-            remark(f"{keep(found, results)} ({found['seconds']:.0f} s)")
+            remark(f"{report.keep(found, results)} ({found['seconds']:.0f} s)")
         if markdown is not None:
             report.write_section(markdown, one, report.markdown(found))
-            remark(f"figures written into {markdown}")
+            remark(f"results written to {markdown}")
         if not json_:
             _print(found)
     if json_:
@@ -103,12 +104,12 @@ def _print(found: dict[str, Any]) -> None:
 
 
 def measured(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The report of a process in which every library uses one thread."""
-    from benchmarks.machine import one_thread_environment
+    """Report of a benchmark, run in a process in which every library uses one thread."""
+    from benchmarks.process import one_thread_environment
 
     data = options["data"]
     options = {**options, "data": str(data.absolute()) if data else None}
-    command = [sys.executable, "-m", "benchmarks.measure", name, json.dumps(options)]
+    command = [sys.executable, "-m", "benchmarks.process", name, json.dumps(options)]
     done = subprocess.run(
         command,
         stdout=subprocess.PIPE,
@@ -124,15 +125,15 @@ def measured(name: str, options: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _command(name: str, options: dict[str, Any], usual_rounds: int) -> str:
-    """What to type to have it again; options left at their defaults are not repeated."""
-    defaults = {"data": None, "files": 20, "rounds": usual_rounds, "seed": 1}
+def _command(name: str, options: dict[str, Any], default_rounds: int) -> str:
+    """Command that repeats the run; options at their defaults are omitted."""
+    defaults = {"data": None, "files": 20, "rounds": default_rounds, "seed": 1}
     changed = [f"--{key} {value}" for key, value in options.items() if value != defaults[key]]
     return " ".join(["python -m benchmarks", name, *changed])
 
 
 def main() -> None:
-    """Run the command; errors raised on purpose become one line and exit code 2."""
+    """Run the command; our own errors become one line and exit code 2."""
     try:
         app(prog_name="python -m benchmarks")
     except MotionloomError as error:

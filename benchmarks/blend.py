@@ -1,7 +1,7 @@
-"""``python -m benchmarks blend``: poses of twelve examples mixed, and whole blends.
+"""``python -m benchmarks blend``: blending poses of twelve examples, and whole motions.
 
-The first rows need no data: smooth random rotations of 31 joints cost what captured ones do.
-Whole blends are of the built-in corpus.
+The first rows need no data: smooth random rotations of 31 joints cost the same as captured ones.
+Whole motions are kicks of the built-in corpus.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Result, Say, compare
 from benchmarks.rivals import numpy_blending as plain
 from benchmarks.rivals.numpy_kinematics import by_components
+from benchmarks.timing import Contestant, Log, Result, compare
 from motionloom.blending import Blend, register
 from motionloom.blending.poses import Clips, blend_kernel, blend_poses
 from motionloom.demo import clip
@@ -25,15 +25,15 @@ from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.kinematics.forward import joint_positions
 from motionloom.motion.rotations import quaternions as rot
 
-SUMMARY = "poses of many examples mixed, with forward kinematics"
+SUMMARY = "pose blending of many examples, with forward kinematics"
 PACKAGES = ()
 _FRAMES, _EXAMPLES, _JOINTS = 60, 12, 31
 _KICKS = ("front_mid", "front_high", "front_low", "outside_mid", "side_mid", "side_high")
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
-    measure = partial(compare, rounds=settings.rounds, budget_s=settings.budget_s, say=say)
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
+    measure = partial(compare, rounds=settings.rounds, budget_s=settings.budget_s, log=log)
     results: list[Result] = []
     work = _work(_EXAMPLES, settings.seed)
     gap = float(np.max(np.abs(_ours(work) - _plain(work))))
@@ -69,21 +69,21 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         Contestant("motionloom", partial(_ours, work)),
         [Contestant(f"motionloom, {_EXAMPLES} of 1,000 examples", partial(_ours, many))],
     )
-    say("registering kicks of the built-in corpus")
+    log("registering kicks of the built-in corpus")
     blend = Blend(register([clip(f"kick_{kind}_right") for kind in _KICKS]))
     weights = np.full(len(blend), 1.0 / len(blend))
     results += measure(
-        f"a whole kick of {len(blend)} examples, {blend.frames(weights)} frames, feet planted",
+        f"a whole kick of {len(blend)} examples, {blend.frames(weights)} frames, with foot lock",
         Contestant("motionloom", partial(blend, weights)),
         [
             Contestant(
-                "motionloom, feet cleaned as a whole motion's",
+                "motionloom, feet cleaned on the whole motion",
                 lambda: lock_feet(blend(weights, lock_feet=False), blend.contacts(weights)),
             ),
             Contestant(
-                "motionloom, feet not planted",
+                "motionloom, without foot lock",
                 partial(blend, weights, lock_feet=False),
-                "a part of it",
+                "part of the work",
             ),
         ],
     )
@@ -96,7 +96,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """What is mixed: the first twelve of some clips."""
+    """Input of a blend: the first twelve clips, their weights and times."""
 
     clips: Clips
     weights: NDArray[np.float64]
@@ -164,7 +164,7 @@ def _by_scipy(work: _Work):
 
 
 def _kernel(work: _Work):
-    """The kernel alone, as a player calls it for one frame."""
+    """The kernel alone, called as by a player for one frame."""
     clips = work.clips
     rotations = np.empty((len(work.times), _JOINTS, 4), np.float32)
     root = np.empty((len(work.times), 3), np.float32)

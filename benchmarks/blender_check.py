@@ -1,24 +1,24 @@
-"""Where Blender puts the joints of the BVH files we write, against where we put them.
+"""Joint positions of our BVH files in Blender, compared with `Motion.positions`.
 
-Blender's Python module ``bpy`` wants a Python version of its own, so two interpreters take
-part: the one motionloom is installed in, and one with ``bpy`` (``python3.11 -m venv bpyenv;
-bpyenv/bin/pip install bpy``). From motionloom's side, in one go::
+Blender's Python module ``bpy`` requires a certain Python version, so two interpreters are used:
+one with motionloom, and one with ``bpy`` (``python3.11 -m venv bpyenv; bpyenv/bin/pip install
+bpy``). The whole comparison, run with motionloom's interpreter::
 
     python benchmarks/blender_check.py compare --blender bpyenv/bin/python takes/*.bvh
 
 Each take is read by motionloom, written again as BVH, imported by Blender, and the heads of
-all bones are compared with ``Motion.positions()`` of the take, frame by frame. Printed are
-the largest distance per file, in millimetres, and in all; exit code 1 above ``--limit``
-(default 1 mm). ``--as-is`` gives Blender the takes themselves instead of what we write:
-then two readers are compared, ours and Blender's.
+all bones are compared with ``Motion.positions()`` of the take, frame by frame. The largest
+distance per file and overall is printed, in millimetres; the exit code is 1 above ``--limit``
+(default 1 mm). With ``--as-is`` Blender imports the takes themselves, which compares our reader
+with Blender's.
 
-Blender's side alone, which needs nothing of motionloom::
+Only Blender's part, without motionloom::
 
     bpyenv/bin/python benchmarks/blender_check.py heads takes/*.bvh -o heads.json --every 10
 
 writes ``{file: {"bones": [...], "frames": [...], "heads": [[[x, y, z], ...], ...]}}`` in the
-file's own unit, Y up; frames count from 0. Bone heads are joint positions; tails and roll
-are Blender's own and not compared. Blender keeps 63 bytes of a bone's name.
+unit of the file, Y up; frames count from 0. Bone heads are joint positions; tails and roll
+are specific to Blender and not compared. Blender truncates bone names to 63 bytes.
 """
 
 from __future__ import annotations
@@ -35,16 +35,18 @@ from pathlib import Path
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    heads = commands.add_parser("heads", help="bone heads as Blender has them, to JSON")
+    heads = commands.add_parser("heads", help="write bone heads from Blender as JSON")
     heads.add_argument("files", nargs="+", type=Path)
     heads.add_argument("-o", "--output", type=Path, required=True)
-    heads.add_argument("--every", type=int, default=1, help="take every nth frame")
-    compare = commands.add_parser("compare", help="ours against Blender's")
+    heads.add_argument("--every", type=int, default=1, help="use every nth frame")
+    compare = commands.add_parser("compare", help="compare our positions with those of Blender")
     compare.add_argument("files", nargs="+", type=Path)
-    compare.add_argument("--blender", required=True, help="a Python that has bpy")
-    compare.add_argument("--every", type=int, default=1, help="take every nth frame")
+    compare.add_argument("--blender", required=True, help="Python interpreter with bpy")
+    compare.add_argument("--every", type=int, default=1, help="use every nth frame")
     compare.add_argument("--limit", type=float, default=1.0, help="millimetres")
-    compare.add_argument("--as-is", action="store_true", help="do not write the takes again")
+    compare.add_argument(
+        "--as-is", action="store_true", help="import the takes without writing them first"
+    )
     arguments = parser.parse_args()
     if arguments.command == "heads":
         table = {str(file): bone_heads(file, arguments.every) for file in arguments.files}
@@ -73,9 +75,9 @@ def bone_heads(file: Path, every: int = 1) -> dict:
             rotate_mode="NATIVE",
             update_scene_fps=False,
         )
-    except Exception as error:  # Blender's importer raises whatever Python raised in it
-        told = [line for line in str(error).splitlines() if "Error" in line]
-        return {"error": (told or [repr(error)])[-1]}
+    except Exception as error:  # the importer passes on any Python error
+        lines = [line for line in str(error).splitlines() if "Error" in line]
+        return {"error": (lines or [repr(error)])[-1]}
     scene = bpy.context.scene
     figure = next(thing for thing in scene.objects if thing.type == "ARMATURE")
     bones = list(figure.pose.bones)
@@ -115,7 +117,7 @@ def compared(files: list[Path], blender: str, every: int, as_is: bool) -> float:
     for file, (path, motion) in zip(files, written.items(), strict=True):
         theirs = table[path]
         if "error" in theirs:
-            print(f"{file}: Blender refuses it: {theirs['error']}")
+            print(f"{file}: rejected by Blender: {theirs['error']}")
             worst = float("inf")
             continue
         ours = motion.positions()[::every].astype(np.float64)
@@ -132,7 +134,7 @@ def compared(files: list[Path], blender: str, every: int, as_is: bool) -> float:
 
 
 def _joint_of_bone(bones: list[str], names: tuple[str, ...]) -> list[int]:
-    """Index of the joint that each bone stands for, by name as BVH and Blender spell it."""
+    """Index of the joint of each bone, by its name as spelt in BVH and in Blender."""
     plain = [re.sub(r"[\s:{}]+", "_", name)[:63] for name in names]
     spelt = [*plain, *(name[:63] for name in names)]
     return [spelt.index(bone) % len(names) for bone in bones if bone in spelt]

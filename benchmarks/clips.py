@@ -1,6 +1,6 @@
-"""``python -m benchmarks clips``: distances of whole clips, and an index of 3,000 of them.
+"""``python -m benchmarks clips``: distances between whole clips, and an index of 3,000 clips.
 
-Rivals get the same numbers as ours and are compared with ours before the clock starts.
+Rivals get the same input, and their results are compared with ours before timing starts.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Missing, Result, Say, compare
 from benchmarks.rivals import Package, absence, label
 from benchmarks.takes import everything, labelled_clips
+from benchmarks.timing import Contestant, Log, Missing, Result, compare
 from motionloom.alignment.banded_dtw import band_reach, dtw_matrix
 from motionloom.distance.curves import CURVE_JOINTS, JOINT_IMPORTANCE, curve_joints, rotation_curves
 from motionloom.distance.earth_mover import transport
@@ -29,7 +29,7 @@ from motionloom.search.clips.features import even_rows
 from motionloom.search.clips.measures import PAPER_ROWS
 
 SUMMARY = "Earth Mover's Distance and DTW of whole clips, and an index of 3,000"
-# Those behind the fifth are what the others need.
+# The packages after the fifth are dependencies of the others.
 PACKAGES = (
     Package("POT", "ot"),
     Package("pyemd", "pyemd"),
@@ -49,22 +49,22 @@ _PAIRS = 2000
 _PIECES = 3000
 _K = 10
 _QUERIES = 20
-_SECONDS = (1.0, 4.0)  # of a piece
+_SECONDS = (1.0, 4.0)  # duration of a piece
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
     rng = np.random.default_rng(settings.seed)
     with tempfile.TemporaryDirectory() as scratch:
-        folder, data, credit = labelled_clips(settings, Path(scratch) / "clips", say=say)
-        say("rotation curves of the clips")
+        folder, data, credit = labelled_clips(settings, Path(scratch) / "clips", log=log)
+        log("rotation curves of the clips")
         curves, joints = _curves([load(path) for path in sorted(folder.rglob("*.bvh"))[:_CLIPS]])
         signatures = EmdSignatures.of(curves)
-        results = _transport_rows(signatures, len(joints), rng, settings, say)
-        results += _matrix_rows(curves, settings, say)
-        results += _energy_rows(curves, signatures, joints, settings, say)
-        source = everything(settings, Path(scratch) / "all", say=say)[0]
-        results += _index_rows(source, rng, settings, say)
+        results = _transport_rows(signatures, len(joints), rng, settings, log)
+        results += _matrix_rows(curves, settings, log)
+        results += _energy_rows(curves, signatures, joints, settings, log)
+        source = everything(settings, Path(scratch) / "all", log=log)[0]
+        results += _index_rows(source, rng, settings, log)
     also = f"{_PIECES} pieces of the built-in corpus and of {source.name}"
     words = f"{len(curves)} clips ({data}); {also}"
     return {"data": words, "credit": credit, "results": [row.as_dict() for row in results]}
@@ -74,7 +74,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
 
 
 def _transport_rows(
-    signatures: EmdSignatures, joints: int, rng, settings: Settings, say: Say
+    signatures: EmdSignatures, joints: int, rng, settings: Settings, log: Log
 ) -> list[Result]:
     problems = []
     for _ in range(_PAIRS):
@@ -104,7 +104,7 @@ def _transport_rows(
         f"{int(points.min())} to {int(points.max())} points",
     )
     what = f"Earth Mover's Distance of {_PAIRS} pairs of joints, costs given"
-    return _compare(what, ours, rivals, settings, say)
+    return _compare(what, ours, rivals, settings, log)
 
 
 def _pot(problems) -> Callable[[], Iterator[float]]:
@@ -123,21 +123,21 @@ def _pyemd(problems) -> Callable[[], Iterator[float]]:
     return lambda: (emd(*one) for one in ready)
 
 
-def _energy_rows(curves, signatures, joints, settings: Settings, say: Say) -> list[Result]:
-    """Ours against ours: the paper found the Earth Mover's Distance quicker than DTW."""
+def _energy_rows(curves, signatures, joints, settings: Settings, log: Log) -> list[Result]:
+    """Our EMD against our DTW: the paper found the Earth Mover's Distance faster than DTW."""
     weights = _weights(joints)
     ours = Contestant("motionloom", partial(dtw_matrix, _flat(curves)))
     rival = Contestant(
         "motionloom, emd", partial(emd_matrix_rows, signatures, weights, 0, len(signatures))
     )
     what = f"all distances of {len(curves)} clips, dtw-angles beside emd"
-    return _compare(what, ours, [rival], settings, say)
+    return _compare(what, ours, [rival], settings, log)
 
 
 # --- DTW ------------------------------------------------------------------------------------
 
 
-def _matrix_rows(curves: NDArray, settings: Settings, say: Say) -> list[Result]:
+def _matrix_rows(curves: NDArray, settings: Settings, log: Log) -> list[Result]:
     rows = _flat(curves)
     reach = band_reach(rows.shape[1], rows.shape[1], 0.1)
     truth = dtw_matrix(rows)
@@ -153,7 +153,7 @@ def _matrix_rows(curves: NDArray, settings: Settings, say: Say) -> list[Result]:
     ours = Contestant("motionloom", partial(dtw_matrix, rows))
     count, length, width = rows.shape
     what = f"banded DTW, all distances of {count} clips of {length} frames of {width} angles"
-    return _compare(what, ours, rivals, settings, say)
+    return _compare(what, ours, rivals, settings, log)
 
 
 def _aeon(rows, reach: int) -> Callable[[], NDArray]:
@@ -182,8 +182,8 @@ def _tslearn(rows, reach: int) -> Callable[[], NDArray]:
 # --- the index ------------------------------------------------------------------------------
 
 
-def _index_rows(source: Path, rng, settings: Settings, say: Say) -> list[Result]:
-    curves, joints = _pieces(source, rng, say)
+def _index_rows(source: Path, rng, settings: Settings, log: Log) -> list[Result]:
+    curves, joints = _pieces(source, rng, log)
     signatures, weights = EmdSignatures.of(curves), _weights(joints)
     queries = [
         signatures.take(np.array([q])) for q in rng.choice(len(signatures), _QUERIES, replace=False)
@@ -194,7 +194,7 @@ def _index_rows(source: Path, rng, settings: Settings, say: Say) -> list[Result]
             emd_nearest(query, signatures, weights, k=_K, prune=p) for p in (True, False)
         )
         if quick.clips.tolist() != slow.clips.tolist():
-            raise AssertionError("the index changed an answer")  # never: a bench must not lie
+            raise AssertionError("the index changed an answer")  # the comparison would be void
         computed.append(quick.computed / len(signatures))
     ask = lambda prune: [  # noqa: E731
         emd_nearest(query, signatures, weights, k=_K, prune=prune) for query in queries
@@ -203,14 +203,14 @@ def _index_rows(source: Path, rng, settings: Settings, say: Say) -> list[Result]
     ours = Contestant("motionloom", partial(ask, True), note)
     rival = Contestant("motionloom, all distances", partial(ask, False))
     what = f"{_K} nearest of {len(signatures)} clips by emd, {_QUERIES} queries"
-    return _compare(what, ours, [rival], settings, say)
+    return _compare(what, ours, [rival], settings, log)
 
 
-def _pieces(source: Path, rng, say: Say) -> tuple[NDArray, tuple[str, ...]]:
-    """Curves of pieces of one to four seconds, at most three of a take."""
+def _pieces(source: Path, rng, log: Log) -> tuple[NDArray, tuple[str, ...]]:
+    """Rotation curves of pieces of one to four seconds, at most three per take and pass."""
     from motionloom import demo
 
-    say(f"cutting {_PIECES} pieces")
+    log(f"cutting {_PIECES} pieces")
     paths = sorted(source.rglob("*.bvh"))
     named = [name.rsplit("_p", 1) for name in demo.names()[::3] if "_p" in name]
     takes: list[Callable[[], Motion]] = [partial(demo.clip, n, performer=int(p)) for n, p in named]
@@ -230,7 +230,7 @@ def _pieces(source: Path, rng, say: Say) -> tuple[NDArray, tuple[str, ...]]:
 
 
 def _curves(motions: list[Motion]) -> tuple[NDArray, tuple[str, ...]]:
-    """Curves at 128 frames of the joints that all have, (C, 128, J, 3)."""
+    """Rotation curves at 128 frames of the joints common to all motions, (C, 128, J, 3)."""
     shared = set.intersection(*(set(curve_joints(motion.skeleton)) for motion in motions))
     joints = tuple(joint for joint in CURVE_JOINTS if joint in shared)
     return np.stack([even_rows(rotation_curves(m, joints), PAPER_ROWS) for m in motions]), joints
@@ -245,8 +245,8 @@ def _flat(curves: NDArray) -> NDArray[np.float32]:
     return curves.reshape(*curves.shape[:2], -1).astype(np.float32)
 
 
-def _compare(what, ours, rivals, settings: Settings, say: Say) -> list[Result]:
-    return compare(what, ours, rivals, rounds=settings.rounds, budget_s=settings.budget_s, say=say)
+def _compare(what, ours, rivals, settings: Settings, log: Log) -> list[Result]:
+    return compare(what, ours, rivals, rounds=settings.rounds, budget_s=settings.budget_s, log=log)
 
 
 def _all(act: Callable[[], Iterator[float]]) -> None:

@@ -1,8 +1,8 @@
-"""``python -m benchmarks crowd``: frames per second of a whole ballroom and a whole march.
+"""``python -m benchmarks crowd``: frames per second of a ballroom and a march.
 
-Beside it the same choreography with one `DancePlayer` each, read by itself, which neither steers
-nor keeps clear of anybody. Rows of more and more couples on an open field show how the cost
-grows.
+The rival is one `DancePlayer` per agent with the same choreography, without steering and without
+collision avoidance. Rows with growing numbers of couples on an open field show how the cost
+scales.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Result, Say, compare
 from benchmarks.rivals import Package
+from benchmarks.timing import Contestant, Log, Result, compare
 from motionloom.crowd.ballroom import danced_blocks
 from motionloom.crowd.built_in import march_steps, waltz_steps
 from motionloom.crowd.march import marched_blocks
@@ -23,14 +23,14 @@ from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.music.beat_clock import MusicClock
 
-SUMMARY = "a ballroom and a march, whole frames per second; how the cost grows with agents"
+SUMMARY = "ballroom and march: frames per second, and cost by number of agents"
 PACKAGES: tuple[Package, ...] = ()
 
 _SECONDS = 10.0
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
     waltz, steps = waltz_steps(), march_steps()
     timed: dict[str, Any] = {"tempo_bpm": 90.0, "seconds": _SECONDS, "seed": settings.seed}
     ball = BallroomSettings(couples=20, **timed)
@@ -46,13 +46,15 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
     for what, call in calls.items():
         _, scene, steps_of = call.args
         agents = scene.couples if isinstance(scene, BallroomSettings) else scene.ranks * scene.files
-        each = Contestant("a player each, unsteered", partial(_players, agents, scene, steps_of))
+        each = Contestant(
+            "one player per agent, no steering", partial(_players, agents, scene, steps_of)
+        )
         ours = Contestant("motionloom", call, note=_rate(call, waltz.fps))
         results += compare(
-            what, ours, [each], rounds=min(settings.rounds, 3), budget_s=settings.budget_s, say=say
+            what, ours, [each], rounds=min(settings.rounds, 3), budget_s=settings.budget_s, log=log
         )
     return {
-        "data": f"the built-in waltz and marches, {_SECONDS:g} s at {waltz.fps:g} frames a second",
+        "data": f"the built-in waltz and marches, {_SECONDS:g} s at {waltz.fps:g} Hz",
         "credit": "",
         "results": [row.as_dict() for row in results],
     }
@@ -70,7 +72,7 @@ def _players(count: int, scene, choreography: Choreography) -> None:
 
 
 def _rate(call, fps: float) -> str:
-    """Whole frames per second of processor time; once before, so that all is compiled."""
+    """Frames of the whole crowd per second of processor time, after a run that compiles."""
     call()
     start = time.process_time()
     call()

@@ -1,8 +1,8 @@
-"""``python -m benchmarks dtw``: subsequence DTW of 3 s queries over everything.
+"""``python -m benchmarks dtw``: subsequence DTW of a 3 s query over the whole library.
 
-Rivals get one long sequence of all motions; they know no borders, which costs them nothing.
-They compute the accumulated costs alone; ours also picks the twenty best matches and
-follows them back.
+Rivals get all motions as one long sequence, without borders, which is no disadvantage. They
+compute accumulated costs only; motionloom also selects the twenty best matches and traces their
+alignments.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Missing, Result, Say, compare
-from benchmarks.million import million
 from benchmarks.rivals import Package, absence, label
+from benchmarks.takes import whole_library
+from benchmarks.timing import Contestant, Log, Missing, Result, compare
 from motionloom.search.candidates import Limits
 from motionloom.search.subsequence.dtw import dtw_matches
 from motionloom.search.subsequence.kernel import end_costs
 
-SUMMARY = "subsequence DTW over everything"
-# Those behind the second are what tslearn needs.
+SUMMARY = "subsequence DTW over the whole library"
+# The packages after the second are dependencies of tslearn.
 PACKAGES = (
     Package("dtaidistance", "dtaidistance.dtw_ndim"),
     Package("tslearn", "tslearn.metrics"),
@@ -35,10 +35,10 @@ PACKAGES = (
 _BEST = 20
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
     results: list[Result] = []
-    with million(settings, say=say) as place:
+    with whole_library(settings, log=log) as place:
         features = place.library.features("e15")
         rows, starts = np.ascontiguousarray(features.rows), np.asarray(features.starts)
         query = place.queries(features, settings.seed)[0]
@@ -51,12 +51,12 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
             if missing is not None:
                 rivals.append(missing)
                 continue
-            say(f"comparing the costs of {package.name} with ours")
+            log(f"comparing the costs of {package.name} with ours")
             act = make()
             gap = float(np.max(np.abs(act(short, long) - ours_alone) / (1.0 + ours_alone)))
             note = f"agrees: within {gap:.1g} of ours"
             if package.name == "tslearn":
-                note = "sums squared distances: the same work, another measure"
+                note = "sums squared distances: the same work, a different measure"
             elif gap > 1e-2:
                 note = f"differs: by up to {gap:.2g}"
             rivals.append(Contestant(label(package), partial(act, short, long), note))
@@ -72,7 +72,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
                 rivals,
                 rounds=settings.rounds,
                 budget_s=settings.budget_s,
-                say=say,
+                log=log,
             )
         data, credit = place.data, place.credit
     return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
@@ -85,7 +85,7 @@ def _dtaidistance() -> Costs:
     dtw_ndim = import_module("dtaidistance.dtw_ndim")
 
     def costs(query, long):
-        # psi: the long sequence may begin and end anywhere.
+        # psi: the match may start and end anywhere in the long sequence.
         free = [0, 0, len(long), len(long)]
         _, paths = dtw_ndim.warping_paths_fast(
             query, long, psi=free, psi_neg=False, inner_dist="euclidean"
@@ -97,5 +97,5 @@ def _dtaidistance() -> Costs:
 
 def _tslearn() -> Costs:
     subsequence_cost_matrix = import_module("tslearn.metrics").subsequence_cost_matrix
-    # Squared distances summed: not our measure, but the same work.
+    # Sums squared distances: a different measure, but the same work.
     return lambda query, long: np.asarray(subsequence_cost_matrix(query, long))[-1]

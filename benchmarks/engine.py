@@ -1,13 +1,12 @@
-"""``python -m benchmarks engine``: one web build by a pool, our executor and a Dask cluster.
+"""``python -m benchmarks engine``: a match web built by a pool, our executor and a Dask cluster.
 
-The same webs are built again and again, by turns: by `concurrent.futures.ProcessPoolExecutor`
-as it comes, by the engine's two processes, by a cluster of two workers on this machine, by one
-of a single worker, and by this process alone. Processor time counts all that is at work:
-workers, scheduler and the process that asks; on a busy machine it tells what wall time cannot.
-What two workers gain over one is a matter of wall time; how many cores the machine gave them
-meanwhile is told beside it.
+The same webs are built in turn by a plain `concurrent.futures.ProcessPoolExecutor`, by two
+processes of `motionloom.parallel`, by a cluster of two workers on this machine, by a cluster of
+one worker, and by this process alone. Processor time includes workers, scheduler and client; on
+a busy machine it is more reliable than wall time. The gain of two workers over one is a ratio of
+wall times; the note gives the number of cores that the workers were given.
 
-It takes about three minutes; ``--files 2`` makes it a tenth of the work, to try.
+It takes about three minutes; ``--files 2`` does a tenth of the work.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ from statistics import median
 from typing import Any
 
 from benchmarks import Settings
-from benchmarks.measuring import Result, Say
+from benchmarks.timing import Log, Result
 from motionloom import demo
 from motionloom.errors import MotionloomError
 from motionloom.library import Library
 from motionloom.parallel import on_cluster, use_one_thread
 from motionloom.search.match_web.store import WebStore
 
-SUMMARY = "the engine: a web built by processes and by a cluster"
+SUMMARY = "parallel execution: a match web built by processes and by a cluster"
 PACKAGES = ()
-_FRAMES = 25_000  # of all motions: some 20 seconds of one core
-_USUAL_FILES = 20  # what --files says unless it says otherwise
-_GOODBYE = 20.0  # seconds for a cluster to end by itself
-_BUSY = 0.9  # cores given to a worker, below which others were at work
+_FRAMES = 25_000  # in total: about 20 seconds of one core
+_DEFAULT_FILES = 20  # default of --files
+_SHUTDOWN_SECONDS = 20.0  # before a cluster is killed
+_BUSY = 0.9  # cores per worker below which the machine was busy otherwise
 
 PLAIN, ENGINE, ALONE = "plain pool of 2", "engine, 2 processes", "engine, this process"
 TWO, ONE = "cluster of 2", "cluster of 1"
@@ -55,18 +54,18 @@ class _Run:
 
     @property
     def cores(self) -> float:
-        """How many cores the machine gave to the workers, on average."""
+        """Mean number of cores that the workers were given."""
         return self.worker_s / self.wall_s
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
-    use_one_thread()  # forked workers begin as this process is
-    wanted = max(1_000, _FRAMES * min(settings.files, _USUAL_FILES) // _USUAL_FILES)
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
+    use_one_thread()  # forked workers inherit it
+    wanted = max(1_000, _FRAMES * min(settings.files, _DEFAULT_FILES) // _DEFAULT_FILES)
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch) / "takes.loom"
         motions, frames = _library(place, wanted)
-        say("starting clusters")
+        log("starting clusters")
         with _cluster(1) as one, _cluster(2) as two:
             contestants: dict[str, Callable[..., _Run]] = {
                 PLAIN: _by_plain_pool,
@@ -76,13 +75,13 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
                 ALONE: partial(_by_engine, workers=1),
             }
             few = Library(place).names[:12]
-            for name, build in contestants.items():  # workers load what they need
-                say(f"{name}, warm-up")
+            for name, build in contestants.items():  # workers import and compile
+                log(f"{name}, warm-up")
                 build(place, only=few)
             runs: dict[str, list[_Run]] = {name: [] for name in contestants}
             for turn in range(min(settings.rounds, 3)):
                 for name, build in contestants.items():
-                    say(f"{name}, round {turn + 1}")
+                    log(f"{name}, round {turn + 1}")
                     runs[name].append(build(place))
     return {
         "data": f"{motions} motions (built-in), {frames} frames at 30 Hz",
@@ -127,12 +126,14 @@ def _gain(runs: dict[str, list[_Run]], cpu: dict[str, float], two: str, one: str
     given = {name: median(each.cores for each in runs[name]) for name in (two, one)}
     load = max(each.load for name in (two, one) for each in runs[name])
     text = (
-        f"the two were given {given[two]:.2f} cores, the one {given[one]:.2f}; load before at "
-        f"most {load:.1f}"
+        f"two workers had {given[two]:.2f} cores, one had {given[one]:.2f}; load average before: "
+        f"at most {load:.1f}"
     )
     if given[two] < 2 * _BUSY or given[one] < _BUSY:
         free = 2.0 * cpu[one] / cpu[two]
-        text += f": a busy machine. By processor time, two free cores would gain {free:.2f}"
+        text += (
+            f" (busy machine). By processor time, two free cores would be {free:.2f} times as fast"
+        )
     return text
 
 
@@ -151,14 +152,14 @@ def _library(place: Path, wanted: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Clock:
-    """Seconds of processor time: of all others that are at work, and of the workers alone."""
+    """Processor seconds: of all processes but this one, and of the workers."""
 
     others: Callable[[], float]
     workers: Callable[[], float]
 
 
 def _children() -> float:
-    times = os.times()  # children count once they have ended, and the pools' have
+    times = os.times()  # children count after they ended, as those of a pool have
     return times.children_user + times.children_system
 
 
@@ -179,7 +180,7 @@ def _by_plain_pool(place: Path, only: Sequence[str] | None = None) -> _Run:
 
 def _by_cluster(place: Path, cluster: _Cluster, only: Sequence[str] | None = None) -> _Run:
     clock = _Clock(cluster.all_seconds, cluster.worker_seconds)
-    build = partial(_engine_build, only=only, workers=2)  # all there are
+    build = partial(_engine_build, only=only, workers=2)  # all workers of the cluster
     return _measured(place, on_cluster(cluster.address), clock, build)
 
 
@@ -188,7 +189,7 @@ def _engine_build(store: WebStore, only: Sequence[str] | None, workers: int) -> 
 
 
 def _plain_build(store: WebStore, only: Sequence[str] | None) -> None:
-    """What anybody would write: the same tasks, a pool, `map`."""
+    """The straightforward version: the same tasks mapped over a pool."""
     work, tasks = store.planned(only=only)
     store.folder.mkdir(parents=True, exist_ok=True)
     method = "fork" if sys.platform == "linux" else "spawn"
@@ -201,7 +202,7 @@ def _plain_build(store: WebStore, only: Sequence[str] | None) -> None:
 
 @dataclass(frozen=True)
 class _Cluster:
-    """A cluster in processes of its own: a scheduler with its nannies, and workers below it."""
+    """A cluster in separate processes: a scheduler with its nannies, and their workers."""
 
     address: str
     scheduler: int
@@ -221,7 +222,7 @@ class _Cluster:
 
 @contextmanager
 def _cluster(workers: int) -> Iterator[_Cluster]:
-    """Started as anybody would: by ``motionloom cluster``."""
+    """A cluster started by ``motionloom cluster``."""
     command = "from motionloom.cli import main; main()"
     arguments = ["cluster", "--workers", str(workers), "--port", "0"]
     started = subprocess.Popen(
@@ -232,12 +233,12 @@ def _cluster(workers: int) -> Iterator[_Cluster]:
     )
     try:
         if started.stdout is None or not (address := started.stdout.readline().strip()):
-            raise MotionloomError("no cluster could be started on this machine; is Dask installed?")
+            raise MotionloomError("cannot start a cluster on this machine; is Dask installed?")
         yield _Cluster(address, started.pid)
     finally:
         started.terminate()
         try:
-            started.wait(timeout=_GOODBYE)
+            started.wait(timeout=_SHUTDOWN_SECONDS)
         except subprocess.TimeoutExpired:
             started.kill()
             started.wait()
@@ -246,7 +247,7 @@ def _cluster(workers: int) -> Iterator[_Cluster]:
 
 
 def _psutil() -> Any:
-    """Dask brings it along."""
+    """The psutil module, a dependency of Dask."""
     import psutil as found
 
     return found

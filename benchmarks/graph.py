@@ -1,8 +1,8 @@
-"""``python -m benchmarks graph``: error functions of three dances, transitions, an endless dance.
+"""``python -m benchmarks graph``: motion graph of three dances: error functions, build, walk.
 
-Three takes of about 4,000 frames have six error functions: each against itself, of which
-half is computed, and each against the others. SciPy does the same: `pdist` for the halves,
-`cdist` for the rest, on the same rows. It has no transitions to find and nothing to play.
+Three takes of about 4,000 frames have six error functions: each take against itself, of which
+half is computed, and each pair of takes. SciPy computes the same with `pdist` and `cdist` on the
+same rows; it has no counterpart of the other steps.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Result, Say, compare, timings
 from benchmarks.takes import everything
+from benchmarks.timing import Contestant, Log, Result, compare, timings
 from motionloom.distance import frame_distance
 from motionloom.motion import Motion
 from motionloom.motion_graph import motion_graph
 from motionloom.motion_graph.candidates import error_bands
 
-SUMMARY = "error functions, transitions and endless motion"
+SUMMARY = "motion graphs: error functions, transitions, endless motion"
 PACKAGES = ()
 _DANCES = ("60_01", "60_02", "60_08")  # salsa
 _FRAMES = 4_000
@@ -32,16 +32,16 @@ _PAPER = "Kravcevich 2014, 2.67 GHz Xeon, 20 threads, three dances of 4,000 fram
 _PAPER_SECONDS = 498.3  # error functions and their minima
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as scratch:
-        motions, source, credit = _dances(settings, Path(scratch) / "files", say)
+        motions, source, credit = _dances(settings, Path(scratch) / "files", log)
         options: dict[str, Any] = {"rounds": settings.rounds, "budget_s": settings.budget_s}
         jrd = frame_distance("jrd")
         rows = [jrd.prepare(motion) for motion in motions]
         wide = [np.asarray(row, np.float64) for row in rows]
-        say("comparing with scipy")
+        log("comparing with scipy")
         gap = _gap(jrd, rows[0][:500], rows[1][:500])
         six = Contestant("motionloom", partial(_six, jrd, rows))
         theirs = Contestant(
@@ -49,7 +49,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
             partial(_six_scipy, wide),
             f"agrees: within {gap:.1g}",
         )
-        results += compare("six error functions, jrd", six, [theirs], say=say, **options)
+        results += compare("six error functions, jrd", six, [theirs], log=log, **options)
         cloud = frame_distance("pc11")
         clouds = [cloud.prepare(motion) for motion in motions]
         graph = motion_graph(motions)
@@ -58,15 +58,20 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         for what, act, paper, note in (
             ("six error functions, jrd", partial(_six, jrd, rows), _PAPER, ""),
             ("six error functions, pc11", partial(_six, cloud, clouds), "", ""),
-            ("the graph: found, made, checked", partial(motion_graph, motions), _PAPER, found),
             (
-                f"{_PLAYED} frames danced, feet held, measured, written as BVH",
+                "motion graph: transitions found, built, checked",
+                partial(motion_graph, motions),
+                _PAPER,
+                found,
+            ),
+            (
+                f"{_PLAYED} frames played with foot lock, quality measured, written as BVH",
                 lambda: graph.player(1).save(target, _PLAYED),
                 "",
                 "",
             ),
         ):
-            results.append(_alone(what, act, paper, note, options, say))
+            results.append(_alone(what, act, paper, note, options, log))
     frames = " + ".join(str(len(motion)) for motion in motions)
     return {
         "data": f"{source}, {frames} frames",
@@ -75,21 +80,21 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
     }
 
 
-def _alone(what: str, act, paper: str, note: str, options: dict[str, Any], say: Say) -> Result:
-    """A row without a rival that could be run; beside the figure of the paper if there is one."""
-    (own,) = timings([Contestant(what, act)], say=say, **options)
-    told = "; ".join(text for text in (note, f"{own.cpu_s:.2f} s of one core") if text)
+def _alone(what: str, act, paper: str, note: str, options: dict[str, Any], log: Log) -> Result:
+    """A row without a rival to run; compared with the figure of the paper if there is one."""
+    (own,) = timings([Contestant(what, act)], log=log, **options)
+    notes = "; ".join(text for text in (note, f"{own.cpu_s:.2f} s of one core") if text)
     known = _PAPER_SECONDS if paper else None
     ratio = known / own.wall_s if known else None
-    return Result(what, own.wall_s, paper, known, ratio, told, own.cpu_s, rounds=own.rounds)
+    return Result(what, own.wall_s, paper, known, ratio, notes, own.cpu_s, rounds=own.rounds)
 
 
-def _dances(settings: Settings, scratch: Path, say: Say) -> tuple[list[Motion], str, str]:
-    """Three dances of about 4,000 frames, at whatever rate that takes."""
+def _dances(settings: Settings, scratch: Path, log: Log) -> tuple[list[Motion], str, str]:
+    """Three dances resampled to about 4,000 frames each."""
     from motionloom import demo
     from motionloom.formats import load
 
-    folder, _, credit = everything(settings, scratch, say=say)
+    folder, _, credit = everything(settings, scratch, log=log)
     files = {path.stem: path for path in folder.rglob("*.bvh")}
     if set(_DANCES) <= set(files):
         takes, source = [load(files[name]) for name in _DANCES], "three CMU salsas"

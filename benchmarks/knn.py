@@ -1,8 +1,8 @@
-"""``python -m benchmarks knn``: nearest frames of everything to the frames of 3 s queries.
+"""``python -m benchmarks knn``: nearest frames of the whole library to the frames of 3 s queries.
 
-All contestants get the same rows and the same queries, a query at a time. Exact ones are
-compared with ours before the clock starts; approximate ones are set to
-find an equal part of the true neighbours, which the note gives.
+All contestants get the same feature vectors and the same queries, one query at a time. Results of
+exact methods are compared with ours before timing starts; approximate methods are tuned to the
+same recall, which the note gives.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Missing, Result, Say, compare
-from benchmarks.million import million
 from benchmarks.rivals import Package, absence, label
+from benchmarks.takes import whole_library
+from benchmarks.timing import Contestant, Log, Missing, Result, compare
 from motionloom.search.index.bucket_index import BucketIndex
 
-SUMMARY = "exact and approximate nearest frames"
+SUMMARY = "nearest frames, exact and approximate"
 PACKAGES = (
     Package("pykdtree", "pykdtree.kdtree"),
     Package("faiss-cpu", "faiss"),
@@ -29,38 +29,38 @@ PACKAGES = (
 )
 _K = (16, 256)
 _RECALLS = (0.95, 0.99)
-_EPSILONS = (3.0, 2.0, 1.5, 1.0, 0.5, 0.25, 0.0)  # the loosest first
+_EPSILONS = (3.0, 2.0, 1.5, 1.0, 0.5, 0.25, 0.0)  # loosest first
 _EFFORTS = (16, 32, 64, 128, 256, 512)  # hnswlib's ef
 
 Rows = NDArray[np.float32]
-Ask = Callable[[Rows, int], tuple[Any, Any]]  # queries, k -> distances, rows
+Search = Callable[[Rows, int], tuple[Any, Any]]  # queries, k -> distances, rows
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
     results: list[Result] = []
-    with million(settings, say=say) as place:
+    with whole_library(settings, log=log) as place:
         for name in ("e15", "e15x3"):
             features = place.library.features(name)
             rows = np.ascontiguousarray(features.rows)
             queries = place.queries(features, settings.seed)
-            say(f"building the indexes of {name}")
+            log(f"building the indexes of {name}")
             index = BucketIndex.build(rows)
-            rivals: list[tuple[str, Ask | Missing]] = [("scipy cKDTree", _scipy(rows))]
+            rivals: list[tuple[str, Search | Missing]] = [("scipy cKDTree", _scipy(rows))]
             for package, make in zip(PACKAGES[:2], (_pykdtree, _faiss), strict=True):
                 missing = absence(package, "knn")
                 rivals.append((label(package), missing or make(rows)))
             if name == "e15":
                 missing = absence(PACKAGES[2], "knn")
                 approximate = (label(PACKAGES[2]), missing or _hnswlib(rows))
-                results += _approximate(index, rows, queries, approximate, settings, say)
+                results += _approximate(index, rows, queries, approximate, settings, log)
             for k in _K:
-                results += _exact(name, index, rows, queries, k, rivals, settings, say)
+                results += _exact(name, index, rows, queries, k, rivals, settings, log)
         data, credit = place.data, place.credit
     return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
 
 
-def _exact(name, index, rows, queries, k, rivals, settings, say) -> list[Result]:
+def _exact(name, index, rows, queries, k, rivals, settings, log) -> list[Result]:
     truth = [index.nearest(query, rows, k=k)[2].reshape(-1, k) for query in queries]
     taking_part: list[Contestant | Missing] = []
     for title, ask in rivals:
@@ -74,16 +74,16 @@ def _exact(name, index, rows, queries, k, rivals, settings, say) -> list[Result]
         note = f"agrees: within {1e3 * max(gaps):.1g} mm of ours"
         if max(gaps) > 2e-3:
             note = f"differs: by up to {1e3 * max(gaps):.2g} mm"
-        taking_part.append(Contestant(title, partial(_ask_all, ask, queries, k), note))
+        taking_part.append(Contestant(title, partial(_search_all, ask, queries, k), note))
     ours = Contestant("motionloom", partial(_ours, index, rows, queries, k, 0.0))
     what = f"{k} nearest of {len(queries[0])} frames, {rows.shape[1]} numbers ({name})"
     return compare(
-        what, ours, taking_part, rounds=settings.rounds, budget_s=settings.budget_s, say=say
+        what, ours, taking_part, rounds=settings.rounds, budget_s=settings.budget_s, log=log
     )
 
 
-def _approximate(index, rows, queries, rival, settings, say) -> list[Result]:
-    """Each with the loosest setting that finds as much as is asked for: equal recall."""
+def _approximate(index, rows, queries, rival, settings, log) -> list[Result]:
+    """Rows at equal recall: each contestant uses the loosest setting that reaches it."""
     k = 16
     truth = [index.nearest(query, rows, k=k)[1].reshape(-1, k) for query in queries]
     title, make = rival
@@ -100,26 +100,26 @@ def _approximate(index, rows, queries, rival, settings, say) -> list[Result]:
             effort, theirs = _loosest(
                 _EFFORTS, lambda ef: [make(ef)(query, k)[1] for query in queries], truth, wanted
             )
-            note = f"ef {effort} finds {theirs:.3f}"
-            taking_part = [Contestant(title, partial(_ask_all, make(effort), queries, k), note)]
+            note = f"ef {effort}: recall {theirs:.3f}"
+            taking_part = [Contestant(title, partial(_search_all, make(effort), queries, k), note)]
         contestant = Contestant(
             "motionloom",
             partial(_ours, index, rows, queries, k, epsilon),
-            f"ours with epsilon {epsilon:g} finds {found:.3f}",
+            f"ours with epsilon {epsilon:g}: recall {found:.3f}",
         )
         results += compare(
-            f"approximate: {wanted:g} of the {k} nearest of {len(queries[0])} frames (e15)",
+            f"approximate: recall {wanted:g} of the {k} nearest of {len(queries[0])} frames (e15)",
             contestant,
             taking_part,
             rounds=settings.rounds,
             budget_s=settings.budget_s,
-            say=say,
+            log=log,
         )
     return results
 
 
 def _loosest(settings, found_with, truth, wanted):
-    """The first setting that finds at least `wanted`, and how much; else the last."""
+    """First setting with a recall of at least `wanted`, and its recall; else the last."""
     for setting in settings:
         found = _recall(truth, found_with(setting))
         if found >= wanted:
@@ -141,24 +141,24 @@ def _ours(index: BucketIndex, rows: Rows, queries: list[Rows], k: int, epsilon: 
         index.nearest(query, rows, k=k, epsilon=epsilon)
 
 
-def _ask_all(ask: Ask, queries: list[Rows], k: int) -> None:
+def _search_all(ask: Search, queries: list[Rows], k: int) -> None:
     for query in queries:
         ask(query, k)
 
 
-def _scipy(rows: Rows) -> Ask:
+def _scipy(rows: Rows) -> Search:
     from scipy.spatial import cKDTree
 
     tree = cKDTree(rows)
     return lambda queries, k: tree.query(queries, k)
 
 
-def _pykdtree(rows: Rows) -> Ask:
+def _pykdtree(rows: Rows) -> Search:
     tree = import_module("pykdtree.kdtree").KDTree(rows)
     return lambda queries, k: tree.query(queries, k)
 
 
-def _faiss(rows: Rows) -> Ask:
+def _faiss(rows: Rows) -> Search:
     faiss = import_module("faiss")
     faiss.omp_set_num_threads(1)
     index = faiss.IndexFlatL2(rows.shape[1])
@@ -171,13 +171,13 @@ def _faiss(rows: Rows) -> Ask:
     return ask
 
 
-def _hnswlib(rows: Rows) -> Callable[[int], Ask]:
+def _hnswlib(rows: Rows) -> Callable[[int], Search]:
     index = import_module("hnswlib").Index(space="l2", dim=rows.shape[1])
     index.init_index(max_elements=len(rows), ef_construction=80, M=12)
     index.set_num_threads(1)
     index.add_items(rows, num_threads=1)
 
-    def with_effort(ef: int) -> Ask:
+    def with_effort(ef: int) -> Search:
         def ask(queries: Rows, k: int):
             index.set_ef(ef)
             numbers, squares = index.knn_query(queries, k=k, num_threads=1)

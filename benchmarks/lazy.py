@@ -1,6 +1,6 @@
-"""``python -m benchmarks lazy``: neighbours plus graph, against exact DTW over everything.
+"""``python -m benchmarks lazy``: the lazy neighbourhood graph against exact DTW.
 
-The note of each row says how many of DTW's twenty best matches the graph finds.
+The note of each row gives the share of the twenty best DTW matches that the graph finds.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Result, Say, compare
-from benchmarks.million import million
+from benchmarks.takes import whole_library
+from benchmarks.timing import Contestant, Log, Result, compare
 from motionloom.search.candidates import Limits, realigned
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.lazy_graph import lazy_matches
 from motionloom.search.rerank import differences
 from motionloom.search.subsequence.dtw import dtw_matches
 
-SUMMARY = "the lazy neighbourhood graph beside exact DTW"
+SUMMARY = "lazy neighbourhood graph against exact DTW"
 PACKAGES = ()
 _BEST = 20
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
     from scipy.spatial import cKDTree
 
     results: list[Result] = []
-    with million(settings, say=say) as place:
+    with whole_library(settings, log=log) as place:
         features = place.library.features("e15")
         rows, starts = np.ascontiguousarray(features.rows), np.asarray(features.starts)
         queries = place.queries(features, settings.seed)
-        say("building the indexes")
+        log("building the indexes")
         index, tree = BucketIndex.build(rows), cKDTree(rows)
         exact = [
             dtw_matches(query, rows, starts, limits=Limits(max_matches=_BEST)) for query in queries
         ]
         for k, bridge in ((256, 0), (256, None), (1024, None), (4096, 0)):
-            graph = partial(_graph, partial(_blocks, index, rows), rows, starts, k, bridge)
+            graph = partial(_graph, partial(_buckets, index, rows), rows, starts, k, bridge)
             recall = np.mean(
                 [_recall(best, graph(q)) for best, q in zip(exact, queries, strict=True)]
             )
@@ -47,9 +47,11 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
             ours = Contestant(
                 "motionloom",
                 partial(_each, graph, queries),
-                f"finds {recall:.2f} of DTW's best {_BEST}",
+                f"recall {recall:.2f} of the {_BEST} best of DTW",
             )
-            dtw = partial(dtw_matches, rows=rows, starts=starts, limits=Limits(max_matches=_BEST))
+            dtw = partial(
+                dtw_matches, vectors=rows, starts=starts, limits=Limits(max_matches=_BEST)
+            )
             rivals = [
                 Contestant("motionloom, exact DTW", partial(_each, dtw, queries)),
                 Contestant(
@@ -63,7 +65,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
             ]
             what = f"{len(queries)} queries of {len(queries[0])} frames, k = {k}, {kind}"
             results += compare(
-                what, ours, rivals, rounds=settings.rounds, budget_s=settings.budget_s, say=say
+                what, ours, rivals, rounds=settings.rounds, budget_s=settings.budget_s, log=log
             )
         data, credit = place.data, place.credit
     return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
@@ -81,7 +83,7 @@ def _graph(neighbours, rows, starts, k, bridge, query):
     return realigned(found, matrix_of, starts, length=length, steps="slope")[:_BEST]
 
 
-def _blocks(index, rows, query, k):
+def _buckets(index, rows, query, k):
     return index.nearest(query, rows, k=k)
 
 

@@ -1,7 +1,7 @@
-"""``python -m benchmarks load``: from a BVH file to joint positions, and its parts.
+"""``python -m benchmarks load``: from a BVH file to joint positions, and the steps in between.
 
-The same files for everyone. A rival's positions are compared with ours before the clock
-starts; its row says how far apart they are.
+All contestants read the same files. The positions of a rival are compared with ours before timing
+starts; its note gives the largest difference.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Missing, Result, Say, compare
 from benchmarks.rivals import absence, label
 from benchmarks.rivals.numpy_kinematics import by_components, by_matrices
 from benchmarks.rivals.readers import OURS, RIVALS, Reader
 from benchmarks.takes import Takes, takes
+from benchmarks.timing import Contestant, Log, Missing, Result, compare
 from motionloom.formats import load
 from motionloom.formats.bvh.hierarchy import read_hierarchy
 from motionloom.formats.bvh.layout import Layout, plain_layout
@@ -37,15 +37,15 @@ PACKAGES = tuple(RIVALS)
 _TOLERANCE_MM = 1.0
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it read."""
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
     with tempfile.TemporaryDirectory() as scratch:
-        chosen = takes(settings, Path(scratch), say=say)
+        chosen = takes(settings, Path(scratch), log=log)
         motions = [load(path) for path in chosen.paths]
-        measure = partial(compare, rounds=settings.rounds, budget_s=settings.budget_s, say=say)
+        measure = partial(compare, rounds=settings.rounds, budget_s=settings.budget_s, log=log)
         readers = {package: _reader(package, make) for package, make in RIVALS.items()}
         results = [
-            *_files_to_positions(chosen, motions, readers, measure, settings.budget_s, say),
+            *_files_to_positions(chosen, motions, readers, measure, settings.budget_s, log),
             *_parsing(chosen, readers, measure),
             *_kinematics(chosen, motions, readers, measure),
             *_one_frame(motions, measure),
@@ -74,17 +74,17 @@ def _files_to_positions(
     readers: Readers,
     measure: Measure,
     budget_s: float,
-    say: Say,
+    log: Log,
 ) -> list[Result]:
     rivals: list[Contestant | Missing] = []
     for package, reader in readers.items():
         if isinstance(reader, Missing):
             rivals.append(reader)
             continue
-        say(f"comparing the positions of {package.name} with ours")
+        log(f"comparing the positions of {package.name} with ours")
         try:
             notes = [_agreement(chosen.paths, motions, reader, budget_s), reader.positions_note]
-        except Exception as error:  # whatever a stranger's reader raises is its answer
+        except Exception as error:  # a rival may raise anything
             rivals.append(Missing(label(package), f"{type(error).__name__}: {error}"))
             continue
         rivals.append(
@@ -99,13 +99,13 @@ def _files_to_positions(
     times = {row.rival: row.rival_s for row in rows if row.rival_s is not None}
     best = min(times, key=times.__getitem__, default=None)
     quickest = [rival for rival in rivals if best in (rival.name, None)]
-    strangers = Contestant(OURS, partial(_each, _as_a_stranger, chosen.paths))
-    what = "file to joint positions, performer not seen before"
-    return [*rows, *measure(what, strangers, quickest)]
+    uncached = Contestant(OURS, partial(_each, _uncached, chosen.paths))
+    what = "file to joint positions, first file of a performer"
+    return [*rows, *measure(what, uncached, quickest)]
 
 
-def _as_a_stranger(path: Path) -> None:
-    """Read a file as if no take of its performer had been read before."""
+def _uncached(path: Path) -> None:
+    """Read a file without the cached layout of an earlier take of its performer."""
     plain_layout.cache_clear()
     load(path).positions()
 
@@ -113,14 +113,14 @@ def _as_a_stranger(path: Path) -> None:
 def _agreement(
     paths: Sequence[Path], motions: Sequence[Motion], reader: Reader, budget_s: float
 ) -> str:
-    """How far the rival's positions are from ours, in words; slow readers show a part."""
+    """Largest distance between the positions of a rival and ours; slow readers read fewer files."""
     worst, compared = 0.0, 0
     started = time.perf_counter()
     for path, motion in zip(paths, motions, strict=True):
         theirs = np.asarray(reader.positions(path)) * motion.origin.unit_m
         ours = motion.positions()
         if motion.origin.tpose_frame == 0 and len(theirs) == len(ours) + 1:
-            theirs = theirs[1:]  # we keep the added T-pose as the rest pose
+            theirs = theirs[1:]  # our reader keeps the added T-pose as the rest pose
         if theirs.shape != ours.shape:
             return f"differs: {theirs.shape} positions where ours are {ours.shape}"
         worst = max(worst, 1e3 * float(np.max(np.abs(theirs - ours), initial=0.0)))
@@ -207,7 +207,7 @@ def _plain(motion: Motion, kind: type) -> tuple[Any, ...]:
 
 
 def _first_result(chosen: Takes, readers: Readers, measure: Measure) -> list[Result]:
-    """A fresh process that reads the middle file: what a script pays on its first line."""
+    """Time of a new process that imports the library and reads one file."""
     path = chosen.paths[len(chosen.paths) // 2]
 
     def fresh(name: str) -> Callable[[], Any]:
@@ -218,8 +218,8 @@ def _first_result(chosen: Takes, readers: Readers, measure: Measure) -> list[Res
         reader if isinstance(reader, Missing) else Contestant(label(package), fresh(package.name))
         for package, reader in readers.items()
     ]
-    ours = Contestant(OURS, fresh(OURS), "interpreter and imports included, kernels cached")
-    return measure("first file in a fresh process", ours, rivals)
+    ours = Contestant(OURS, fresh(OURS), "including interpreter and imports; kernels cached")
+    return measure("first file in a new process", ours, rivals)
 
 
 def _each(act: Callable[[Any], Any], things: Sequence[Any]) -> None:

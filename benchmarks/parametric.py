@@ -1,7 +1,7 @@
-"""``python -m benchmarks parametric``: from a target to a motion that meets it.
+"""``python -m benchmarks parametric``: from target parameters to a motion.
 
-The rival is the older scheme, cardinal radial basis functions over all examples. Notes tell
-how far off each is, over random targets inside the accessible region.
+The rival is the older scheme, cardinal radial basis functions over all examples. Notes give the
+errors of both for random targets inside the accessible region.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Result, Say, compare, timings
 from benchmarks.table_one import ROWS, corpus_library, parametric_row, random_targets
+from benchmarks.timing import Contestant, Log, Result, compare, timings
 from motionloom.blending import Registration
 from motionloom.blending.poses import Clips
 from motionloom.blending.registration_curve import RegistrationCurve
@@ -24,33 +24,33 @@ from motionloom.parametric.parameter_space import sampled_space
 from motionloom.parametric.parametric_motion import ParametricMotion, parametrize
 from motionloom.parametric.settings import ParametrizeSettings
 
-SUMMARY = "targets to motions: kicks, walks, reaches ... that land where they are asked to"
+SUMMARY = "parametric motions: accuracy and speed for given targets"
 PACKAGES = ()
 _TIMED = 10
 _SIZES = (10, 100, 1000)
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
     results: list[Result] = []
     with corpus_library(tuple({row.label for row in ROWS})) as library:
         for row in ROWS:
-            say(f"making {row.name}")
+            log(f"making {row.name}")
             start = time.process_time()
             motion = parametric_row(library, row)
             made_s = time.process_time() - start
-            results += _accuracy(motion, made_s, settings, say)
+            results += _accuracy(motion, made_s, settings, log)
             if row.name == "walk":
                 results += _sampling(motion, settings)
-                results += _scaling(motion, settings, say)
+                results += _scaling(motion, settings, log)
     return {"data": "the built-in corpus", "results": [one.as_dict() for one in results]}
 
 
 def _accuracy(
-    motion: ParametricMotion, made_s: float, settings: Settings, say: Say
+    motion: ParametricMotion, made_s: float, settings: Settings, log: Log
 ) -> list[Result]:
     targets = random_targets(motion, 200, settings.seed)
-    say(f"{motion.name}: 200 targets")
+    log(f"{motion.name}: 200 targets")
     refined = [motion.reach(target).error for target in targets]
     plain = [motion.reach(target, refine=False).error for target in targets]
     alone = parametrize(
@@ -59,8 +59,8 @@ def _accuracy(
     few = [alone.reach(target, refine=False).error for target in targets]
     cardinal = [motion.reach(target, scheme="cardinal").error for target in targets]
     note = (
-        f"{len(motion.examples)} examples by {motion.parameters[0].text}; off by (median, 95 %) "
-        f"refined {_percentiles(refined)}, samples {_percentiles(plain)}, "
+        f"{len(motion.examples)} examples, parameter {motion.parameters[0].text}; "
+        f"error (median, 95 %) refined {_percentiles(refined)}, samples {_percentiles(plain)}, "
         f"examples alone {_percentiles(few)}, cardinal {_percentiles(cardinal)}; "
         f"family to samples {made_s:.1f} s of CPU"
     )
@@ -74,7 +74,7 @@ def _accuracy(
                 "cardinal functions", partial(_each, motion, several, {"scheme": "cardinal"})
             ),
         ],
-        rounds=settings.rounds, budget_s=settings.budget_s, say=say,
+        rounds=settings.rounds, budget_s=settings.budget_s, log=log,
     )  # fmt: skip
 
 
@@ -82,12 +82,12 @@ def _sampling(motion: ParametricMotion, settings: Settings) -> list[Result]:
     values = motion.space.examples
     sample = partial(sampled_space, values, motion.measure, samples=1000, spacing=0.0, seed=1)
     (own,) = timings([Contestant("motionloom", sample)], rounds=3, budget_s=settings.budget_s)
-    note = "the paper: 1.7 to 6.7 s on a computer of 2004"
+    note = "1.7 to 6.7 s in the paper (2004)"
     what = f"1,000 samples of {len(values)} walks"
     return [Result(what, own.wall_s, "", None, None, note, own.cpu_s, rounds=own.rounds)]
 
 
-def _scaling(motion: ParametricMotion, settings: Settings, say: Say) -> list[Result]:
+def _scaling(motion: ParametricMotion, settings: Settings, log: Log) -> list[Result]:
     results: list[Result] = []
     for size in _SIZES:
         many = _with_examples(motion, size)
@@ -100,18 +100,18 @@ def _scaling(motion: ParametricMotion, settings: Settings, say: Say) -> list[Res
                     "cardinal functions", partial(_each, many, targets, {"scheme": "cardinal"})
                 )
             ],
-            rounds=settings.rounds, budget_s=settings.budget_s, say=say,
+            rounds=settings.rounds, budget_s=settings.budget_s, log=log,
         )  # fmt: skip
     return results
 
 
 def _with_examples(motion: ParametricMotion, count: int) -> ParametricMotion:
-    """The same motion with `count` examples: some of them, or all, several times over."""
+    """The same motion with `count` examples, drawn with replacement."""
     random = np.random.default_rng(0)
     whole = motion.registration
     rows = np.concatenate([[0], random.integers(0, len(whole), count - 1)])
     registration = _repeated(whole, rows)
-    # Copies get parameters of their own: two examples at one place have no cardinal functions.
+    # Copies get different parameters: cardinal functions require distinct examples.
     values = motion.space.examples[rows] + random.normal(0.0, 0.02, (count, len(motion.axes)))
     space = sampled_space(
         values, lambda weights: weights @ values, samples=1000, spacing=0.0, seed=1

@@ -1,9 +1,8 @@
-"""``python -m benchmarks reconstruct``: a body from six tracked joints, with and without a library.
+"""``python -m benchmarks reconstruct``: whole-body reconstruction from six tracked joints.
 
-Takes are drawn by the seed, one per performer, and reconstructed without anything by that
-performer. The rival is inverse kinematics from the same markers, with the joint limits that
-the library's poses keep. Times are per take; notes tell frames per second by processor time
-and errors.
+Takes are drawn by the seed, one per performer, and reconstructed from a library without that
+performer. The rival is inverse kinematics from the same markers, with joint limits from the poses
+of the library. Times are per take; notes give frames per second of processor time and errors.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Say, compare
-from benchmarks.million import million
 from benchmarks.rivals.marker_ik import marker_ik
+from benchmarks.takes import whole_library
+from benchmarks.timing import Contestant, Log, compare
 from motionloom.evaluation.reconstruction import (
     NOISE,
     evaluate_reconstruction,
@@ -32,26 +31,26 @@ from motionloom.reconstruction.online import Stream
 from motionloom.reconstruction.prior import Prior
 from motionloom.reconstruction.settings import ReconstructSettings
 
-SUMMARY = "a whole body from six tracked points"
+SUMMARY = "whole-body reconstruction from six tracked points"
 PACKAGES = ()
 _TAKES = 4
 _LEAST_FRAMES = 300
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
-    with million(settings, say=say) as place:
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
+    with whole_library(settings, log=log) as place:
         lib = place.library
         names = varied_motions(lib, _TAKES, seed=settings.seed, least=_LEAST_FRAMES)
         results = []
         for name in names:
-            say(f"preparing {name}")
-            results += _take(lib, name, settings, say)
+            log(f"preparing {name}")
+            results += _take(lib, name, settings, log)
         data, credit = place.data, place.credit
     return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
 
 
-def _take(lib, name: str, settings: Settings, say: Say):
+def _take(lib, name: str, settings: Settings, log: Log):
     motion = lib[name]
     signal = control_signal(tracked(motion, noise=NOISE, seed=settings.seed))
     errors = {
@@ -82,7 +81,7 @@ def _take(lib, name: str, settings: Settings, say: Say):
         ours = Contestant(
             "motionloom",
             way,
-            f"{rate:.0f} frames per second; {mine:.2f} cm off, the rival {theirs:.2f} "
+            f"{rate:.0f} frames per second; error {mine:.2f} cm, rival {theirs:.2f} cm "
             f"({theirs / mine:.1f} times)",
         )
         rows += compare(
@@ -91,7 +90,7 @@ def _take(lib, name: str, settings: Settings, say: Say):
             [Contestant("inverse kinematics alone", rival)],
             rounds=min(settings.rounds, 3),
             budget_s=settings.budget_s,
-            say=say,
+            log=log,
         )
     return rows
 

@@ -1,16 +1,86 @@
-"""What a bench found, for people: a table in the terminal, a section in the docs."""
+"""Reports of benchmarks: kept as JSON, shown as a table, written into the docs.
+
+``python -m benchmarks all --results FOLDER`` writes ``NAME.json`` for every benchmark; the tables
+of docs/benchmarks.md are generated from those files.
+"""
 
 from __future__ import annotations
 
-import os
-import tempfile
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import BENCHMARKS, benchmark_module
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+OVERVIEW = "all"  # section of the page that lists all benchmarks
+
+
+def keep(report: dict[str, Any], folder: Path) -> Path:
+    """Write a report to ``NAME.json`` in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{report['name']}.json"
+    with atomic_write(path) as scratch:
+        scratch.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def kept(folder: Path) -> list[dict[str, Any]]:
+    """Reports in `folder`, sorted by name.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none, or a file is not a report.
+    """
+    reports = []
+    for name in sorted(BENCHMARKS):
+        path = folder / f"{name}.json"
+        if path.exists():
+            try:
+                report = json.loads(path.read_text(encoding="utf-8"))
+                report["results"], report["machine"]["date"], report["command"]
+            except (ValueError, KeyError, TypeError):
+                raise InvalidInput(f"{path} is not a report of python -m benchmarks") from None
+            reports.append(report)
+    if not reports:
+        raise InvalidInput(
+            f"{folder} has no reports; run: python -m benchmarks all --results {folder}"
+        )
+    return reports
+
+
+def write_page(page: Path, reports: list[dict[str, Any]]) -> None:
+    """Write each report into its section of `page`, and the table of all of them."""
+    for report in reports:
+        write_section(page, report["name"], markdown(report))
+    write_section(page, OVERVIEW, overview(reports))
+
+
+def overview(reports: list[dict[str, Any]]) -> str:
+    """Markdown table of benchmarks: command, summary and duration.
+
+    Examples
+    --------
+    >>> print(overview([{"name": "dtw", "seconds": 61.2, "command": "python -m benchmarks dtw"}]))
+    | command | what | takes |
+    |---|---|---:|
+    | `python -m benchmarks dtw` | subsequence DTW over the whole library | 61.2 s |
+    <BLANKLINE>
+    Together: 1 min
+    <BLANKLINE>
+    """
+    lines = ["| command | what | takes |", "|---|---|---:|"]
+    for report in reports:
+        what = benchmark_module(report["name"]).SUMMARY
+        lines.append(f"| `{report['command']}` | {what} | {seconds(report.get('seconds'))} |")
+    total = sum(report.get("seconds", 0.0) for report in reports)
+    lines += ["", f"Together: {total / 60.0:.0f} min"]
+    return "\n".join(lines) + "\n"
 
 
 def table(report: dict[str, Any]) -> Table:
@@ -41,7 +111,7 @@ def table(report: dict[str, Any]) -> Table:
 
 
 def markdown(report: dict[str, Any]) -> str:
-    """The report as a Markdown section: how it was made, then the table."""
+    """The report as a Markdown section: command, machine, table."""
     lines = [
         f"`{report['command']}` on {report['machine']['date']}: {report['data']}.",
         f"Machine: {_where(report)}.",
@@ -72,18 +142,15 @@ def write_section(path: Path, name: str, text: str) -> None:
     page = path.read_text(encoding="utf-8")
     first, last = f"<!-- bench {name} -->", f"<!-- end {name} -->"
     if page.count(first) != 1 or page.count(last) != 1 or page.index(first) > page.index(last):
-        raise InvalidInput(f"{path} must hold the lines {first} and {last}, once each")
+        raise InvalidInput(f"{path} must have the lines {first} and {last}, once each")
     head, rest = page.split(first)
     tail = rest.split(last)[1]
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(f"{head}{first}\n\n{text}\n{last}{tail}")
-    Path(scratch).chmod(path.stat().st_mode)
-    Path(scratch).replace(path)
+    with atomic_write(path) as scratch:
+        scratch.write_text(f"{head}{first}\n\n{text}\n{last}{tail}", encoding="utf-8")
 
 
 def seconds(value: float | None) -> str:
-    """A duration with three digits and a fitting unit.
+    """A duration with three digits and a unit.
 
     Examples
     --------

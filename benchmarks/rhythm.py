@@ -1,9 +1,9 @@
-"""``python -m benchmarks rhythm``: beat trackers side by side, their errors in the notes.
+"""``python -m benchmarks rhythm``: motion beat trackers, with their errors in the notes.
 
-Ours, kinematic beats as in AIST++ (local minima of the mean joint speed), and librosa's tempo
-estimator and beat tracker on the same curve of what turns when. Errors are against the known
-beats of the built-in studies, and, where the CMU data set is found, against periods of gaits and
-dances that were measured from feet.
+Compared are motionloom, kinematic beats as in AIST++ (local minima of the mean joint speed), and
+librosa's tempo estimator and beat tracker on our density of candidate beats. Ground truth: the
+known beats of the built-in studies and, where the CMU data set is found, periods of gaits and
+dances measured from the feet.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import Settings
-from benchmarks.measuring import Contestant, Missing, Result, Say, compare, timings
 from benchmarks.rivals import Package, absence, label
 from benchmarks.takes import CREDIT, measured_rhythms
+from benchmarks.timing import Contestant, Log, Missing, Result, compare, timings
 from motionloom import demo
 from motionloom.demo.actions.dances import STUDIES, beat_study
 from motionloom.formats import load
@@ -31,17 +31,17 @@ from motionloom.rhythm.music.beat_clock import MusicClock
 from motionloom.rhythm.music.music import Music
 from motionloom.rhythm.settings import ChoreographySettings
 
-SUMMARY = "motion beats beside kinematic beats and librosa, with their errors"
+SUMMARY = "motion beats compared with kinematic beats and librosa, with errors"
 PACKAGES = (Package("librosa", "librosa"),)
 
 Array = NDArray[np.float64]
 _CURVE_RATE = 60.0
 _FRAMES = 3000
-_LEVELS = (0.5, 1.0, 2.0)  # half, the same, twice: another metrical level, no other period
+_LEVELS = (0.5, 1.0, 2.0)  # accepted metrical levels: half, same, double
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
     missing = absence(PACKAGES[0], "rhythm")
     results: list[Result] = []
     sets: dict[str, list[tuple[Motion, Array]]] = {}
@@ -52,14 +52,14 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         shown = [demo.annotated(name, performer=who) for who in range(4)]
         sets[f"{name}, 4 takes"] = [(p.motion, np.array(p.truth.beats)) for p in shown]
     for what, takes in sets.items():
-        note = partial(_beat_errors, takes)
-        results += _row(what, [m for m, _ in takes], note, missing, settings, say)
-    measured = _measured(settings, say)
+        note = partial(beat_errors, takes)
+        results += tracker_rows(what, [m for m, _ in takes], note, missing, settings, log)
+    measured = measured_takes(settings, log)
     if measured:
-        note = partial(_period_errors, measured)
+        note = partial(period_errors, measured)
         what = f"{len(measured)} CMU gaits and dances with measured periods"
-        results += _row(what, [m for m, _ in measured], note, missing, settings, say)
-    results += _played(settings, say)
+        results += tracker_rows(what, [m for m, _ in measured], note, missing, settings, log)
+    results += playback_rows(settings, log)
     return {
         "data": "the built-in beat studies and dances" + (", CMU takes" if measured else ""),
         "credit": CREDIT if measured else "",
@@ -79,7 +79,7 @@ def kinematic_beats(motion: Motion) -> Array:
 
 
 def librosa_beats(motion: Motion) -> Array:
-    """Librosa's beat tracker on our curve of what turns when, seconds."""
+    """Beats of librosa on our density of candidate beats, seconds."""
     import librosa
 
     curve = density(candidate_beats([motion]), rate=_CURVE_RATE)
@@ -90,7 +90,7 @@ def librosa_beats(motion: Motion) -> Array:
 
 
 def librosa_period(motion: Motion) -> float:
-    """Librosa's tempo on the same curve, as a period in seconds."""
+    """Tempo of librosa on the same curve, as a period in seconds."""
     import librosa
 
     curve = density(candidate_beats([motion]), rate=_CURVE_RATE)
@@ -114,8 +114,8 @@ _PERIODS: dict[str, Callable[[Motion], float]] = {
 }
 
 
-def _played(settings: Settings, say: Say) -> list[Result]:
-    """Frames of one character that dances to music; the paper played 2,000 a second."""
+def playback_rows(settings: Settings, log: Log) -> list[Result]:
+    """Frames per second of one dancing character; 2,000 in the paper."""
     song = Music(np.arange(0.25, 200.0, 0.5), 4, np.arange(0, 399, 4), 200.0)
     takes = [demo.clip("dance_groove", seed=seed) for seed in (0, 1)]
     steps = Choreography.from_takes(takes, ChoreographySettings(meter=4))
@@ -123,14 +123,14 @@ def _played(settings: Settings, say: Say) -> list[Result]:
     dancing = Contestant("motionloom", lambda: steps.player(MusicClock(song)).read(_FRAMES))
     own = timings([dancing], rounds=settings.rounds, budget_s=settings.budget_s)[0]
     rate = _FRAMES / own.cpu_s
-    note = f"{rate:,.0f} frames a second of one core; the paper, in 2003: 2,000"
-    what = f"{_FRAMES:,} frames of one character danced to music"
-    say(f"{what}: {note}")
+    note = f"{rate:,.0f} frames per second of one core; 2,000 in the paper (2003)"
+    what = f"{_FRAMES:,} frames of one character dancing to music"
+    log(f"{what}: {note}")
     return [Result(what, own.wall_s, "", None, None, note, own.cpu_s, rounds=own.rounds)]
 
 
-def _row(what, motions, note, missing, settings: Settings, say: Say) -> list[Result]:
-    """Time per tracker over all motions; each rival's note holds its errors and ours."""
+def tracker_rows(what, motions, note, missing, settings: Settings, log: Log) -> list[Result]:
+    """Time of each tracker over all motions; the note has the errors of rival and motionloom."""
     mine = note("motionloom")
     rivals: list[Contestant | Missing] = []
     for name in ("kinematic beats (AIST++)", "librosa"):
@@ -139,9 +139,9 @@ def _row(what, motions, note, missing, settings: Settings, say: Say) -> list[Res
             continue
         title = label(PACKAGES[0]) if name == "librosa" else name
         call = partial(_each, _BEATS[name], motions)
-        rivals.append(Contestant(title, call, f"its {note(name)}; ours {mine}"))
+        rivals.append(Contestant(title, call, f"rival: {note(name)}; ours: {mine}"))
     ours = Contestant("motionloom", partial(_each, _ours, motions))
-    return compare(what, ours, rivals, rounds=settings.rounds, budget_s=settings.budget_s, say=say)
+    return compare(what, ours, rivals, rounds=settings.rounds, budget_s=settings.budget_s, log=log)
 
 
 def _each(act, motions) -> None:
@@ -149,7 +149,8 @@ def _each(act, motions) -> None:
         act(motion)
 
 
-def _beat_errors(takes: list[tuple[Motion, Array]], name: str) -> str:
+def beat_errors(takes: list[tuple[Motion, Array]], name: str) -> str:
+    """Mean distance from each known beat to the nearest beat of a tracker, as text."""
     off = np.concatenate([
         30.0 * np.min(np.abs(truth[:, None] - _BEATS[name](motion)[None]), axis=1)
         for motion, truth in takes
@@ -157,7 +158,8 @@ def _beat_errors(takes: list[tuple[Motion, Array]], name: str) -> str:
     return f"error {off.mean():.2f} frames of 1/30 s, {100 * np.mean(off <= 1.0):.0f} % within one"
 
 
-def _period_errors(measured: list[tuple[Motion, float]], name: str) -> str:
+def period_errors(measured: list[tuple[Motion, float]], name: str) -> str:
+    """Number of takes whose period a tracker finds, up to a metrical level, as text."""
     good = 0
     for motion, step in measured:
         ratio = _PERIODS[name](motion) / step
@@ -165,7 +167,7 @@ def _period_errors(measured: list[tuple[Motion, float]], name: str) -> str:
     return f"{good} of {len(measured)} periods within 2 %"
 
 
-def _measured(settings: Settings, say: Say) -> list[tuple[Motion, float]]:
-    """Takes with a step period measured from the feet, where the data set has them."""
-    found = [(load(path), step) for path, step in measured_rhythms(settings, say=say)]
+def measured_takes(settings: Settings, log: Log) -> list[tuple[Motion, float]]:
+    """Takes of the CMU data set with a step period measured from the feet."""
+    found = [(load(path), step) for path, step in measured_rhythms(settings, log=log)]
     return [(motion, step) for motion, step in found if isinstance(motion, Motion)]

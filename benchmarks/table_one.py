@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the table: a query, its category, what it is asked by, how wide to search."""
+    """One row of the table: query, label, parameter, and radius of the family search."""
 
     name: str
     query: str
@@ -45,7 +45,7 @@ ROWS = (
 
 @contextmanager
 def corpus_library(labels: tuple[str, ...] | None = None) -> Iterator[Library]:
-    """A library of the corpus's single actions, with their actions as labels, for a while."""
+    """A temporary library of the single actions of the corpus, labelled by action."""
     with tempfile.TemporaryDirectory() as folder:
         library = Library.create(Path(folder) / "corpus.loom")
         for name in demo.names():
@@ -70,8 +70,8 @@ def parametric_row(library: Library, row: Row, *, samples: int = 1000) -> Parame
 def random_targets(motion: ParametricMotion, count: int, seed: int) -> Array:
     """Targets (count, d) inside the accessible region: blends with random weights.
 
-    Each is what a blend of a sample's examples reaches with weights of its own, so that it is
-    accessible, and no sample.
+    Each target is reached by random weights of the examples of one sample, so it is accessible
+    but not itself a sample.
     """
     random = np.random.default_rng(seed)
     space = motion.space

@@ -1,4 +1,4 @@
-"""The files a bench reads: real ones where they are found, else the built-in corpus."""
+"""Input of the benchmarks: CMU or user files where they are found, else the built-in corpus."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import csv
 import os
 import tarfile
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import Settings
-from benchmarks.measuring import Say
+from benchmarks.timing import Log
 from motionloom.configuration import user_cache
+from motionloom.distance import LibraryFeatures
 from motionloom.errors import InvalidInput
+from motionloom.library import Library
 
 _ARCHIVE = "cmu30.tar.xz"
 _CLIPS = "cmu-clips.tar.xz"
@@ -23,11 +28,13 @@ CREDIT = (
     "The data used in this project was obtained from mocap.cs.cmu.edu. "
     "The database was created with funding from NSF EIA-0196217."
 )
+QUERIES = 4  # answered by each contestant in one call
+QUERY_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
 class Takes:
-    """Files to read, where they came from, and whom to credit."""
+    """Files to read, their source, and the credit to print."""
 
     paths: tuple[Path, ...]
     source: str
@@ -39,53 +46,53 @@ class Takes:
         return sum(path.stat().st_size for path in self.paths) / 1e6
 
 
-def takes(settings: Settings, scratch: Path, *, say: Say) -> Takes:
-    """Some files of mixed lengths, chosen by the seed.
+def takes(settings: Settings, scratch: Path, *, log: Log) -> Takes:
+    """Files of different lengths, chosen by the seed.
 
     Parameters
     ----------
     settings : Settings
-        ``data`` names a folder with BVH files (or with the CMU archive); without it, the
-        CMU data set is looked for in ``MOTIONLOOM_DATA`` and beside the checkout.
+        ``data`` is a folder with BVH files, or with the CMU archive. Default: the CMU data set
+        in ``MOTIONLOOM_DATA`` or beside the checkout.
     scratch : Path
-        Folder the built-in corpus may be written to.
-    say : callable
+        Folder to which the built-in corpus is written.
+    log : callable
     """
-    folder, source, credit = everything(settings, scratch, say=say)
+    folder, source, credit = everything(settings, scratch, log=log)
     return Takes(_chosen(folder, settings), source, credit)
 
 
-def everything(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, str, str]:
-    """Folder with all files there are, in words, and whom to credit; options as in `takes`."""
+def everything(settings: Settings, scratch: Path, *, log: Log) -> tuple[Path, str, str]:
+    """Folder of all files, its description and its credit; parameters as in `takes`."""
     place = settings.data or data_folder()
     if place is None:
         from motionloom import demo
 
-        say("writing the built-in corpus")
+        log("writing the built-in corpus")
         demo.write(scratch)
         return scratch, "the built-in corpus", ""
     if not place.is_dir():
-        raise InvalidInput(f"data must be a folder with .bvh files; {place} is none")
+        raise InvalidInput(f"data must be a folder with .bvh files; {place} is not one")
     if (place / _ARCHIVE).exists():
-        return _unpacked(place / _ARCHIVE, say), "CMU takes at 30 Hz", CREDIT
+        return _unpacked(place / _ARCHIVE, log), "CMU takes at 30 Hz", CREDIT
     return place, f"files of {place}", ""
 
 
-def labelled_clips(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, str, str]:
-    """Folder with single-action clips, in words, and whom to credit; options as in `takes`."""
+def labelled_clips(settings: Settings, scratch: Path, *, log: Log) -> tuple[Path, str, str]:
+    """Folder of single-action clips, its description and its credit; see `takes`."""
     place = settings.data or data_folder()
     if place is not None and (place / _CLIPS).exists():
-        return _unpacked(place / _CLIPS, say), "single-action CMU clips", CREDIT
-    return everything(settings, scratch, say=say)
+        return _unpacked(place / _CLIPS, log), "single-action CMU clips", CREDIT
+    return everything(settings, scratch, log=log)
 
 
-def measured_rhythms(settings: Settings, *, say: Say) -> list[tuple[Path, float]]:
-    """CMU takes whose seconds per step were measured from the feet; none without the data set."""
+def measured_rhythms(settings: Settings, *, log: Log) -> list[tuple[Path, float]]:
+    """CMU takes and their step period in seconds, measured from the feet; empty without data."""
     place = settings.data or data_folder()
     table = place / "beats" / "dev.csv" if place else None
     if place is None or table is None or not table.exists() or not (place / _ARCHIVE).exists():
         return []
-    folder = _unpacked(place / _ARCHIVE, say)
+    folder = _unpacked(place / _ARCHIVE, log)
     with open(table, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return [
@@ -94,11 +101,52 @@ def measured_rhythms(settings: Settings, *, say: Say) -> list[tuple[Path, float]
     ]
 
 
+@dataclass(frozen=True)
+class WholeLibrary:
+    """A library of all files, its source, and the credit to print."""
+
+    library: Library
+    source: str
+    credit: str
+
+    @property
+    def data(self) -> str:
+        """Description of the data."""
+        return f"{len(self.library)} motions ({self.source}), {self.library.frames} frames"
+
+    def queries(self, features: LibraryFeatures, seed: int) -> list[NDArray[np.float32]]:
+        """Segments of three seconds, drawn by the seed, as feature vectors (T, D)."""
+        rng = np.random.default_rng(seed)
+        length = round(QUERY_SECONDS * features.rate)
+        motions = np.flatnonzero(np.diff(features.starts) > length)
+        found = []
+        for m in rng.choice(motions, QUERIES):
+            first = rng.integers(features.starts[m], features.starts[m + 1] - length)
+            found.append(np.array(features.rows[first : first + length]))
+        return found
+
+
+@contextmanager
+def whole_library(settings: Settings, *, log: Log) -> Iterator[WholeLibrary]:
+    """A library of all files; for the CMU data set it is kept in the user's cache."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, source, credit = everything(settings, Path(scratch) / "files", log=log)
+        place = Path(scratch) / "loom"
+        if credit:
+            place = user_cache() / "motionloom" / "bench" / "cmu30.loom"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        log(f"importing {folder}")
+        library = Library.create(place, exist_ok=True)
+        library.add(folder)
+        yield WholeLibrary(library, source, credit)
+        library.close()
+
+
 def _chosen(folder: Path, settings: Settings) -> tuple[Path, ...]:
-    """One file at random from each of equal parts of the list sorted by size."""
+    """One random file from each of equal parts of the list sorted by size."""
     found = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".bvh")
     if not found:
-        raise InvalidInput(f"data must hold .bvh files; {folder} holds none")
+        raise InvalidInput(f"data must be a folder with .bvh files; there are none in {folder}")
     if settings.files < 1:
         raise InvalidInput(f"files must be at least 1; got {settings.files}")
     found.sort(key=lambda path: path.stat().st_size)
@@ -107,25 +155,25 @@ def _chosen(folder: Path, settings: Settings) -> tuple[Path, ...]:
     return tuple(found[rng.choice(part)] for part in parts)
 
 
-# Python before 3.11.4 knows no filters; the archive is one that the user named.
+# Python before 3.11.4 has no filters; the archive was named by the user.
 _SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
 def data_folder() -> Path | None:
     """MOTIONLOOM_DATA, or a folder shared/data beside the checkout."""
     named = os.environ.get("MOTIONLOOM_DATA")
-    places = [parent / "shared" / "data" for parent in Path(__file__).parents[3].parents]
+    places = [parent / "shared" / "data" for parent in Path(__file__).parents[1].parents]
     for place in [Path(named)] if named else places:
         if named or (place / _ARCHIVE).exists():
             return place
     return None
 
 
-def _unpacked(archive: Path, say: Say) -> Path:
-    """Folder with the archive's files, unpacked once to the user's cache."""
+def _unpacked(archive: Path, log: Log) -> Path:
+    """Folder with the files of the archive, unpacked once to the user's cache."""
     target = user_cache() / "motionloom-tests" / archive.name.removesuffix(".tar.xz")
     if not target.exists():
-        say(f"unpacking {archive.name} once, to {target}")
+        log(f"unpacking {archive.name} once, to {target}")
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             with tarfile.open(archive) as tar:

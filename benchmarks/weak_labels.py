@@ -1,18 +1,18 @@
-"""Does a search over all of CMU find takes that are described by the same words?
+"""Retrieval on the whole CMU data set, judged by the descriptions of the takes.
 
     python benchmarks/weak_labels.py cmu.loom cmu30-metadata.csv
 
 Descriptions are weak labels: one line for a whole take, most of which may show something else,
-and a take may show an action that its line does not name. So:
+and a take may show an action that its description does not mention. Therefore:
 
-- The query is where the action most likely is: the two seconds of a take in which wrists,
-  ankles and head move most.
-- A take counts as right if its description has one of the action's words (`ACTIONS`, at the
-  beginning of a word: "kick" is in "kicking").
-- Takes that repeat another, and the query's own take, are left out. Each take counts once, at
-  its best match.
-- Precision among the first 20 takes, and as a share of the best that was possible, since for
-  most actions fewer than 20 takes are right. Chance is the share of right takes in all.
+- The query is the two seconds of a take in which wrists, ankles and head move most: there the
+  action is most likely.
+- A take is relevant if a word of its description starts with one of the words of the action
+  (`ACTIONS`; "kick" also finds "kicking").
+- Duplicate takes and the take of the query are excluded. Each take counts once, at its best
+  match.
+- Reported: precision among the first 20 takes, also relative to the best possible value, since
+  most actions have fewer than 20 relevant takes. Chance level: share of relevant takes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ACTIONS = {
     "monkey": ("monkey", "chicken", "animal"),
 }  # fmt: skip
 SECONDS, FIRST = 2.0, 20
-WAYS = {
+METHODS = {
     "`dtw`, `e15`": {},
     "`dtw`, `e30`": {"features": "e30"},
     "`dtw`, `e15x3`": {"features": "e15x3"},
@@ -69,24 +69,22 @@ def main() -> None:
     without = [name for name in lib.names if name not in words]
     chance = np.mean([(len(right) - 1) / (len(once) - 1) for *_, right in queries])
     print(f"{len(queries)} queries, {len(once)} takes; chance {chance:.3f}\n")
-    print(
-        f"| | precision at {FIRST} | of what is possible | CPU s per query |\n|---|---:|---:|---:|"
-    )
-    for way, options in WAYS.items():
+    print(f"| | precision at {FIRST} | of the possible | CPU s per query |\n|---|---:|---:|---:|")
+    for method, options in METHODS.items():
         began = time.process_time()
         found = [_precision(lib, *query, without, options) for query in queries]
         spent = (time.process_time() - began) / len(queries)
         mean, share = np.mean(found, axis=0)
-        print(f"| {way} | {mean:.2f} | {share:.2f} | {spent:.2f} |", flush=True)
-        each = {}
+        print(f"| {method} | {mean:.2f} | {share:.2f} | {spent:.2f} |", flush=True)
+        each: dict[str, list[float]] = {}
         for (action, *_), (_, part) in zip(queries, found, strict=True):
             each.setdefault(action, []).append(part)
-        told = ", ".join(f"{action} {np.mean(parts):.2f}" for action, parts in each.items())
-        print(f"<!-- {told} -->", flush=True)
+        shares = ", ".join(f"{action} {np.mean(parts):.2f}" for action, parts in each.items())
+        print(f"<!-- {shares} -->", flush=True)
 
 
 def _queries(lib, words, each, rng):
-    """Action, take, start frame, end frame and the takes that are right."""
+    """Action, take, start frame, end frame and relevant takes."""
     found = []
     for action, its_words in ACTIONS.items():
         pattern = re.compile("|".join(rf"\b{re.escape(word)}" for word in its_words))

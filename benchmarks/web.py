@@ -1,8 +1,7 @@
-"""``python -m benchmarks web``: the match web, built and searched, on ten minutes at 60 Hz.
+"""``python -m benchmarks web``: building and searching the match web of ten minutes at 60 Hz.
 
-The amount of data of Kovar & Gleicher (2004): 37,000 frames, here half of them from the
-built-in corpus and half captured. Their figures are from a 1.3 GHz Athlon and stand beside
-ours as a landmark, not as a rival.
+The amount of data of Kovar & Gleicher (2004): 37,000 frames, here half of them from the built-in
+corpus and half captured. Their figures, from a 1.3 GHz Athlon, are given for orientation.
 """
 
 from __future__ import annotations
@@ -20,37 +19,37 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Settings
-from benchmarks.measuring import CLOCKS, Contestant, Result, Say, compare
 from benchmarks.rivals.cell_by_cell import cell_by_cell
 from benchmarks.takes import takes
+from benchmarks.timing import CLOCKS, Contestant, Log, Result, compare
 from motionloom.distance import PointCloud
 from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.library import Library
 from motionloom.motion import Motion
 
-SUMMARY = "the match web: its matrix, its build, its searches"
+SUMMARY = "match web: distance matrix, build, search"
 PACKAGES = ()
 FRAMES, RATE = 37_000, 60.0
-_LONGEST_S = 75.0  # as in the paper's data set
-_SIDE = 1000  # cells of a side of the matrix that is compared
+_LONGEST_S = 75.0  # as in the data set of the paper
+_SIDE = 1000  # rows and columns of the matrix that is compared
 _PAPER = "Kovar & Gleicher 2004, 1.3 GHz Athlon"
 _QUERIES, _QUERY_S = 40, 1.5
 _THRESHOLDS = (0.06, 0.08, 0.1, 0.12, 0.15)  # metres
 
 
-def run(settings: Settings, say: Say) -> dict[str, Any]:
-    """Rows of the bench, and what it ran on."""
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
     with tempfile.TemporaryDirectory() as scratch:
-        motions, source, credit = _motions(settings, Path(scratch), say)
-        rows = _grid_rows(motions, settings, say)
+        motions, source, credit = _motions(settings, Path(scratch), log)
+        rows = _grid_rows(motions, settings, log)
         for part in (4, 2, 1):
             place = Path(scratch) / f"part{part}.loom"
             chosen = motions[part - 1 :: part]
             _write(place, chosen)
             frames = sum(len(motion) for motion in chosen)
-            say(f"building the web of {frames} frames")
+            log(f"building the web of {frames} frames")
             rows.append(_build_row(place, frames, whole=part == 1))
-        say("searching")
+        log("searching")
         rows += _search_rows(Library(place), settings)
     frames = sum(len(motion) for motion in motions)
     return {
@@ -60,14 +59,14 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
     }
 
 
-def _motions(settings: Settings, scratch: Path, say: Say) -> tuple[list[Motion], str, str]:
-    """Motions of the built-in corpus and of files, about as many frames of each, mixed."""
+def _motions(settings: Settings, scratch: Path, log: Log) -> tuple[list[Motion], str, str]:
+    """Motions of the built-in corpus and of files in random order, half of the frames each."""
     from motionloom import demo
     from motionloom.formats import load
 
     rng = np.random.default_rng(settings.seed)
-    say("making motions")
-    found = takes(replace(settings, files=200), scratch / "files", say=say)
+    log("making motions")
+    found = takes(replace(settings, files=200), scratch / "files", log=log)
     captured: list[Motion] = []
     for path in rng.permutation(np.array([str(path) for path in found.paths])):
         motion = load(path)
@@ -100,7 +99,7 @@ def _write(place: Path, motions: Sequence[Motion]) -> None:
 # --- the matrix -------------------------------------------------------------------------------
 
 
-def _grid_rows(motions: Sequence[Motion], settings: Settings, say: Say) -> list[Result]:
+def _grid_rows(motions: Sequence[Motion], settings: Settings, log: Log) -> list[Result]:
     longest = sorted(motions, key=len)[-2:]
     a, b = (motion[:_SIDE] for motion in longest)
     frames_a, frames_b = prepared_frames(a), prepared_frames(b)
@@ -120,7 +119,7 @@ def _grid_rows(motions: Sequence[Motion], settings: Settings, say: Say) -> list[
         rivals,
         rounds=settings.rounds,
         budget_s=settings.budget_s,
-        say=say,
+        log=log,
     )
 
 
@@ -141,7 +140,7 @@ class _Built:
 
 
 def _build_row(place: Path, frames: int, *, whole: bool) -> Result:
-    """The build in a process of its own, whose greatest memory is then that of the build."""
+    """Build in a separate process, so that its peak memory is that of the build."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         built = pool.apply(_built, (place,))
     note = (
@@ -150,7 +149,7 @@ def _build_row(place: Path, frames: int, *, whole: bool) -> Result:
     )
     rival_s = 50.2 * 60.0 if whole else None
     return Result(
-        f"web of {frames} frames, built",
+        f"build of the web of {frames} frames",
         built.wall_s,
         f"{_PAPER}: 37,000 frames, 76.2 MB (24.6 compressed)" if whole else "",
         rival_s,
@@ -166,7 +165,7 @@ def _built(place: Path) -> _Built:
 
     library = Library(place)
     some = library.names[:2]
-    WebStore(library, "pc1").build(only=some, workers=1)  # kernels are compiled, or loaded
+    WebStore(library, "pc1").build(only=some, workers=1)  # compiles or loads the kernels
     store = WebStore(library)
     store.build(only=some, workers=1)
     wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
@@ -195,12 +194,12 @@ def _search_rows(library: Library, settings: Settings) -> list[Result]:
     for n in rng.choice(len(entries), _QUERIES):
         start = int(rng.integers(entries[n].frames - length))
         queries.append(f"{entries[n].name}:{start}-{start + length}")
-    library.search(queries[0], method="web")  # the webs are opened once
+    library.search(queries[0], method="web")  # opens the webs
     single = [_timed_search(library, query) for query in queries]
     wall, cpu = (median(one[n] for one in single) for n in (0, 1))
     rows = [
         Result(
-            f"a query of {_QUERY_S:g} s, one tier",
+            f"a query of {_QUERY_S:g} s, without query expansion",
             wall,
             _PAPER,
             0.024,
@@ -216,7 +215,7 @@ def _search_rows(library: Library, settings: Settings) -> list[Result]:
         seconds, members, threshold, query = found
         rows.append(
             Result(
-                "all tiers, until nothing new appears",
+                "query expansion until nothing new is found",
                 seconds,
                 f"{_PAPER}: 100 matches",
                 2.4,
@@ -229,7 +228,7 @@ def _search_rows(library: Library, settings: Settings) -> list[Result]:
 
 
 def _timed_search(library: Library, query: str) -> tuple[float, float, int]:
-    """Wall and processor seconds of a search, and how much it finds."""
+    """Wall and processor seconds of a search, and the number of matches."""
     options: dict[str, Any] = {"method": "web", "max": None, "max_distance": 0.1}
     library.search(query, **options)
     wall, cpu = time.perf_counter(), time.process_time()
@@ -238,7 +237,7 @@ def _timed_search(library: Library, query: str) -> tuple[float, float, int]:
 
 
 def _family_of_a_hundred(library: Library, queries: Sequence[str]):
-    """Seconds, members, threshold and query of the search that finds a hundred, or most."""
+    """Seconds, members, maximum distance and query of the first family with 100 members."""
     best = None
     for query in queries[:8]:
         for threshold in _THRESHOLDS:

@@ -1,4 +1,4 @@
-"""Benchmarks: fair timing, honest rows, and a command that says what is wrong."""
+"""Benchmarks: timing, rows of results, the command and its errors."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import BENCHES, Settings, bench_module, report, rivals
+from benchmarks import BENCHMARKS, Settings, benchmark_module, report, rivals
 from benchmarks import takes as where
 from benchmarks.__main__ import app
-from benchmarks.measuring import Clocks, Contestant, Missing, compare, timings
-from benchmarks.results import keep, kept
+from benchmarks.report import keep, kept
 from benchmarks.rivals import Package
 from benchmarks.rivals.numpy_kinematics import by_components, by_matrices
 from benchmarks.takes import takes
+from benchmarks.timing import Clocks, Contestant, Missing, compare, timings
 from motionloom import demo
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.motion.kinematics.forward import joint_positions
 
 
 class Stage:
-    """Contestants that take exactly as long as they are told, on a clock of their own."""
+    """Contestants of given durations, on a simulated clock."""
 
     def __init__(self):
         self.now = 0.0
@@ -152,11 +152,11 @@ def test_an_installation_appears_whole_or_not_at_all(cache, monkeypatch):
 
     monkeypatch.setattr(rivals, "pip_install", half_done)
     said = []
-    failures = rivals.install([Package("bad", "bad"), Package("good", "good")], say=said.append)
+    failures = rivals.install([Package("bad", "bad"), Package("good", "good")], log=said.append)
     assert failures == {"bad": "no matching distribution"}
     assert [path.name for path in cache.iterdir()] == ["good"]
     assert len(said) == 2
-    rivals.install([Package("good", "good")], say=said.append)
+    rivals.install([Package("good", "good")], log=said.append)
     assert len(said) == 2, "what is there is not installed again"
 
 
@@ -213,7 +213,7 @@ def test_the_files_are_chosen_by_the_seed_one_per_size(folder, tmp_path):
         (folder / f"more_{number}.bvh").write_text("x" * 100 * number)
 
     def choose(seed):
-        return takes(Settings(data=folder, files=5, seed=seed), tmp_path, say=print).paths
+        return takes(Settings(data=folder, files=5, seed=seed), tmp_path, log=print).paths
 
     assert choose(1) == choose(1) != choose(2)
     sizes = [path.stat().st_size for path in choose(1)]
@@ -225,7 +225,7 @@ def test_without_any_data_the_built_in_corpus_is_written_and_used(folder, tmp_pa
     monkeypatch.delenv("MOTIONLOOM_DATA", raising=False)
     monkeypatch.setattr(where, "data_folder", lambda: None)
     monkeypatch.setattr(demo, "write", lambda place: shutil.copytree(folder, place))
-    found = takes(Settings(), tmp_path / "scratch", say=print)
+    found = takes(Settings(), tmp_path / "scratch", log=print)
     assert found.source == "the built-in corpus"
     assert [path.name for path in found.paths] == ["take_3.bvh", "take_30.bvh"]
 
@@ -238,17 +238,19 @@ def test_the_cmu_archive_is_unpacked_once_and_credited(folder, cache, monkeypatc
     monkeypatch.setenv("MOTIONLOOM_DATA", str(data))
     said = []
     for _ in range(2):
-        found = takes(Settings(), folder, say=said.append)
+        found = takes(Settings(), folder, log=said.append)
         assert [path.name for path in found.paths] == ["take_3.bvh", "take_30.bvh"]
         assert "mocap.cs.cmu.edu" in found.credit
     assert len(said) == 1
 
 
 def test_a_folder_without_motion_is_refused(tmp_path):
-    with pytest.raises(InvalidInput, match=r"data must hold \.bvh files; .* holds none"):
-        takes(Settings(data=tmp_path), tmp_path, say=print)
+    with pytest.raises(
+        InvalidInput, match=r"data must be a folder with \.bvh files; there are none in"
+    ):
+        takes(Settings(data=tmp_path), tmp_path, log=print)
     with pytest.raises(InvalidInput, match=r"data must be a folder with \.bvh files"):
-        takes(Settings(data=tmp_path / "none"), tmp_path, say=print)
+        takes(Settings(data=tmp_path / "none"), tmp_path, log=print)
 
 
 # --- the report and the command ---------------------------------------------------------
@@ -286,7 +288,7 @@ def test_only_the_section_of_the_bench_is_rewritten(tmp_path):
     report.write_section(page, "load", "new\n")
     assert page.read_text() == ("# Head\n<!-- bench load -->\n\nnew\n\n<!-- end load -->\ntail\n")
     assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
-    with pytest.raises(InvalidInput, match="must hold the lines <!-- bench blend -->"):
+    with pytest.raises(InvalidInput, match="must have the lines <!-- bench blend -->"):
         report.write_section(page, "blend", "new\n")
 
 
@@ -302,17 +304,17 @@ def test_the_page_is_written_from_what_was_kept(tmp_path):
     text = page.read_text()
     assert "| reading | 2.00 ms | a | 50.0 ms |" in text
     assert "| `python -m benchmarks load` | reading BVH and forward kinematics | 90.0 s |" in text
-    assert "Together they take 2 min." in text
+    assert "Together: 2 min" in text
 
 
 @pytest.mark.parametrize("content", ["no JSON", "{}", '{"results": []}', "[]"])
 def test_what_is_no_report_is_refused(tmp_path, content):
-    with pytest.raises(InvalidInput, match="holds no reports; make them: python -m benchmarks all"):
+    with pytest.raises(InvalidInput, match="has no reports; run: python -m benchmarks all"):
         kept(tmp_path)
     (tmp_path / "load.json").write_text(content)
-    with pytest.raises(InvalidInput, match=r"load\.json is no report of python -m benchmarks"):
+    with pytest.raises(InvalidInput, match=r"load\.json is not a report of python -m benchmarks"):
         kept(tmp_path)
-    with pytest.raises(InvalidInput, match="takes figures from --results DIR to --markdown FILE"):
+    with pytest.raises(InvalidInput, match="page requires --results DIR and --markdown FILE"):
         CliRunner().invoke(app, ["page"], catch_exceptions=False)
 
 
@@ -326,14 +328,14 @@ def test_all_benches_run_and_one_that_fails_stops_no_other(tmp_path, monkeypatch
     done = CliRunner().invoke(app, ["all", "--results", str(tmp_path)])
     assert done.exit_code == 1 and "not measured: dtw" in done.stderr
     reports = kept(tmp_path)
-    assert [one["name"] for one in reports] == sorted(set(BENCHES) - {"dtw"})
+    assert [one["name"] for one in reports] == sorted(set(BENCHMARKS) - {"dtw"})
     assert {one["name"]: one["rounds"] for one in reports}["load"] == 7
     assert all("--rounds" not in one["command"] for one in reports)
 
 
 def test_figures_on_the_page_stand_in_generated_sections_alone():
     page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    for name in [*BENCHES, "all"]:
+    for name in [*BENCHMARKS, "all"]:
         assert page.count(f"<!-- bench {name} -->") == page.count(f"<!-- end {name} -->") == 1
     prose = re.sub(r"<!-- bench (\w+) -->.*?<!-- end \1 -->", "", page, flags=re.DOTALL)
     typed = re.findall(r"\d[\d.,]* ?(?:ns|µs|ms|s|min|MB|GB|%|cm|times)\b.*", prose)
@@ -341,13 +343,13 @@ def test_figures_on_the_page_stand_in_generated_sections_alone():
 
 
 def test_an_unknown_bench_lists_the_benches_there_are():
-    with pytest.raises(InvalidInput, match="no bench is called 'lod'; .* dtw, .*knn, lazy, load"):
-        bench_module("lod")
+    with pytest.raises(InvalidInput, match="unknown benchmark 'lod'; .* dtw, .*knn, lazy, load"):
+        benchmark_module("lod")
 
 
-@pytest.mark.parametrize("name", BENCHES)
+@pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_bench_says_what_it_does_and_names_its_rivals(name):
-    module = bench_module(name)
+    module = benchmark_module(name)
     assert module.SUMMARY
     assert all(isinstance(package, Package) for package in module.PACKAGES)
     assert callable(module.run)
@@ -380,4 +382,4 @@ def test_the_command_prints_json_alone(folder, cache):
 def test_a_wrong_folder_is_told_by_the_command(tmp_path):
     done = CliRunner().invoke(app, ["load", "--data", str(tmp_path), "--json"])
     assert isinstance(done.exception, InvalidInput)
-    assert "data must hold .bvh files" in str(done.exception)
+    assert "there are none in" in str(done.exception)

@@ -1,11 +1,11 @@
-"""The rivals of the beat bench do what their names say, and missing ones are told."""
+"""Benchmark of beat trackers: rivals, errors, missing rivals."""
 
 import numpy as np
 import pytest
 
 from benchmarks import Settings, rhythm
-from benchmarks.measuring import Missing
 from benchmarks.takes import measured_rhythms
+from benchmarks.timing import Missing
 from motionloom.demo.actions.dances import beat_study
 
 
@@ -22,27 +22,27 @@ def test_kinematic_beats_are_where_the_body_is_slowest():
 
 def test_rows_hold_both_errors_and_missing_rivals_keep_theirs():
     motion, truth = beat_study("regular", seconds=10.0)
-    note = rhythm._beat_errors([(motion, np.array(truth))], "motionloom")
+    note = rhythm.beat_errors([(motion, np.array(truth))], "motionloom")
     assert note.startswith("error 0.") and note.endswith("100 % within one")
-    rows = rhythm._row(
+    rows = rhythm.tracker_rows(
         "a dance", [motion], lambda name: f"error of {name}", Missing("librosa", "not installed"),
         Settings(rounds=1), quiet,
     )  # fmt: skip
-    assert "its error of kinematic beats (AIST++); ours error of motionloom" in rows[0].note
+    assert "rival: error of kinematic beats (AIST++); ours: error of motionloom" in rows[0].note
     assert rows[1].rival == "librosa" and rows[1].ratio is None
 
 
 def test_one_row_tells_how_fast_frames_are_danced():
-    (row,) = rhythm._played(Settings(rounds=1), quiet)
+    (row,) = rhythm.playback_rows(Settings(rounds=1), quiet)
     assert row.ours_s > 0.0 and row.ratio is None
-    assert "frames a second of one core" in row.note
+    assert "frames per second of one core" in row.note
 
 
 def test_without_the_data_set_there_are_no_measured_rhythms(tmp_path):
-    assert measured_rhythms(Settings(data=tmp_path), say=quiet) == []
+    assert measured_rhythms(Settings(data=tmp_path), log=quiet) == []
 
 
 @pytest.mark.cmu
 def test_measured_periods_are_met(cmu_data):
-    measured = rhythm._measured(Settings(data=cmu_data), quiet)
-    assert rhythm._period_errors(measured, "motionloom") == "5 of 5 periods within 2 %"
+    measured = rhythm.measured_takes(Settings(data=cmu_data), quiet)
+    assert rhythm.period_errors(measured, "motionloom") == "5 of 5 periods within 2 %"

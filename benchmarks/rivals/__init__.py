@@ -1,8 +1,8 @@
-"""Rivals' packages: installed on request, beside ours, never among ours.
+"""Packages of the rivals, installed on request outside the environment.
 
-Each package goes to a folder of its own in the user's cache, without its dependencies
-(ours serve), and these folders come last on the import path: a rival can neither replace
-nor break what motionloom uses, and all of them run in one process.
+Each package has a separate folder in the user's cache, without its dependencies (the ones
+installed here are used), and these folders come last on the import path. A rival can therefore
+not replace what motionloom uses, and all of them run in one process.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measuring import Missing, Say
+from benchmarks.timing import Log, Missing
 from motionloom.configuration import user_cache
 
 
 @dataclass(frozen=True)
 class Package:
-    """A rival's name on PyPI and the module to import."""
+    """Name of a package on PyPI and the module to import."""
 
     name: str
     module: str
 
 
 def cache_folder() -> Path:
-    """Where rivals' packages lie: ``$XDG_CACHE_HOME/motionloom/rivals``."""
+    """Folder of the packages: ``$XDG_CACHE_HOME/motionloom/rivals``."""
     return user_cache() / "motionloom" / "rivals"
 
 
@@ -44,16 +44,16 @@ def label(package: Package) -> str:
 
 
 def open_cache(packages: Iterable[Package]) -> None:
-    """Let this process import the packages installed before."""
+    """Add installed packages to the import path of this process."""
     for package in packages:
         folder = str(cache_folder() / package.name)
         if Path(folder).is_dir() and folder not in sys.path:
-            sys.path.append(folder)  # last: what is already installed comes first
+            sys.path.append(folder)  # last: installed packages take precedence
     importlib.invalidate_caches()
 
 
 def absence(package: Package, bench: str) -> Missing | None:
-    """Why `package` cannot take part, or None if it can be imported."""
+    """Why `package` cannot be used, or None if it can be imported."""
     try:
         importlib.import_module(package.module)
     except ModuleNotFoundError as error:
@@ -62,22 +62,22 @@ def absence(package: Package, bench: str) -> Missing | None:
         else:
             reason = f"cannot be imported: it needs {error.name}"
         return Missing(label(package), reason)
-    except Exception as error:  # whatever a stranger's module raises is its answer
+    except Exception as error:  # a rival may raise anything
         return Missing(label(package), f"cannot be imported: {type(error).__name__}: {error}")
     return None
 
 
-def install(packages: Iterable[Package], *, say: Say) -> dict[str, str]:
-    """Install what is not there yet; name -> reason for those that failed.
+def install(packages: Iterable[Package], *, log: Log) -> dict[str, str]:
+    """Install missing packages; returns name -> reason for those that failed.
 
-    A package appears in the cache whole or not at all.
+    A package appears in the cache complete or not at all.
     """
     failures = {}
     for package in packages:
         target = cache_folder() / package.name
         if target.is_dir():
             continue
-        say(f"installing {package.name} into {target}")
+        log(f"installing {package.name} into {target}")
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{package.name}-", dir=target.parent))
         try:
@@ -92,16 +92,16 @@ def install(packages: Iterable[Package], *, say: Say) -> dict[str, str]:
 
 
 def pip_install(name: str, target: Path) -> str | None:
-    """Run pip (or uv, where there is no pip); None, or the last thing it said."""
+    """Install with pip, or uv if there is no pip; returns the error, None on success."""
     arguments = ["install", "--quiet", "--no-deps", "--target", str(target), name]
     if importlib.util.find_spec("pip"):
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
     elif uv := shutil.which("uv"):
         command = [uv, "pip", *arguments, "--python", sys.executable]
     else:
-        return "there is neither pip nor uv to install it with"
+        return "neither pip nor uv is available"
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return None
-    words = (done.stderr or done.stdout).strip().splitlines()
-    return words[-1] if words else f"the installer ended with code {done.returncode}"
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return lines[-1] if lines else f"the installer ended with code {done.returncode}"

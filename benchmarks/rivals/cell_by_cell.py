@@ -1,6 +1,6 @@
-"""The point-cloud distance one cell at a time, as one would write it in Numba at first.
+"""Point-cloud distance matrix, one cell at a time in Numba.
 
-What the grid of `motionloom.distance.matrix` is measured against.
+The straightforward version, against which `motionloom.distance.matrix` is measured.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The rival without a library: inverse kinematics from the same six markers.
+"""Reconstruction without a library: inverse kinematics from the same six markers.
 
-Damped least squares with joint limits, warm-started from the frame before: of all poses that
-meet the markers, the one nearest to the last pose and to the rest pose. Which way the body
-faces at first is taken from the markers' left and right.
+Damped least squares with joint limits, warm-started from the previous frame: of all poses that
+reach the markers, the one nearest to the previous pose and to the rest pose. The initial heading
+comes from the left and right markers.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.local_model import LocalModel
 from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 
-# Both chosen in the rival's favour, by its mean error on 20 CMU takes: 0.2 to 0.8 and 0.15 to 1
-# were tried; single takes may like others better (86_01: 0.8, 4.0 cm instead of 4.6).
+# Both tuned for the rival's mean error on 20 CMU takes, in the ranges 0.2 to 0.8 and 0.15 to 1;
+# single takes may have another optimum (86_01: 0.8, 4.0 cm instead of 4.6).
 _REST_SPREAD = 0.4  # radians from the rest pose
-_STEP_SPREAD = 0.4  # radians from the pose before
+_STEP_SPREAD = 0.4  # radians from the previous pose
 _MARKER_SPREAD = 0.001
 
 
@@ -29,7 +29,7 @@ def marker_ik(
     joints: NDArray[np.int64],
     limits: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> Motion:
-    """A body that meets the markers of all frames."""
+    """Motion that reaches the markers in all frames."""
     body = Body.of(skeleton, joints, skeleton.points(signal.roles), limits)
     rest = body.rest[joints]
     size = 3 * len(joints)

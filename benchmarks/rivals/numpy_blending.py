@@ -1,4 +1,4 @@
-"""Blending in plain NumPy: the rival that needs no library.
+"""Pose blending in plain NumPy.
 
 Vectorised over frames, examples and joints at once: four gathered rows per frame and example
 with their Catmull-Rom weights, one weighted sum, one normalisation.

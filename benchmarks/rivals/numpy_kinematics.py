@@ -1,9 +1,8 @@
-"""Forward kinematics in plain NumPy: the rivals that need no library.
+"""Forward kinematics in plain NumPy.
 
-Two ways, both vectorised over frames with a loop over joints. `by_matrices` is what most
-people write: rotation matrices and ``@``. `by_components` is the fastest we know: every
-component of a quaternion is one row of frames, so each line below is one pass over
-memory without strides.
+Two versions, both vectorised over frames with a loop over joints. `by_matrices` is the usual one:
+rotation matrices and ``@``. `by_components` is the fastest we know: every component of a
+quaternion is one row of frames, so each line below is one pass over contiguous memory.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Other people's BVH readers, each by its quickest documented route.
+"""BVH readers of other libraries, each in its fastest documented way.
 
-A reader turns a file into its own object (`parse`) and into world positions of the joints
-in the file's units (`positions`); where its forward kinematics can be called alone,
-`kinematics` prepares a file and returns the bare call.
+A reader turns a file into an object of its library (`parse`) and into world positions of the
+joints in the unit of the file (`positions`). Where forward kinematics can be called separately,
+`kinematics` prepares a file and returns the call.
 
-Run as a module, ``python -m benchmarks.rivals.readers NAME FILE`` reads one file in a
-fresh process, which is how the time to the first result is measured.
+``python -m benchmarks.rivals.readers NAME FILE`` reads one file in a new process, to measure the
+time to the first result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OURS = "motionloom"
 
 @dataclass(frozen=True)
 class Reader:
-    """One library's way from a file to joint positions (T, J, 3)."""
+    """A library's functions from a file to joint positions (T, J, 3)."""
 
     parse: Callable[[Path], Any]
     positions: Callable[[Path], NDArray[np.floating]]

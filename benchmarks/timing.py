@@ -1,10 +1,10 @@
-"""Who is faster, and by how much: fair timing of several ways to do one thing.
+"""Fair timing of several implementations of one task.
 
-All contestants run in one process, in rounds. Each round starts with another contestant,
-so that none of them always runs on a warm or a busy machine; each runs once untimed
-before the first round. The figure is the median over the rounds, as wall time and as
-processor time; quick contestants are called several times per round, so that the clock's
-grain does not show, and very slow ones take part in fewer rounds.
+All contestants run in one process, in rounds. Each round starts with a different contestant, so
+that none of them always runs on a warm or a busy machine; each runs once untimed before the
+first round. Reported is the median over the rounds, of wall time and of processor time. Fast
+contestants are called several times per round, because the clock has a finite resolution; very
+slow ones run in fewer rounds.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 
 from motionloom.errors import InvalidInput
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
-_COMPILING_S = 60.0  # no kernel takes longer to compile: who does is slow, and tried once
-_LEAST_S = 0.02  # a timed stretch lasts at least this long: 10,000 grains of the clock
+_COMPILING_S = 60.0  # no kernel takes longer to compile: a slower contestant runs once only
+_LEAST_S = 0.02  # shortest timed interval: 10,000 ticks of the clock
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A name and the call to be timed. `note` is carried into the results."""
+    """A name and the call to be timed; `note` is copied into the results."""
 
     name: str
     run: Callable[[], Any]
@@ -35,7 +35,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Missing:
-    """A rival that cannot take part, and why."""
+    """A rival that cannot run, and the reason."""
 
     name: str
     reason: str
@@ -52,7 +52,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Result:
-    """One row: ours against one rival; None where there is nothing to compare with."""
+    """One row: motionloom and one rival; None where there is nothing to compare with."""
 
     what: str
     ours_s: float | None
@@ -72,7 +72,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Clocks:
-    """Where time is read, in seconds: on the wall, and spent by this process and its own."""
+    """Clocks in seconds: wall time, and processor time of this process and its children."""
 
     wall: Callable[[], float]
     cpu: Callable[[], float]
@@ -81,7 +81,7 @@ class Clocks:
 def _cpu_seconds() -> float:
     try:
         import resource
-    except ImportError:  # Windows: without the processes we started
+    except ImportError:  # Windows: child processes are not counted
         return time.process_time()
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
@@ -96,7 +96,7 @@ def timings(
     rounds: int = 7,
     budget_s: float = 60.0,
     clocks: Clocks = CLOCKS,
-    say: Say = lambda text: None,
+    log: Log = lambda text: None,
 ) -> list[Timing]:
     """Median time of each contestant, in the order given.
 
@@ -106,11 +106,11 @@ def timings(
     rounds : int
         At least 1. Round `r` starts with contestant ``r % len(contestants)``.
     budget_s : float
-        Whoever needs more than this for all rounds runs in as many as fit; where not even two
-        do, the trial run has to do.
+        A contestant that needs longer than this for all rounds runs in as many as fit; if not
+        even two fit, the trial run is reported.
     clocks : Clocks
-    say : callable
-        Told who is running.
+    log : callable
+        Called with a line that names the running contestant.
 
     Examples
     --------
@@ -124,20 +124,20 @@ def timings(
     calls, turns = [], []
     samples: list[list[tuple[float, float]]] = [[] for _ in contestants]
     for contestant, taken in zip(contestants, samples, strict=True):
-        say(f"warming up {contestant.name}")
-        trial = _timed(contestant.run, 1, clocks)  # compiles, fills caches
+        log(f"warming up {contestant.name}")
+        trial = _timed(contestant.run, 1, clocks)  # compiles and fills caches
         if trial[0] < max(budget_s, _COMPILING_S):
             trial = _timed(contestant.run, 1, clocks)
         calls.append(max(1, round(_LEAST_S / max(trial[0], 1e-7))))
         fit = int(budget_s / max(trial[0], _LEAST_S))
         turns.append(min(rounds, fit) if fit > 1 else 0)
-        if fit < 2:  # the trial has to do
+        if fit < 2:  # the trial run is reported
             taken.append(trial)
     for number in range(rounds):
         for position in range(len(contestants)):
             who = (number + position) % len(contestants)
             if number < turns[who]:
-                say(f"round {number + 1} of {rounds}: {contestants[who].name}")
+                log(f"round {number + 1} of {rounds}: {contestants[who].name}")
                 samples[who].append(_timed(contestants[who].run, calls[who], clocks))
     return [
         Timing(median(wall for wall, _ in taken), median(cpu for _, cpu in taken), len(taken))
@@ -153,11 +153,11 @@ def compare(
     rounds: int = 7,
     budget_s: float = 60.0,
     clocks: Clocks = CLOCKS,
-    say: Say = lambda text: None,
+    log: Log = lambda text: None,
 ) -> list[Result]:
-    """One row per rival: its time, ours, and how many times faster ours is.
+    """One row per rival: its time, ours, and the ratio of the two.
 
-    A missing rival keeps its row, with `ratio` None and the reason as its note.
+    A missing rival has a row, too, with `ratio` None and the reason as its note.
     """
     present = [rival for rival in rivals if isinstance(rival, Contestant)]
     taken = timings(
@@ -165,7 +165,7 @@ def compare(
         rounds=rounds,
         budget_s=budget_s,
         clocks=clocks,
-        say=lambda text: say(f"{what}: {text}"),
+        log=lambda text: log(f"{what}: {text}"),
     )
     own = taken[0]
     by_name = dict(zip((rival.name for rival in present), taken[1:], strict=True))
@@ -193,7 +193,7 @@ def compare(
 
 
 def _timed(run: Callable[[], Any], calls: int, clocks: Clocks) -> tuple[float, float]:
-    """Wall and processor seconds per call; the garbage collector waits meanwhile."""
+    """Wall and processor seconds per call, with the garbage collector switched off."""
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()

@@ -1,11 +1,11 @@
-"""How the house stands: sizes of modules, docstrings of public names, error messages in tests.
+"""Code metrics: sizes of modules, docstrings of public names, error messages covered by tests.
 
-    python benchmarks/house.py            figures
-    python benchmarks/house.py --missing  and what each of them lacks
+    python benchmarks/code_quality.py            totals
+    python benchmarks/code_quality.py --missing  and the names and messages that fall short
 
-Public is what a folder's ``__all__`` lists, and the methods of `Library`, `Motion` and
-`Skeleton`. An error message counts as read by a test if a piece of its fixed words, twelve
-letters or more (or all of them, if they are fewer), stands in a string of the tests.
+Public names are those in the ``__all__`` of a package and the methods of `Library`, `Motion` and
+`Skeleton`. An error message counts as tested if a part of its fixed text, at least twelve
+characters (or all of it, if it is shorter), occurs in a string of the tests.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ARRAYS = ("NDArray", "ndarray", "ArrayLike", "Array")
 
 
 def public_names() -> dict[str, object]:
-    """Every public function, class and method, by where it is found."""
+    """Every public function, class and method by its qualified name."""
     import motionloom as ml
 
     found: dict[object, str] = {}
@@ -43,8 +43,8 @@ def public_names() -> dict[str, object]:
     return {name: value for value, name in found.items()}
 
 
-def speaks_of_arrays(value: object) -> bool:
-    """Whether a signature, or the fields of a class, hold arrays."""
+def has_arrays(value: object) -> bool:
+    """Whether a signature, or a field of a class, has an array type."""
     if inspect.isclass(value):
         text = " ".join(str(note) for note in value.__dict__.get("__annotations__", {}).values())
     else:
@@ -53,7 +53,7 @@ def speaks_of_arrays(value: object) -> bool:
 
 
 def messages() -> list[tuple[str, list[str]]]:
-    """Where every error is raised on purpose, and the fixed pieces of its message."""
+    """Location and fixed parts of the message of every error that is raised."""
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -73,8 +73,8 @@ def _pieces(text: ast.expr) -> list[str]:
     return []
 
 
-def read_by_a_test(pieces: list[str], tested: str) -> bool:
-    """Whether some fixed words of a message stand in the tests."""
+def is_tested(pieces: list[str], tested: str) -> bool:
+    """Whether a fixed part of a message occurs in the tests."""
     for piece in map(str.strip, pieces):
         if len(piece) <= PIECE:
             if len(piece) >= PIECE // 2 and piece in tested:
@@ -95,7 +95,7 @@ def strings_of_tests() -> str:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the metrics."""
     sizes = {p: len(p.read_text("utf-8").splitlines()) for p in SOURCE.rglob("*.py")}
     middle = statistics.median(sizes.values())
     print(f"{len(sizes)} modules, {sum(sizes.values()):,} lines, median {middle:.0f}")
@@ -103,7 +103,7 @@ def main() -> None:
     print("largest:", ", ".join(f"{p.relative_to(SOURCE)} {sizes[p]}" for p in largest))
     names = public_names()
     texts = {name: inspect.getdoc(value) or "" for name, value in names.items()}
-    arrays = [name for name, value in names.items() if speaks_of_arrays(value)]
+    arrays = [name for name, value in names.items() if has_arrays(value)]
     lacking = {
         "no docstring": [name for name, text in texts.items() if not text],
         "no example": [name for name, text in texts.items() if ">>>" not in text],
@@ -113,12 +113,12 @@ def main() -> None:
     print(f"{len(names)} public names, {len(arrays)} of them with arrays")
     for what, rows in lacking.items():
         print(f"  {what}: {len(rows)} of {of[what]}, {_share(of[what] - len(rows), of[what])} have")
-    told, tested = messages(), strings_of_tests()
-    unread = [place for place, pieces in told if not read_by_a_test(pieces, tested)]
-    share = _share(len(told) - len(unread), len(told))
-    print(f"{len(told)} error messages, {share} read by a test")
+    raised, tested = messages(), strings_of_tests()
+    untested = [place for place, pieces in raised if not is_tested(pieces, tested)]
+    share = _share(len(raised) - len(untested), len(raised))
+    print(f"{len(raised)} error messages, {share} tested")
     if "--missing" in sys.argv:
-        for what, rows in {**lacking, "unread": unread}.items():
+        for what, rows in {**lacking, "untested": untested}.items():
             print("\n".join(f"{what:14}{row}" for row in rows))
 
 

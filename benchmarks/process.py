@@ -1,0 +1,124 @@
+"""The measuring process, ``python -m benchmarks.process NAME SETTINGS``, and its machine.
+
+``python -m benchmarks`` starts the process with every library limited to one thread, which must
+be set before NumPy is imported. Settings are JSON. Standard output is one JSON document: the
+report, or ``{"error": message}``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks import Settings, benchmark_module
+from benchmarks.rivals import install, open_cache
+from motionloom.errors import MotionloomError
+
+# Read by the linear algebra libraries and by Numba when they are first imported.
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+def report(name: str, settings: Settings, *, install_rivals: bool, log) -> dict[str, Any]:
+    """Run one benchmark in this process."""
+    module = benchmark_module(name)
+    where = machine()  # before the benchmark itself adds load
+    if install_rivals:
+        for package, reason in install(module.PACKAGES, log=log).items():
+            log(f"{package} was not installed: {reason}")
+    open_cache(module.PACKAGES)
+    return {"name": name, "machine": where, **module.run(settings, log)}
+
+
+def one_thread_environment() -> dict[str, str]:
+    """Environment of a process in which every library uses one thread.
+
+    The process imports `benchmarks` and `motionloom` from this checkout.
+    """
+    environment = dict(os.environ, **dict.fromkeys(_THREAD_VARIABLES, "1"))
+    root = Path(__file__).parents[1]
+    paths = [str(root), str(root / "src"), *filter(None, [environment.get("PYTHONPATH")])]
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    return environment
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, versions and date."""
+    return {
+        "cpu": _processor(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        **{name: _version(name) for name in ("motionloom", "numpy", "numba")},
+        "threads": 1,
+        "load_average": _load_average(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:  # run from a checkout, not installed
+        from motionloom import __version__
+
+        return __version__ if package == "motionloom" else "unknown"
+
+
+def _load_average() -> float | None:
+    """Load average of the last minute; wall times are unreliable if it exceeds the cores."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (OSError, AttributeError):
+        return None
+
+
+def _log(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _main(name: str, options: str) -> None:
+    given = json.loads(options)
+    install_rivals = given.pop("install_rivals")
+    data = given.pop("data")
+    settings = Settings(data=Path(data) if data else None, **given)
+    started = time.perf_counter()
+    # Some rivals print while they read; standard output is reserved for the report.
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        try:
+            found = report(name, settings, install_rivals=install_rivals, log=_log)
+            found["seconds"] = round(time.perf_counter() - started, 1)
+        except MotionloomError as error:
+            found = {"error": str(error)}
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
