@@ -48,7 +48,7 @@ def draw_fat_walk(folder):
     for name in WALKS:
         for performer in (0, 1):
             lib.add_motion(ml.demo.clip(name, performer=performer), labels=["walk"])
-    player = lib.fat_graph(within="walk").player(direction=0.0, speed=TOLD[0][1])
+    player = lib.fat_graph(label="walk").player(direction=0.0, speed=TOLD[0][1])
     figure = Figure(figsize=(6.5, 4.6), layout="constrained")
     axes = figure.subplots()
     for (degrees, speed), ink in zip(TOLD, INKS, strict=True):
