@@ -18,7 +18,7 @@ from benchmarks.rivals import numpy_blending as plain
 from benchmarks.rivals.numpy_kinematics import by_components
 from benchmarks.timing import Contestant, Log, Result, compare
 from motionloom.blending import Blend, register
-from motionloom.blending.poses import Clips, blend_kernel, blend_poses
+from motionloom.blending.poses import ClipPoses, blend_kernel, blend_poses
 from motionloom.demo import clip
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.feet.clean import lock_feet
@@ -98,7 +98,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
 class _Work:
     """Input of a blend: the first twelve clips, their weights and times."""
 
-    clips: Clips
+    clips: ClipPoses
     weights: NDArray[np.float64]
     times: NDArray[np.float64]
     transforms: NDArray[np.float64]
@@ -127,7 +127,7 @@ def _work(examples: int, seed: int) -> _Work:
     warped = np.linspace(0.0, frames - 1.0, _FRAMES)[:, None]
     times = np.clip(warped + rng.uniform(-0.4, 0.4, (_FRAMES, _EXAMPLES)), 0.0, frames - 1.0)
     return _Work(
-        Clips.of(motions),
+        ClipPoses.of(motions),
         rng.dirichlet(np.ones(_EXAMPLES)),
         times,
         rng.normal(0.0, 0.3, (_FRAMES, _EXAMPLES, 3)),

@@ -18,7 +18,7 @@ from benchmarks import Settings
 from benchmarks.table_one import ROWS, corpus_library, parametric_row, random_targets
 from benchmarks.timing import Contestant, Log, Result, compare, timings
 from motionloom.blending import Registration
-from motionloom.blending.poses import Clips
+from motionloom.blending.poses import ClipPoses
 from motionloom.blending.registration_curve import RegistrationCurve
 from motionloom.parametric.parameter_space import sampled_space
 from motionloom.parametric.parametric_motion import ParametricMotion, parametrize
@@ -121,7 +121,7 @@ def _with_examples(motion: ParametricMotion, count: int) -> ParametricMotion:
 
 def _repeated(whole: Registration, rows: NDArray[np.int64]) -> Registration:
     curve = whole.curve
-    clips: Clips = whole.clips.only([int(n) for n in rows])
+    clips: ClipPoses = whole.clips.only([int(n) for n in rows])
     columns = ("times", "speeds", "transforms", "twists")
     return replace(
         whole,

@@ -5,7 +5,7 @@ import pytest
 from naive import blending as naive
 from smooth_motions import smooth_motion
 
-from motionloom.blending.poses import Clips, blend_poses, slerp_poses
+from motionloom.blending.poses import ClipPoses, blend_poses, slerp_poses
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations import quaternions as rot
 
@@ -13,7 +13,7 @@ from motionloom.motion.rotations import quaternions as rot
 def clips_of(rng, count=4, frames=12):
     motions = [smooth_motion(rng, frames=frames + n, spread=0.8) for n in range(count)]
     times = np.linspace(0, frames - 1, 20)[:, None] * np.ones(count)
-    return motions, Clips.of(motions).in_one_hemisphere(times)
+    return motions, ClipPoses.of(motions).in_one_hemisphere(times)
 
 
 def angles(a, b):
@@ -78,7 +78,7 @@ def test_signs_of_the_files_make_no_difference(rng):
         signs = rng.choice([-1.0, 1.0], size=(*motion.rotations.shape[:2], 1))
         flipped.append(type(motion)(motion.skeleton, motion.rotations * signs, motion.root, 30))
     times = np.linspace(0, 11, 20)[:, None] * np.ones(4)
-    other = Clips.of(flipped).in_one_hemisphere(times)
+    other = ClipPoses.of(flipped).in_one_hemisphere(times)
     weights = [0.25, 0.25, 0.3, 0.2]
     a, _ = blend_poses(clips, np.arange(4), weights, times)
     b, _ = blend_poses(other, np.arange(4), weights, times)
@@ -89,7 +89,7 @@ def test_between_frames_a_clip_has_no_corners(rng):
     """Played four times slower, the joints' steps change gently from one to the next."""
     motion = smooth_motion(rng, frames=20)
     times = np.arange(4.0, 15.0, 0.25)[:, None]
-    rotations, _ = blend_poses(Clips.of([motion]), [0], [1.0], times)
+    rotations, _ = blend_poses(ClipPoses.of([motion]), [0], [1.0], times)
     steps = np.diff(rot.unroll(rotations).astype(float), axis=0)
     linear = np.diff(motion.rotations[4:15].astype(float), axis=0) / 4.0
     jumps = np.abs(np.diff(steps, axis=0)).max(axis=(1, 2))
@@ -109,10 +109,10 @@ def test_arcs_are_followed_as_by_slerp(rng):
 def test_says_what_cannot_be_mixed(rng):
     one = smooth_motion(rng, frames=5)
     with pytest.raises(InvalidInput, match="at least one motion; got none"):
-        Clips.of([])
+        ClipPoses.of([])
     with pytest.raises(InvalidInput, match="share one rate; got 30 and 60 fps.*resample"):
-        Clips.of([one, one.resample(60)])
+        ClipPoses.of([one, one.resample(60)])
     with pytest.raises(InvalidInput, match="share one skeleton.*retarget"):
-        Clips.of([one, type(one)(one.skeleton.scaled(2.0), one.rotations, one.root, 30)])
+        ClipPoses.of([one, type(one)(one.skeleton.scaled(2.0), one.rotations, one.root, 30)])
     with pytest.raises(InvalidInput, match="motion 1 .* has no frames"):
-        Clips.of([one, one[:0]])
+        ClipPoses.of([one, one[:0]])

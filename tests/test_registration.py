@@ -9,7 +9,7 @@ import motionloom as ml
 from motionloom.alignment import Timewarp
 from motionloom.blending import register
 from motionloom.blending.contact_matching import matched_contacts, unmatched_feet
-from motionloom.blending.poses import Clips, blend_poses
+from motionloom.blending.poses import ClipPoses, blend_poses
 from motionloom.errors import InvalidInput
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.search import Edge, Family, Matches, Node
@@ -23,7 +23,9 @@ def retimed(motion, hit, go, back):
     at = round(hit * go)
     end = at + HOLD + round((last - leave) * back)
     warp = Timewarp([0, at, at + HOLD, end], [0, hit, leave, last])
-    rotations, root = blend_poses(Clips.of([motion]), [0], [1.0], warp(np.arange(end + 1))[:, None])
+    rotations, root = blend_poses(
+        ClipPoses.of([motion]), [0], [1.0], warp(np.arange(end + 1))[:, None]
+    )
     return replace(motion, rotations=rotations, root=root), at
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.poses import Clips
+from motionloom.blending.poses import ClipPoses
 
 Floats = NDArray[np.floating]
 
 
 def mixed(
-    clips: Clips, weights: Floats, times: Floats, transforms: Floats, place: Floats
+    clips: ClipPoses, weights: Floats, times: Floats, transforms: Floats, place: Floats
 ) -> tuple[Floats, Floats]:
     """Rotations (T, J, 4) and root (T, 3) of the mean of all N clips; see `blend_poses`."""
     rows, taps = _taps(clips, times)
@@ -31,14 +31,14 @@ def mixed(
     return total, np.stack([floor.imag, path[..., 1] @ weights, floor.real], axis=-1)
 
 
-def sampled(clips: Clips, times: Floats) -> Floats:
+def sampled(clips: ClipPoses, times: Floats) -> Floats:
     """Unit rotations (T, N, J, 4) of all N clips at `times` (T, N)."""
     rows, taps = _taps(clips, times)
     q = np.einsum("tnk,tnkjc->tnjc", taps, clips.rotations[rows], optimize=True)
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
-def _taps(clips: Clips, times: Floats) -> tuple[NDArray[np.int64], Floats]:
+def _taps(clips: ClipPoses, times: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Four rows (T, N, 4) around each time, and their weights."""
     last = clips.lengths - 1
     at = np.clip(times, 0.0, last)

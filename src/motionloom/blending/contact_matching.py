@@ -41,7 +41,7 @@ class _Span(NamedTuple):
     low: float
     high: float
     height: float
-    spot: NDArray[np.float64]
+    position: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,17 +143,17 @@ PlantPositions = Sequence[dict[str, NDArray[np.float64]]]
 
 def plant_positions(motion: Motion, contacts: FootContacts) -> dict[str, NDArray[np.float64]]:
     """Floor positions ``x, z`` of each plant of each foot part, (P, 2) each."""
-    spots = {}
+    positions = {}
     for part, plants in contacts.plants.items():
         path = part_path(motion, part)[:, [0, 2]] if plants else np.empty((0, 2))
         rows = [np.median(path[plant.start_frame : plant.end_frame], axis=0) for plant in plants]
-        spots[part] = np.array(rows).reshape(-1, 2)
-    return spots
+        positions[part] = np.array(rows).reshape(-1, 2)
+    return positions
 
 
 def matched_contacts(
     contacts: Sequence[FootContacts],
-    spots: PlantPositions,
+    positions: PlantPositions,
     times: NDArray[np.float64],
     order: Sequence[int],
 ) -> MatchedContacts:
@@ -162,7 +162,7 @@ def matched_contacts(
     Parameters
     ----------
     contacts : sequence of FootContacts, length N
-    spots : sequence of dict, length N
+    positions : sequence of dict, length N
         Positions of the plants; see `plant_positions`.
     times : ndarray, shape (K, N)
         Corresponding frames; columns are strictly increasing.
@@ -178,7 +178,7 @@ def matched_contacts(
             for i, plant in enumerate(contacts[n].plants.get(part, ())):
                 ends = np.array([plant.start_frame, plant.end_frame - 1], np.float64)
                 low, high = np.interp(ends, times[:, n], moments)
-                span = _Span(float(low), float(high), plant.height, spots[n][part][i])
+                span = _Span(float(low), float(high), plant.height, positions[n][part][i])
                 before = _sort_in(groups, n, span)
                 if before is not None:
                     up = np.interp([before.high, span.low], moments, times[:, n])
@@ -209,14 +209,14 @@ def matched_contacts(
 
 
 def unmatched_feet(
-    contacts: Sequence[FootContacts], spots: PlantPositions, times: NDArray[np.float64]
+    contacts: Sequence[FootContacts], positions: PlantPositions, times: NDArray[np.float64]
 ) -> dict[int, tuple[str, float]]:
     """Examples whose foot contacts cannot be matched with those of the first example.
 
     Parameters
     ----------
     contacts : sequence of FootContacts, length N
-    spots : sequence of dict, length N
+    positions : sequence of dict, length N
         Positions of the plants; see `plant_positions`.
     times : ndarray, shape (K, N)
         Corresponding frames.
@@ -245,19 +245,19 @@ def unmatched_feet(
                 if lasting.min() >= _LONG * contacts[0].fps:
                     found.setdefault(n, (side, float(times[(start + end) // 2, 0])))
             for one, mask in ((0, there), (n, here)):
-                for start, end in _steps(contacts[one], spots[one], times[:, one], side):
+                for start, end in _steps(contacts[one], positions[one], times[:, one], side):
                     if mask[start:end].all():
                         found.setdefault(n, (side, float(times[(start + end) // 2, 0])))
     return found
 
 
-def _steps(contacts, spots, times, side) -> list[tuple[int, int]]:
+def _steps(contacts, positions, times, side) -> list[tuple[int, int]]:
     """Intervals between two plants of a ball that are a step apart."""
     part = f"{side}_ball"
     plants = contacts.plants.get(part, ())
     steps = []
     for i, (before, after) in enumerate(zip(plants, plants[1:], strict=False)):
-        if np.linalg.norm(spots[part][i + 1] - spots[part][i]) > _STEP:
+        if np.linalg.norm(positions[part][i + 1] - positions[part][i]) > _STEP:
             start = np.searchsorted(times, before.end_frame - 1, side="right")
             end = np.searchsorted(times, after.start_frame)
             steps.append((int(start), max(int(end), int(start) + 1)))
@@ -284,7 +284,7 @@ def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | Non
         low, high = np.mean([(other.low, other.high) for other in others], axis=0)
         shared = min(high, span.high) - max(low, span.low) + 1.0
         shared /= min(high - low, span.high - span.low) + 1.0
-        apart = np.linalg.norm(group[n].spot - span.spot) if n in group else 0.0
+        apart = np.linalg.norm(group[n].position - span.position) if n in group else 0.0
         if shared > max(_SAME, most) and apart < _SAME_POSITION:
             best, most = group, shared
     if best is None:
@@ -292,7 +292,9 @@ def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | Non
     elif n in best:  # two plants with a gap match one: they are joined
         old = best[n]
         ends = min(old.low, span.low), max(old.high, span.high)
-        best[n] = _Span(*ends, 0.5 * (old.height + span.height), 0.5 * (old.spot + span.spot))
+        best[n] = _Span(
+            *ends, 0.5 * (old.height + span.height), 0.5 * (old.position + span.position)
+        )
         return old
     else:
         best[n] = span

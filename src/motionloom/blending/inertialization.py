@@ -68,9 +68,9 @@ class Inertializer:
             rot.multiply(rot.multiply(rot.exp(step), before[-1]), rot.inverse(new[0]))
         )
         self._spins = (step - own) / self._dt
-        move, coming = _led_on(*np.diff(places, axis=0)), _led_on(*np.diff(path, axis=0)[::-1])
-        self._shift = places[-1] + move - path[0]
-        self._drift = (move - coming) / self._dt
+        step, coming = _led_on(*np.diff(places, axis=0)), _led_on(*np.diff(path, axis=0)[::-1])
+        self._shift = places[-1] + step - path[0]
+        self._drift = (step - coming) / self._dt
         self._age = 0
 
     def apply(

@@ -32,7 +32,7 @@ from motionloom.ragged import offsets_of
 
 
 @dataclass(frozen=True, eq=False)
-class Clips:
+class ClipPoses:
     """Motions with one skeleton and frame rate, laid out for averaging.
 
     Attributes
@@ -48,7 +48,7 @@ class Clips:
     Examples
     --------
     >>> import motionloom as ml
-    >>> clips = Clips.of([ml.demo.clip("walk"), ml.demo.clip("walk_fast")])
+    >>> clips = ClipPoses.of([ml.demo.clip("walk"), ml.demo.clip("walk_fast")])
     >>> len(clips), bool(clips.lengths[0] == len(ml.demo.clip("walk")))
     (2, True)
     """
@@ -60,8 +60,8 @@ class Clips:
     offsets: NDArray[np.int64]
 
     @classmethod
-    def of(cls, motions: Sequence[Motion]) -> Clips:
-        """Clips of motions that share skeleton and frame rate.
+    def of(cls, motions: Sequence[Motion]) -> ClipPoses:
+        """ClipPoses of motions that share skeleton and frame rate.
 
         Raises
         ------
@@ -100,11 +100,11 @@ class Clips:
         """Frames of each clip, shape (N,)."""
         return np.diff(self.offsets)
 
-    def only(self, numbers: Sequence[int]) -> Clips:
+    def only(self, numbers: Sequence[int]) -> ClipPoses:
         """Some of the clips, in that order."""
         rows = [np.arange(self.offsets[n], self.offsets[n + 1]) for n in numbers]
         every = np.concatenate(rows)
-        return Clips(
+        return ClipPoses(
             self.skeleton,
             self.fps,
             self.rotations[every],
@@ -112,7 +112,7 @@ class Clips:
             offsets_of([len(one) for one in rows]),
         )
 
-    def in_one_hemisphere(self, times: ArrayLike, turns: ArrayLike | None = None) -> Clips:
+    def in_one_hemisphere(self, times: ArrayLike, turns: ArrayLike | None = None) -> ClipPoses:
         """Every clip's joints flipped towards those of the first clip.
 
         Parameters
@@ -135,11 +135,11 @@ class Clips:
             side = np.einsum("tjc,tjc->j", turned[0], turned[n])
             flips = np.where(side < 0.0, -1, 1).astype(np.float32)
             signed[self.offsets[n] : self.offsets[n + 1]] *= flips[:, None]
-        return Clips(self.skeleton, self.fps, signed, self.root, self.offsets)
+        return ClipPoses(self.skeleton, self.fps, signed, self.root, self.offsets)
 
 
 def blend_poses(
-    clips: Clips,
+    clips: ClipPoses,
     active: ArrayLike,
     weights: ArrayLike,
     times: ArrayLike,
@@ -151,7 +151,7 @@ def blend_poses(
 
     Parameters
     ----------
-    clips : Clips
+    clips : ClipPoses
     active : array_like of int, shape (n,)
         The clips that are averaged; others cost nothing.
     weights : array_like, shape (n,) or (T, n)
@@ -171,7 +171,7 @@ def blend_poses(
     Examples
     --------
     >>> import motionloom as ml
-    >>> clips = Clips.of([ml.demo.clip("walk"), ml.demo.clip("walk_fast")])
+    >>> clips = ClipPoses.of([ml.demo.clip("walk"), ml.demo.clip("walk_fast")])
     >>> rotations, root = blend_poses(clips, [0, 1], [0.5, 0.5], [[10.0, 8.5]])
     >>> rotations.shape, root.shape
     ((1, 21, 4), (1, 3))

@@ -36,7 +36,7 @@ from motionloom.blending.contact_matching import (
     unmatched_feet,
 )
 from motionloom.blending.examples import Example, Motions, clip_examples, family_examples
-from motionloom.blending.poses import Clips
+from motionloom.blending.poses import ClipPoses
 from motionloom.blending.registration_curve import RegistrationCurve, edge_transforms
 from motionloom.distance.frame_distances import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
@@ -81,7 +81,7 @@ class Registration:
         The example by way of which each is registered; -1 for the query.
     curve : RegistrationCurve
         Times and planar transforms of all examples; its points are the frames of the query.
-    clips : Clips
+    clips : ClipPoses
         Poses of all examples, ready for averaging.
     contacts : MatchedContacts
     left_out : tuple of str
@@ -98,7 +98,7 @@ class Registration:
     examples: tuple[Example, ...]
     parents: tuple[int, ...]
     curve: RegistrationCurve
-    clips: Clips
+    clips: ClipPoses
     contacts: MatchedContacts
     left_out: tuple[str, ...] = ()
 
@@ -292,7 +292,7 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
     places = PlanarTransform.stack(placed, axis=1).to_array()
     curve = RegistrationCurve.through(times[:, kept], speeds[:, kept], places)
     chosen = [examples[n] for n in kept]
-    clips = Clips.of([example.motion for example in chosen])
+    clips = ClipPoses.of([example.motion for example in chosen])
     return Registration(
         tuple(chosen),
         # An example whose parent was left out keeps its times, which refer to the query.

@@ -286,7 +286,7 @@ def _turning(turning, gone, aim, dt):
 
 
 def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[np.int64]):
-    """Transforms (n,) of the branch's motion after so many frames (n,)."""
+    """Transforms (n,) of the branch's motion after `steps` frames (n,)."""
     row = int(ground.offsets[branch.motion]) + branch.frame
     yaw = branch.transform.yaw + trace.turned[steps]
     shift = trace.places[steps] - np.exp(1j * yaw) * ground.floor[row + steps]

@@ -50,8 +50,8 @@ class FootSupport:
         Examples
         --------
         >>> import motionloom as ml
-        >>> footing = FootSupport.of(ml.demo.clip("walk"))
-        >>> bool((footing.last != footing.next)[20:40].all())
+        >>> support = FootSupport.of(ml.demo.clip("walk"))
+        >>> bool((support.last != support.next)[20:40].all())
         True
         """
         contacts = motion.contacts()

@@ -79,9 +79,13 @@ def pair_candidates(
     count = workers if stored is None else stored.library.files.workers(workers)
     with parallel.executor(count, tasks=len(tasks)) as pool:
         if stored is None or isinstance(pool, parallel.SerialExecutor):
-            work = partial(_task_candidates, rows=_Rows(distance, motions=motions), options=options)
+            work = partial(
+                _task_candidates, rows=_PreparedMotions(distance, motions=motions), options=options
+            )
         else:
-            work = partial(_task_candidates, rows=_Rows(distance, stored=stored), options=options)
+            work = partial(
+                _task_candidates, rows=_PreparedMotions(distance, stored=stored), options=options
+            )
         for done in parallel.completed(work, tasks, pool):
             if done.error is not None:
                 raise done.error
@@ -91,7 +95,7 @@ def pair_candidates(
     return {pair: found[pair] for pair in sorted(found)}
 
 
-class _Rows:
+class _PreparedMotions:
     """Prepared rows of motions, by number; each computed once per process."""
 
     def __init__(
@@ -119,7 +123,7 @@ class _Rows:
 
 
 def _task_candidates(
-    pairs: Sequence[Pair], rows: _Rows, options: dict[str, Any]
+    pairs: Sequence[Pair], rows: _PreparedMotions, options: dict[str, Any]
 ) -> dict[Pair, TransitionCandidates]:
     with one_thread():
         made = rows.of(sorted({n for pair in pairs for n in pair}))

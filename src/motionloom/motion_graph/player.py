@@ -145,7 +145,7 @@ class GraphPlayer(Player):
             label = controls["label"]
             self._remaining_frames = (
                 None if label is None else frames_to(self.graph, label)
-            )  # may complain
+            )  # raises if there is none
             self._label = label
         self._automatic = bool(controls.get("automatic", self._automatic))
         if self._blended is None:

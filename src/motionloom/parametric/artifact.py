@@ -10,7 +10,7 @@ from typing import Any
 from motionloom.blending import Registration
 from motionloom.blending.contact_matching import MatchedContacts
 from motionloom.blending.examples import Example
-from motionloom.blending.poses import Clips
+from motionloom.blending.poses import ClipPoses
 from motionloom.blending.registration_curve import RegistrationCurve
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
@@ -93,7 +93,7 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
         skeleton = skeleton_from(json.dumps(about["skeleton"]))
         if skeleton is None:
             raise KeyError("skeleton")
-        clips = Clips(
+        clips = ClipPoses(
             skeleton, float(about["fps"]),
             *(arrays[f"clip_{key}"] for key in ("rotations", "root", "starts")),
         )  # fmt: skip
@@ -154,7 +154,7 @@ def _example_about(example: Example) -> dict[str, Any]:
     }
 
 
-def _example(clips: Clips, number: int, row: dict[str, Any]) -> Example:
+def _example(clips: ClipPoses, number: int, row: dict[str, Any]) -> Example:
     rows = slice(*(int(k) for k in clips.offsets[number : number + 2]))
     motion = Motion(
         clips.skeleton, clips.rotations[rows], clips.root[rows], clips.fps, name=row["source"]

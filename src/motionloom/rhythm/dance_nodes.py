@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.poses import Clips, blend_poses
+from motionloom.blending.poses import ClipPoses, blend_poses
 from motionloom.errors import RoleError
 from motionloom.motion import Motion, Source
 from motionloom.motion.feet.contacts import FOOT_PARTS
@@ -33,7 +33,7 @@ class DanceNode:
     Attributes
     ----------
     movements : tuple of Movement
-    clips : tuple of Clips
+    clips : tuple of ClipPoses
         One per character; n clips each.
     transforms : ndarray, shape (F, n, 3)
         Root of the leader on the floor, ``x, z, yaw``.
@@ -44,7 +44,7 @@ class DanceNode:
     """
 
     movements: tuple[Movement, ...]
-    clips: tuple[Clips, ...]
+    clips: tuple[ClipPoses, ...]
     transforms: Array
     twists: Array
     contacts: NDArray[np.bool_]
@@ -58,7 +58,7 @@ class DanceNode:
         transforms = np.stack([_places(leader) for leader in leaders], axis=1)
         together = np.tile(every[:, None], (1, len(movements)))
         clips = tuple(
-            Clips.of(list(bodies)).in_one_hemisphere(together, -transforms[..., 2])
+            ClipPoses.of(list(bodies)).in_one_hemisphere(together, -transforms[..., 2])
             for bodies in zip(*(movement.bodies for movement in movements), strict=True)
         )
         contacts = np.array(
