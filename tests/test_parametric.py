@@ -226,7 +226,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
         (("synthesize", "LIB", "punch", "--at", "1,2,3", "-o", "x.doc"), "to x.doc: the suffix"),
         (
             ("parametrize", "LIB", "kick_front_mid_right_p0:0-70", "--by", "tail"),
-            "there are JOINT@FRAME",
+            "use one of JOINT@FRAME",
         ),
         (
             ("parametrize", "LIB", "kick_front_mid_right_p0", "--by", "turn", "--out", "a.txt"),

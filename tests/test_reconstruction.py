@@ -284,7 +284,7 @@ def test_until_a_point_is_seen_the_body_stands_as_it_will(lib, walk):
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        (np.zeros((5, 3)), r"points must have shape \(6, 3\), one row for each .* got \(5, 3\)"),
+        (np.zeros((5, 3)), r"points must have shape \(6, 3\), one row per marker; got \(5, 3\)"),
         (np.full((6, 3), np.nan), "the first frame must have at least one marker"),
     ],
 )
@@ -294,7 +294,7 @@ def test_frames_that_tell_nothing_are_refused(lib, walk, points, message):
 
 
 def test_what_is_no_markers_is_refused(lib, walk):
-    with pytest.raises(InvalidInput, match="must be Markers or a Motion; got str.*ml.load reads"):
+    with pytest.raises(InvalidInput, match="must be Markers or a Motion; got str.*ml.load_markers reads"):
         lib.reconstruct("walk.c3d")
     with pytest.raises(InvalidInput, match="markers must have frames; got none"):
         lib.reconstruct(Markers(SIX, np.zeros((0, 6, 3)), 30.0))
@@ -396,7 +396,7 @@ def test_the_commands_write_a_body_and_measure_it(lib, walk, tmp_path):
         app,
         ["reconstruct", str(table), "--library", str(lib.path), "-o", str(body), "--roles", "head"],
     )
-    assert "expected ROLE=LABEL" in str(run.exception)
+    assert "roles must be ROLE=LABEL" in str(run.exception)
 
 
 @pytest.mark.cmu
