@@ -9,6 +9,7 @@ import pytest
 from motionloom.distance import DISTANCES
 from motionloom.formats import FORMATS
 from motionloom.search import METHODS
+from motionloom.search.methods import SEARCHES
 
 PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -18,7 +19,7 @@ FILE = re.compile(r"# (\w+\.py)\n")
 @pytest.fixture
 def registries(monkeypatch):
     """What people add to, restored afterwards."""
-    held = [(registry, dict(registry)) for registry in (FORMATS, DISTANCES, METHODS)]
+    held = [(registry, dict(registry)) for registry in (FORMATS, DISTANCES, METHODS, SEARCHES)]
     yield
     for registry, before in held:
         registry.clear()

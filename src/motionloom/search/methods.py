@@ -34,7 +34,7 @@ from motionloom.store.store import Store
 
 Search = Callable[[Store, Query, SearchSettings], tuple[list[Candidate], Timeline | WholeClips]]
 
-_SEARCHES: dict[type[Settings], Search] = {
+SEARCHES: dict[type[Settings], Search] = {
     Dtw: dtw_search,
     LazyGraph: lazy_search,
     MatchWeb: web_search,
@@ -53,7 +53,7 @@ def search(library: Store, query: str | Path | Motion | Query, settings: SearchS
     if not len(library):
         raise LibraryError(f"{library.path}: the library is empty; import motions first")
     query = as_query(library, query)
-    method = _SEARCHES.get(type(settings.method), clip_search)
+    method = SEARCHES.get(type(settings.method), clip_search)
     found, timeline = method(library, query, settings)
     matches = [timeline.match(one, query, library.labels) for one in found]
     return Matches(matches, query=query.text, unit=_unit(settings.method))
