@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -77,7 +78,7 @@ def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
     >>> banded_dtw([[0.0], [1.0], [5.0]], [[0.0], [0.0], [1.0], [5.0]], band=0.5)
     0.0
     """
-    one, other = _frames("a", a), _frames("b", b)
+    one, other = checked_frames("a", a), checked_frames("b", b)
     if one.shape[1] != other.shape[1]:
         raise InvalidInput(
             f"a and b must have equal numbers of features; got {one.shape[1]} and {other.shape[1]}"
@@ -154,7 +155,7 @@ def dtw_nearest(
     >>> found.clips.tolist(), found.distances.tolist()
     ([1], [0.5])
     """
-    rows, query = _stack(clips), _frames("query", query)
+    rows, query = _stack(clips), checked_frames("query", query)
     if query.shape != rows.shape[1:]:
         raise InvalidInput(f"query must have the clips' shape {rows.shape[1:]}; got {query.shape}")
     if k < 1:
@@ -179,7 +180,7 @@ def dtw_nearest(
 
 def keogh_bounds(query: ArrayLike, clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
     """Lower bounds of the distances of a query (T, D) to clips (C, T, D), shape (C,)."""
-    query, rows = _frames("query", query), _stack(clips)
+    query, rows = checked_frames("query", query), _stack(clips)
     low, high = envelope(query, band_reach(len(query), len(query), band))
     bounds = np.zeros(len(rows))
     _keogh(rows, np.arange(len(rows)), low, high, bounds, np.zeros((len(rows), len(query) + 1)))
@@ -220,8 +221,9 @@ def banded_matrix(matrix: NDArray[np.float64], *, band: float = BAND) -> NDArray
     return np.where(off <= (reach if n > 1 else m), matrix, np.inf)
 
 
-def _frames(name: str, rows: ArrayLike) -> NDArray[np.float32]:
-    out = np.ascontiguousarray(rows, dtype=np.float32)
+def checked_frames(name: str, rows: ArrayLike, dtype: type = np.float32) -> NDArray[Any]:
+    """Frames (T, D) of one type; raises if there are none."""
+    out: NDArray[Any] = np.ascontiguousarray(rows, dtype=dtype)
     if out.ndim != 2 or 0 in out.shape:
         raise InvalidInput(f"{name} must have shape (T, D), at least one each; got {out.shape}")
     return out

@@ -21,9 +21,9 @@ from math import ceil, floor
 
 import numba as nb
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from motionloom.alignment.banded_dtw import Nearest, farthest
+from motionloom.alignment.banded_dtw import Nearest, checked_frames, farthest
 from motionloom.errors import InvalidInput
 
 FACTOR = 1.2  # Tam et al. 2007, section 4
@@ -55,7 +55,10 @@ def scaled_distance(query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR
     >>> scaled_distance([[0.0], [1.0], [2.0]], [[0.0], [0.5], [1.0], [2.0], [7.0]], factor=1.5)
     0.5
     """
-    query, rows = _frames("query", query), _frames("clip", clip)
+    query, rows = (
+        checked_frames("query", query, np.float64),
+        checked_frames("clip", clip, np.float64),
+    )
     found = scaling_nearest(query, rows, [0, len(rows)], k=1, factor=factor)
     return float(found.distances[0]) if len(found.distances) else np.nan
 
@@ -90,7 +93,10 @@ def scaling_nearest(
     >>> found.clips.tolist(), found.distances.tolist()
     ([1], [0.5])
     """
-    query, rows = _frames("query", query), _frames("rows", rows)
+    query, rows = (
+        checked_frames("query", query, np.float64),
+        checked_frames("rows", rows, np.float64),
+    )
     if query.shape[1] != rows.shape[1]:
         raise InvalidInput(
             f"query and clips must have equal numbers of features; got {query.shape[1]} and "
@@ -124,13 +130,6 @@ def scaled_lengths(n: int, m: int, factor: float) -> tuple[int, int]:
         raise InvalidInput(f"factor must be at least 1; got {factor}")
     most = min(m, max(n, floor(n * factor + 1e-9)))
     return min(most, max(1, ceil(n / factor - 1e-9))), most
-
-
-def _frames(name: str, rows: ArrayLike) -> NDArray[np.float64]:
-    out = np.ascontiguousarray(rows, dtype=np.float64)
-    if out.ndim != 2 or 0 in out.shape:
-        raise InvalidInput(f"{name} must have shape (T, D), at least one each; got {out.shape}")
-    return out
 
 
 @nb.njit(cache=True, nogil=True)

@@ -1,13 +1,13 @@
-"""How far a reconstructed body is from the true one.
+"""Accuracy of reconstructions from few markers.
 
 The error of a frame is the mean distance between true and reconstructed joints in the world,
-nothing aligned beforehand: no shift, no turn. Joints at one place count once (CMU's skeletons
-have 31 joints at 21 places), end sites not at all. Of a motion, the mean and the greatest of
-its frames' errors are told, in centimetres, as in Krüger et al. (2010), table 3.
+without any alignment. Coincident joints count once (CMU's skeletons have 31 joints at 21
+places), end sites not at all. For a motion, the mean and the greatest error of its frames are
+given, in centimetres, as in Krüger et al. (2010), table 3.
 
-Markers are the joints of the take, every coordinate off by up to a millimetre. The library
-gives away nothing: the take itself and all that repeat it are left out, and with
-``without_subject`` everything by the same performer, under whatever subject it is filed.
+Markers are the joints of the take, with an error of up to a millimetre in every coordinate. The
+take itself and all that repeat it are left out of the library, and with ``without_subject`` all
+takes of the same performer, under whatever subject they are filed.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from motionloom.store.store import Store
 
 NOISE = 0.001  # metres; Krüger et al. 2010, section 5.2
 
-_SAME_PLACE = 1e-4  # metres between joints that count as one
-_REPEATED = 0.005  # metres between frames of takes that repeat each other
-_LOOKS = 40  # frames of a take that are looked for in others
+_SAME_PLACE = 1e-4  # metres: nearer joints count as one
+_REPEATED = 0.005  # metres: nearer frames are the same
+_LOOKS = 40  # frames of a take that are searched in others
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class ReconstructionError:
     joints : dict of str to float
         Mean over the frames, per joint.
     left_out : tuple of str
-        Motions that the library was without.
+        Motions left out of the library.
     result : Reconstruction
 
     Examples
@@ -70,12 +70,12 @@ class ReconstructionError:
 
     @property
     def mean_cm(self) -> float:
-        """Mean of the frames' errors."""
+        """Mean error of the frames."""
         return float(self.frames.mean())
 
     @property
     def max_cm(self) -> float:
-        """The greatest of the frames' errors."""
+        """Greatest error of a frame."""
         return float(self.frames.max())
 
 
@@ -92,24 +92,24 @@ def evaluate_reconstruction(
     seed: int = 0,
     **options,
 ) -> ReconstructionError:
-    """Reconstruct a motion of the library from its own joints, without knowing it.
+    """Reconstruct a motion of the library from its joints, with the motion left out.
 
     Parameters
     ----------
     library : Library
     name : str
-        Of the motion.
+        Name of the motion.
     without_subject : bool
-        Leave out every motion by the same performer: those whose names begin alike up to
-        the first ``_``, and those of subjects that share a take with it.
+        Leave out every motion of the same performer: those whose names agree up to the first
+        ``_``, and those of subjects that share a take with it.
     roles : tuple of str
-        What is tracked.
+        Tracked joints.
     noise : float
-        Metres; each coordinate is off by up to so much.
+        Largest error of a coordinate, in metres.
     missing : float
-        Share of the samples that are not seen, at random.
+        Fraction of the samples that are missing, at random.
     lose : str, optional
-        A role whose marker is lost for `lose_seconds`, somewhere.
+        Role whose marker is lost for `lose_seconds`, at a random time.
     lose_seconds : float
     seed : int
     **options
@@ -132,7 +132,7 @@ def evaluate_reconstruction(
         lose_seconds=lose_seconds,
         seed=seed,
     )
-    left_out = _told_before(library, motion, without_subject)
+    left_out = _left_out(library, motion, without_subject)
     given = {"skeleton": motion.skeleton, **options, "exclude": tuple(left_out)}
     result = reconstruct(library, markers, ReconstructSettings(**given))
     if result.skeleton is not motion.skeleton and len(result.skeleton) != len(motion.skeleton):
@@ -154,7 +154,7 @@ def evaluate_reconstructions(
     workers: int | None = None,
     **options,
 ) -> Iterator[ReconstructionError]:
-    """Reconstruct motions of the library, each without knowing it; in their order.
+    """Reconstruct motions of the library, each left out of it; in their order.
 
     Parameters
     ----------
@@ -169,15 +169,15 @@ def evaluate_reconstructions(
     if len(names) > 1 and workers != 1:
         _prepare(library, names, options)
     waiting: dict[int, ReconstructionError] = {}
-    told = 0
+    given = 0
     with parallel.executor(library.files.workers(workers), tasks=len(names)) as pool:
         for done in parallel.completed(work, list(enumerate(names)), pool):
             if done.error is not None or done.result is None:
                 raise done.error or InvalidInput(f"{done.item[1]}: was not reconstructed")
             waiting[done.item[0]] = done.result
-            while told in waiting:
-                yield waiting.pop(told)
-                told += 1
+            while given in waiting:
+                yield waiting.pop(given)
+                given += 1
 
 
 def _evaluated(task: tuple[int, str], library: Store, options: dict) -> ReconstructionError:
@@ -186,7 +186,7 @@ def _evaluated(task: tuple[int, str], library: Store, options: dict) -> Reconstr
 
 
 def _prepare(library: Store, names: Sequence[str], options: dict) -> None:
-    """Make what all need before workers are told: they would wait for one another."""
+    """Compute what all workers need beforehand: they would wait for one another."""
     from motionloom.search.index.neighbours import open_index
 
     open_index(library, library_features(library, "e15", scale_free=True))
@@ -287,7 +287,7 @@ def same_performer(library: Store, name: str) -> frozenset[str]:
     return frozenset(known)
 
 
-def _told_before(library: Store, motion: Motion, without_subject: bool) -> tuple[str, ...]:
+def _left_out(library: Store, motion: Motion, without_subject: bool) -> tuple[str, ...]:
     names = set(repeats(library, motion))
     if without_subject:
         subjects = same_performer(library, motion.name)

@@ -1,8 +1,8 @@
-"""How good a search is: average precision, recall, and how near its starts and ends are.
+"""Retrieval quality of a search: average precision, recall, accuracy of boundaries.
 
-A match is a hit if it and a true occurrence overlap by half of what they cover together.
-Each occurrence is hit once; further matches of it, and matches of *optional* occurrences
-(mirrored or half-hearted ones), count neither for nor against.
+A match is a hit if its intersection over union with a true occurrence is at least a half. Each
+occurrence is hit once; further matches of it, and matches of *optional* occurrences (mirrored or
+incomplete ones), count neither for nor against.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TOLERANCE = 0.15  # seconds
 
 @dataclass(frozen=True)
 class Task:
-    """A query and where its action truly happens, in seconds of the same motion."""
+    """A query and the true occurrences of its action, in seconds of the same motion."""
 
     name: str
     motion: str
@@ -37,18 +37,18 @@ class Task:
 
 @dataclass(frozen=True)
 class Score:
-    """How good one ranked list is.
+    """Scores of one ranked list.
 
     Attributes
     ----------
     average_precision : float
         Mean over the occurrences of the precision at the rank that hits each (0 if none).
     recall : float
-        Part of the occurrences that are hit at all.
+        Fraction of the occurrences that are hit.
     on_time : float
-        Part of the hits whose start and end are both within 0.15 s of the truth.
+        Fraction of the hits whose start and end are both within 0.15 s of the truth.
     precision_at_full_recall : float
-        Precision at the rank by which all are hit; 0 if some never are.
+        Precision at the rank by which all are hit; 0 if some are not.
     """
 
     average_precision: float
@@ -99,7 +99,7 @@ def score(
 
 
 def ranked_precision(distances: ArrayLike, relevant: ArrayLike) -> float:
-    """Average precision of things ranked by distance, each relevant or not.
+    """Average precision of items ranked by distance, each relevant or not.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def ranked_precision(distances: ArrayLike, relevant: ArrayLike) -> float:
 def least_distances(
     count: int, seconds: float, matches: Iterable[tuple[float, float, float]]
 ) -> NDArray[np.float64]:
-    """For each of `count` cells of time, the least distance of the matches that cover it.
+    """The least distance of the matches that cover each of `count` cells of time.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def least_distances(
     Returns
     -------
     distances : ndarray, shape (count,)
-        Infinite where no match is.
+        Infinite where there is no match.
     """
     out = np.full(count, np.inf)
     for start, end, distance in matches:
@@ -172,6 +172,6 @@ def read_tasks(path: str | Path) -> list[Task]:
 
 
 def _overlap(a: Range, b: Range) -> float:
-    """What two ranges share, as a part of what they cover together."""
+    """Intersection over union of two ranges."""
     shared = min(a[1], b[1]) - max(a[0], b[0])
     return max(0.0, shared) / (max(a[1], b[1]) - min(a[0], b[0]))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from motionloom.settings import described, names
 from motionloom.store import Store
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from motionloom.search.match_web.store import LeftToBuild, WebReport
     from motionloom.search.match_web.web import Web
     from motionloom.search.query import Query
+    from motionloom.search.settings import SearchSettings
     from motionloom.settings import Settings
 
 Progress = Callable[[int], None]
+Search = TypeVar("Search", bound="SearchSettings")
 
 
 class SearchVerbs(Store):
@@ -144,9 +147,9 @@ class SearchVerbs(Store):
             radius=radius,
             index=index,
             epsilon=epsilon,
-            label=_names(label),
-            only=_names(only),
-            exclude=_names(exclude),
+            label=names(label),
+            only=names(only),
+            exclude=names(exclude),
             exclude_query=exclude_query,
         )
         return nearest_frames(self, query, settings)
@@ -269,20 +272,7 @@ class SearchVerbs(Store):
         from motionloom.search import search as matches_of
         from motionloom.search.settings import expansion_rounds
 
-        options = _method_options(locals())
-        settings = SearchSettings.of(
-            method,
-            options,
-            max=max,
-            max_distance=max_distance,
-            tiers=tiers,
-            label=_names(label),
-            only=_names(only),
-            exclude=_names(exclude),
-            exclude_query=exclude_query,
-            same=same,
-            apart=apart,
-        )
+        settings = _search_settings(SearchSettings, locals())
         if expansion_rounds(tiers) == 1:
             return matches_of(self, query, settings)
         return library_family(self, query, settings).matches
@@ -353,20 +343,7 @@ class SearchVerbs(Store):
         """
         from motionloom.search import FamilySettings, library_family
 
-        options = _method_options(locals())
-        settings = FamilySettings.of(
-            method,
-            options,
-            max=max,
-            max_distance=max_distance,
-            tiers=tiers,
-            label=_names(label),
-            only=_names(only),
-            exclude=_names(exclude),
-            exclude_query=exclude_query,
-            same=same,
-            apart=apart,
-        )
+        settings = _search_settings(FamilySettings, locals())
         return library_family(self, query, settings, progress=progress)
 
     def clip(self, query: str | Path | Motion | Query) -> Motion:
@@ -614,20 +591,14 @@ class SearchVerbs(Store):
         return rank_correlations(self, settings, progress=progress)
 
 
-_METHOD_OPTIONS = (
-    "features", "normalize", "scale_free", "k", "radius", "index", "epsilon", "max_overlap",
-    "durations", "steps", "rank", "speed_seconds", "bridge", "distance",
-)  # fmt: skip
-
-
-def _method_options(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The options of methods among the arguments of `search` or `family`; None is not given."""
-    options = {name: arguments[name] for name in _METHOD_OPTIONS}
-    # None means equal weights here, as in release 0.1; the default cannot be told from not given.
-    weights = arguments["weights"]
-    options["weights"] = None if weights == "moving" else weights or "equal"
-    return options
-
-
-def _names(given: str | Iterable[str] | None) -> str | tuple[str, ...] | None:
-    return given if given is None or isinstance(given, str) else tuple(given)
+def _search_settings(cls: type[Search], arguments: dict[str, Any]) -> Search:
+    """Settings from the arguments of `search` or `family`; an option of None is not given."""
+    own = {name: arguments[name] for name in described(cls) if name != "method"}
+    own |= {name: names(own[name]) for name in ("label", "only", "exclude")}
+    options = {
+        name: arguments[name] for method in cls.METHODS.values() for name in described(method)
+    }
+    # None means equal weights here, as in release 0.1; the default is not passed on, because it
+    # cannot be distinguished from not given.
+    options["weights"] = None if options["weights"] == "moving" else options["weights"] or "equal"
+    return cls.of(arguments["method"], options, **own)

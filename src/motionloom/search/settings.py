@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from motionloom.errors import InvalidInput
 from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Setting, Settings, chosen, setting
@@ -257,7 +257,7 @@ class SearchSettings(Settings):
     )
 
     @classmethod
-    def of(cls, method: str | Settings, options: dict[str, Any], **settings: Any) -> SearchSettings:
+    def of(cls, method: str | Settings, options: dict[str, Any], **settings: Any) -> Self:
         """Settings with a method chosen by name, and options of that method."""
         return cls(method=chosen("method", method, METHODS, options), **settings)
 
