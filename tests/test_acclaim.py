@@ -183,7 +183,7 @@ def test_cmu_length_unit(take):
     assert "guessed" in other.origin.unit_reason
 
 
-def test_missing_frames_are_filled_in_and_told(take):
+def test_missing_frames_are_interpolated_and_recorded(take):
     amc = HEAD + block(7, root=(0, 0, 0, 0, 0, 0)) + block(10, root=(3, 6, 9, 0, 60, 0))
     motion = ml.load(take(amc + block(11)), unit=1.0)
     assert len(motion) == 5
@@ -228,7 +228,7 @@ def test_the_skeleton_is_found_beside_the_take(take, stem, skeleton):
     assert len(ml.load(take(HEAD + block(1), stem=stem, skeleton=skeleton))) == 1
 
 
-def test_a_skeleton_that_cannot_be_told_is_asked_for(take, tmp_path):
+def test_a_skeleton_that_is_ambiguous_must_be_given(take, tmp_path):
     path = take(HEAD + block(1), stem="05_01", skeleton="08")
     take(HEAD + block(1), stem="05_01", skeleton="09")
     with pytest.raises(MotionFormatError, match=r"05_01.asf beside it; found 08.asf, 09.asf.*asf="):
@@ -290,7 +290,7 @@ def test_says_what_is_wrong_with_a_skeleton(take, old, new, message):
         ml.load(take(HEAD + block(1), asf))
 
 
-def test_repairs_of_the_skeleton_are_told(take):
+def test_repairs_of_the_skeleton_are_reported(take):
     asf = ASF.replace("direction 0 0 1", "direction 0 0 2")
     motion = ml.load(take(HEAD + block(1), asf), unit=1.0)
     np.testing.assert_allclose(motion.skeleton.end_offsets, [[0, 0, 2.5]])

@@ -182,7 +182,7 @@ def test_a_header_is_not_believed(tmp_path):
         ml.load(path)
 
 
-def test_a_damaged_header_is_told(tmp_path):
+def test_a_damaged_header_is_reported(tmp_path):
     damaged = npy(np.zeros((4, 72))).replace(b"(4, 72)", b"(4, 72(")
     path = archive(tmp_path / "a.npz", {"poses": damaged, "mocap_framerate": npy(60.0)})
     with pytest.raises(MotionFormatError, match="poses cannot be unpacked"):

@@ -240,7 +240,7 @@ def test_doubts_a_frame_time_in_milliseconds(write):
     assert any("milliseconds" in warning for warning in motion.origin.warnings)
 
 
-def test_reads_one_of_several_figures_when_told_which(write):
+def test_reads_one_of_several_figures_by_name(write):
     one = person(standing(4, seed=1))
     other = person(standing(4, seed=2)).replace("ROOT Hips", "ROOT Hips2")
     heads = [text.split("MOTION")[0].removeprefix("HIERARCHY\n") for text in (one, other)]
@@ -256,7 +256,7 @@ def test_reads_one_of_several_figures_when_told_which(write):
         ml.load(path, root="Bob")
 
 
-def test_a_file_cut_off_is_refused_unless_asked(write):
+def test_a_truncated_file_is_refused_unless_partial(write):
     text = person(standing(10))
     cut = text[: text.rstrip().rfind(" ") - 200]
     with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: .*cut off.*partial=True"):
@@ -320,7 +320,7 @@ def test_all_of_cmu_loads_with_roles_and_a_likely_height(cmu30):
 @pytest.mark.parametrize(
     ("start", "claim"), [(b"\xff\xfe", "UTF-16"), (b"\xff\xfe\x00\x00", "UTF-32")]
 )
-def test_a_byte_order_mark_that_lies_is_told(tmp_path, start, claim):
+def test_a_byte_order_mark_that_lies_is_reported(tmp_path, start, claim):
     file = tmp_path / "a.bvh"
     file.write_bytes(start + b"\x00\xdc\x00")
     with pytest.raises(MotionFormatError, match=f"the file claims to be {claim} but is not"):

@@ -66,7 +66,7 @@ def test_nothing_is_said_of_positions_that_repeat_the_offsets():
     assert warnings([[0, 0, 0, 0, 90, 0, 0, -40, 0], [5, 0, 0, 0, 90, 0, 0, -40, 0]]) == []
 
 
-def test_hips_that_carry_a_still_root_are_told_once():
+def test_hips_that_carry_a_still_root_are_reported_once():
     """As in Bandai Namco's takes; that they leave their OFFSET goes without saying."""
     moving = [[0, 0, 0, x, 86, 0, 0, -40, 0] for x in (3, 4, 5)]
     assert warnings(moving) == ["the root stands still; 'hips' carries the motion"]

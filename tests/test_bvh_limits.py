@@ -200,7 +200,7 @@ def test_a_huge_file_is_refused_in_bounds(name, tmp_path):
     check(answer, file, may_be_read=name in LARGE_READABLE)
 
 
-def test_a_file_that_is_not_there_is_told_by_name():
+def test_a_file_that_is_not_there_is_named_in_the_error():
     with pytest.raises((FileNotFoundError, ml.MotionFormatError), match="nowhere"):
         ml.load("nowhere.bvh")
 

@@ -148,7 +148,7 @@ def test_the_unit_of_the_source_is_kept(unit, tmp_path):
     np.testing.assert_allclose(np.array(first_row[:3], float), [3.0, 91.5, 2.0], atol=1e-4)
 
 
-def test_another_unit_is_written_when_asked(tmp_path):
+def test_another_unit_is_written_on_request(tmp_path):
     source = tmp_path / "plain.bvh"
     source.write_bytes(encoded(bvh_lines(MAN, rows_of(MAN))))
     motion = ml.load(source, unit="cm")

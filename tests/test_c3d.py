@@ -202,7 +202,7 @@ def test_subjects_and_unlabelled_points(file):
         ml.load_markers(path)
 
 
-def test_missing_and_repeated_labels_are_mended(file):
+def test_missing_and_repeated_labels_are_repaired(file):
     markers = ml.load_markers(file(c3d_bytes(POINTS, ["A", "A"])), unlabelled=True)
     assert markers.labels == ("A", "A_2", "*2", "*3")
     assert markers.repairs == (

@@ -75,7 +75,7 @@ def test_thresholds_reach_the_detector(takes, tmp_path):
     assert json.loads(strict.stdout)["motions"][0]["contacts"] < 5
 
 
-def test_wrong_input_is_told(takes, tmp_path):
+def test_wrong_input_is_reported(takes, tmp_path):
     with pytest.raises(InvalidInput, match="would overwrite what is read"):
         run(takes / "walk.bvh", "-o", takes / "walk.bvh")
     with pytest.raises(InvalidInput, match="so the output must be one too"):

@@ -81,7 +81,7 @@ def test_the_rate_can_be_changed(takes, tmp_path):
     assert files(tmp_path) == ["walk.bvh"]
 
 
-def test_unit_and_axis_are_those_asked_for(takes, tmp_path):
+def test_unit_and_axis_are_the_given_ones(takes, tmp_path):
     run(takes / "walk.bvh", tmp_path / "walk.bvh", "--unit", "inch", "--up", "z")
     walk = ml.load(tmp_path / "walk.bvh")
     assert walk.origin.unit_m == pytest.approx(0.0254)

@@ -114,7 +114,7 @@ def test_a_single_bad_file_ends_with_one_line_and_code_2(tmp_path, monkeypatch, 
     assert err.startswith("motionloom: ") and err.count("\n") == 1
 
 
-def test_an_empty_folder_is_told(tmp_path):
+def test_an_empty_folder_is_reported(tmp_path):
     with pytest.raises(InvalidInput, match="no motion files"):
         run(tmp_path)
 

@@ -97,7 +97,7 @@ def test_sitting_standing_and_stepping_up_have_their_heights():
     )
 
 
-def test_jumps_rise_travel_and_turn_as_told():
+def test_jumps_rise_travel_and_turn_as_planned():
     for name in ("jump_up_p0", "jump_far_p3", "jump_turn_left_p1", "jump_turn_right_p2"):
         made = demo.annotated(name, fps=120)
         truth, motion = made.truth.parameters, made.motion

@@ -150,7 +150,7 @@ def test_random_bytes_are_refused_by_name(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_folders_and_missing_files_are_told_apart(tmp_path, suffix):
+def test_folders_and_missing_files_raise_different_errors(tmp_path, suffix):
     skip_without(suffix)
     folder = tmp_path / f"folder{suffix}"
     folder.mkdir()
@@ -212,6 +212,6 @@ def test_every_motion_reader_takes_what_a_library_passes_on(suffix):
     assert {"unit", "up", "roles", "fps", "strict"} <= parameters.keys()
 
 
-def test_what_cannot_be_written_is_told(tmp_path):
+def test_what_cannot_be_written_is_reported(tmp_path):
     with pytest.raises(InvalidInput, match=r"cannot write motion to .*a.amc: .* one of .bvh, .c3d"):
         example("motion").save(tmp_path / "a.amc")

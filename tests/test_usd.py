@@ -200,7 +200,7 @@ def test_times_that_do_not_rise_are_refused(samples):
         usd_child.sample_times(samples, 24.0, None, joints=1)
 
 
-def test_a_stage_that_usd_cannot_write_is_told_and_leaves_nothing(tmp_path, rng, monkeypatch):
+def test_a_stage_that_usd_cannot_write_is_reported_and_leaves_nothing(tmp_path, rng, monkeypatch):
     monkeypatch.setattr(Sdf.Layer, "Export", lambda *_: False)
     with pytest.raises(InvalidInput, match=r"USD could not write .*a\.usda"):
         random_motion(rng).save(tmp_path / "a.usda")
@@ -234,7 +234,7 @@ def test_reading_can_be_given_up(tmp_path, rng):
         ml.load(path, timeout=0)
 
 
-def test_a_breakdown_of_the_library_is_told(tmp_path, rng, monkeypatch):
+def test_a_breakdown_of_the_library_is_reported(tmp_path, rng, monkeypatch):
     path = random_motion(rng).save(tmp_path / "a.usda")
     crash = ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"]
     run = subprocess.run
