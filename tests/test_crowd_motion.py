@@ -118,7 +118,7 @@ def test_hands_stay_where_they_hold(danced, waltz):
     for agent in danced.motions[:4]:
         worlds = [global_rotations(m.rotations, m.skeleton.parents).astype(float) for m in agent]
         places = [m.positions().astype(float) for m in agent]
-        for arm, tip, spot in zip(holds.arms, holds.tips, holds.spots, strict=True):
+        for arm, tip, spot in zip(holds.arms, holds.tips, holds.anchors, strict=True):
             own, other = arm[0], 1 - arm[0]
             hand = places[own][:, arm[3]] + rot.rotate(worlds[own][:, arm[3]], tip)
             held = places[other][:, arm[4]] + rot.rotate(worlds[other][:, arm[4]], spot)

@@ -1,7 +1,7 @@
 """Couples in takes: detection of partners, and choreographies of captured couples.
 
 The bars of the built-in waltz are blended. Figures of captured dances differ too much for that: an
-underarm turn and a side step cannot be blended. So every movement is a node of its own, followed by
+underarm turn and a side step cannot be blended. So every movement is a separate node, followed by
 those with the most similar start, and couples are steered by the choice among them.
 """
 
@@ -219,11 +219,11 @@ def _graph(movements: Sequence[Movement], following: Sequence[int]) -> Transitio
     count = len(movements)
     gaps = transition_differences(movements)
     np.fill_diagonal(gaps, np.inf)  # the same figure twice in a row looks mechanical
-    usual = float(np.median(np.sort(gaps, axis=1)[:, 0]))
+    typical = float(np.median(np.sort(gaps, axis=1)[:, 0]))
     likely = np.zeros((count, count))
     for k, row in enumerate(gaps):
         best = np.argsort(row)[: min(_FOLLOWERS, count - 1)]
-        likely[k, best] = np.exp(-row[best] / max(usual, 1e-9)) + 1e-6
+        likely[k, best] = np.exp(-row[best] / max(typical, 1e-9)) + 1e-6
         if following[k] >= 0:
             likely[k, following[k]] = 1.0
     names = tuple(f"m{k + 1}" for k in range(count))

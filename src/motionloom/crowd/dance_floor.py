@@ -33,6 +33,150 @@ Cells = NDArray[np.bool_]
 
 _CELL = 0.1  # metres: side of a grid cell
 _MOST_CELLS = 200  # along the longest footprint; cells are larger then
+_TRIES = 4  # random walks of which the one with the smallest footprint is used
+_MOST_MINUTES = 20.0  # of takes: a motion graph compares every frame with every other
+
+
+@dataclass(frozen=True, eq=False)
+class DanceFloor:
+    """Characters that dance next to each other.
+
+    Attributes
+    ----------
+    motions : tuple of Motion
+        One per character.
+    method : {"choreography", "graph"}
+        How they were made.
+    takes : tuple of Motion
+        The movements or takes they were made from, on one skeleton.
+    least_distance : float
+        Smallest distance of two bodies in any frame, joint to joint over the floor, metres.
+    """
+
+    motions: tuple[Motion, ...]
+    method: str
+    takes: tuple[Motion, ...]
+    least_distance: float
+
+    def __len__(self) -> int:
+        return len(self.motions)
+
+    @property
+    def scene(self) -> Scene:
+        """All characters."""
+        return Scene(self.motions)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Extent of all characters in x and z, metres."""
+        points = np.concatenate([floor_points(m).reshape(-1, 2) for m in self.motions])
+        wide, deep = np.ptp(points, axis=0) + BODY_WIDTH
+        return float(wide), float(deep)
+
+    def quality(self) -> QualityReport:
+        """Largest value of each measure over all characters."""
+        usual = usual_acceleration(self.takes)
+        return QualityReport.worst_of(
+            [quality_report(motion, usual=usual) for motion in self.motions]
+        )
+
+
+def dance_floor(takes: Sequence[Motion], settings: DanceFloorSettings) -> DanceFloor:
+    """Let characters dance next to each other, each at random.
+
+    Parameters
+    ----------
+    takes : sequence of Motion
+        Retargeted to the skeleton of the first.
+    settings : DanceFloorSettings
+
+    Raises
+    ------
+    InvalidInput
+        If the takes give no endless motion, or the characters do not fit on the floor.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> settings = DanceFloorSettings(count=3, seconds=4.0, seed=1)
+    >>> floor = dance_floor([ml.demo.clip("dance_groove")], settings)
+    >>> len(floor), floor.method, floor.least_distance > 0.5
+    (3, 'choreography', True)
+    """
+    if not takes:
+        raise InvalidInput("takes must hold at least one motion; got none")
+    frame_count(settings.seconds, None, takes[0].fps)  # raises before the work
+    seeds = np.random.SeedSequence(settings.seed).spawn(settings.count + 1)
+    method, parts, dances = _dances(takes, settings.method, settings.seconds, seeds[1:])
+    moves = packed(
+        dances,
+        floor=settings.floor,
+        width=settings.width,
+        seed=np.random.default_rng(seeds[0]),
+    )
+    placed = tuple(
+        replace(motion.transform(yaw=float(yaw), shift=(x, 0.0, z)), name=f"dancer_{n + 1}")
+        for n, (motion, (x, z, yaw)) in enumerate(zip(dances, moves, strict=True))
+    )
+    return DanceFloor(placed, method, parts, least_distance(placed))
+
+
+def dance_takes(names: Sequence[str], labels: Any) -> list[str]:
+    """Motions with a label that begins with ``dance``; all if there are none.
+
+    Parameters
+    ----------
+    names : sequence of str
+    labels : callable
+        Name to labels.
+
+    Examples
+    --------
+    >>> dance_takes(["a", "b"], {"a": ("walk",), "b": ("dance_sway",)}.get)
+    ['b']
+    """
+    dances = [n for n in names if any(label.lower().startswith("dance") for label in labels(n))]
+    return dances or list(names)
+
+
+def _dances(
+    takes: Sequence[Motion], method: str, seconds: float, seeds: Iterable[Any]
+) -> tuple[str, tuple[Motion, ...], list[Motion]]:
+    """Method, sources, and one motion for each seed, around the origin."""
+    if method != "graph":
+        try:
+            steps = Choreography.from_takes(takes)
+        except InvalidInput:
+            if method == "choreography":
+                raise
+        else:
+            parts = tuple(movement.motion for movement in steps.movements)
+            return "choreography", parts, [_danced(steps, seconds, seed) for seed in seeds]
+    minutes = sum(take.duration for take in takes) / 60.0
+    if minutes > _MOST_MINUTES:
+        raise InvalidInput(
+            f"{len(takes)} takes of {minutes:.0f} minutes are too many for a motion graph; "
+            f"select up to {_MOST_MINUTES:.0f} minutes by label or name"
+        )
+    graph = motion_graph(takes)
+    return "graph", graph.motions, [_walked(graph, seconds, seed) for seed in seeds]
+
+
+def _danced(steps, seconds: float, seed) -> Motion:
+    player = steps.player(60.0 / steps.period, seed=np.random.default_rng(seed))
+    player.steer(target=(0.0, 0.0))
+    return player.record(seconds=seconds)
+
+
+def _walked(graph, seconds: float, seed) -> Motion:
+    walks = [graph.walk(seconds, np.random.default_rng(s)) for s in seed.spawn(_TRIES)]
+    return walks[int(np.argmin([_footprint_size(walk) for walk in walks]))]
+
+
+def _footprint_size(motion: Motion) -> int:
+    """Number of grid cells in the footprint of a motion."""
+    cells: NDArray[np.bool_] = footprint(floor_points(motion))[0]
+    return int(cells.sum())
 
 
 def floor_points(motion: Motion) -> Array:
@@ -214,149 +358,3 @@ def _free_place(grid: Cells, cells: Cells) -> NDArray[np.int64] | None:
         return None
     away = places + 0.5 * (np.array(cells.shape) - grid.shape)
     return places[int(np.argmin((away**2).sum(axis=1)))]
-
-
-_TRIES = 4  # random walks of which the one with the smallest footprint is used
-_MOST_MINUTES = 20.0  # of takes: a motion graph compares every frame with every other
-
-
-@dataclass(frozen=True, eq=False)
-class DanceFloor:
-    """Characters that dance next to each other.
-
-    Attributes
-    ----------
-    motions : tuple of Motion
-        One per character.
-    method : {"choreography", "graph"}
-        How they were made.
-    takes : tuple of Motion
-        The movements or takes they were made from, on one skeleton.
-    least_distance : float
-        Smallest distance of two bodies in any frame, joint to joint over the floor, metres.
-    """
-
-    motions: tuple[Motion, ...]
-    method: str
-    takes: tuple[Motion, ...]
-    least_distance: float
-
-    def __len__(self) -> int:
-        return len(self.motions)
-
-    @property
-    def scene(self) -> Scene:
-        """All characters."""
-        return Scene(self.motions)
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Extent of all characters in x and z, metres."""
-        points = np.concatenate([floor_points(m).reshape(-1, 2) for m in self.motions])
-        wide, deep = np.ptp(points, axis=0) + BODY_WIDTH
-        return float(wide), float(deep)
-
-    def quality(self) -> QualityReport:
-        """Largest value of each measure over all characters."""
-        usual = usual_acceleration(self.takes)
-        return QualityReport.worst_of(
-            [quality_report(motion, usual=usual) for motion in self.motions]
-        )
-
-
-def dance_floor(takes: Sequence[Motion], settings: DanceFloorSettings) -> DanceFloor:
-    """Let characters dance next to each other, each at random.
-
-    Parameters
-    ----------
-    takes : sequence of Motion
-        Retargeted to the skeleton of the first.
-    settings : DanceFloorSettings
-
-    Raises
-    ------
-    InvalidInput
-        If the takes give no endless motion, or the characters do not fit on the floor.
-
-    Examples
-    --------
-    >>> import motionloom as ml
-    >>> settings = DanceFloorSettings(count=3, seconds=4.0, seed=1)
-    >>> floor = dance_floor([ml.demo.clip("dance_groove")], settings)
-    >>> len(floor), floor.method, floor.least_distance > 0.5
-    (3, 'choreography', True)
-    """
-    if not takes:
-        raise InvalidInput("takes must hold at least one motion; got none")
-    frame_count(settings.seconds, None, takes[0].fps)  # raises before the work
-    seeds = np.random.SeedSequence(settings.seed).spawn(settings.count + 1)
-    method, parts, dances = _dances(takes, settings.method, settings.seconds, seeds[1:])
-    moves = packed(
-        dances,
-        floor=settings.floor,
-        width=settings.width,
-        seed=np.random.default_rng(seeds[0]),
-    )
-    placed = tuple(
-        replace(motion.transform(yaw=float(yaw), shift=(x, 0.0, z)), name=f"dancer_{n + 1}")
-        for n, (motion, (x, z, yaw)) in enumerate(zip(dances, moves, strict=True))
-    )
-    return DanceFloor(placed, method, parts, least_distance(placed))
-
-
-def dance_takes(names: Sequence[str], labels: Any) -> list[str]:
-    """Motions with a label that begins with ``dance``; all if there are none.
-
-    Parameters
-    ----------
-    names : sequence of str
-    labels : callable
-        Name to labels.
-
-    Examples
-    --------
-    >>> dance_takes(["a", "b"], {"a": ("walk",), "b": ("dance_sway",)}.get)
-    ['b']
-    """
-    dances = [n for n in names if any(label.lower().startswith("dance") for label in labels(n))]
-    return dances or list(names)
-
-
-def _dances(
-    takes: Sequence[Motion], method: str, seconds: float, seeds: Iterable[Any]
-) -> tuple[str, tuple[Motion, ...], list[Motion]]:
-    """Method, sources, and one motion for each seed, around the origin."""
-    if method != "graph":
-        try:
-            steps = Choreography.from_takes(takes)
-        except InvalidInput:
-            if method == "choreography":
-                raise
-        else:
-            parts = tuple(movement.motion for movement in steps.movements)
-            return "choreography", parts, [_danced(steps, seconds, seed) for seed in seeds]
-    minutes = sum(take.duration for take in takes) / 60.0
-    if minutes > _MOST_MINUTES:
-        raise InvalidInput(
-            f"{len(takes)} takes of {minutes:.0f} minutes are too many for a motion graph; "
-            f"select up to {_MOST_MINUTES:.0f} minutes by label or name"
-        )
-    graph = motion_graph(takes)
-    return "graph", graph.motions, [_walked(graph, seconds, seed) for seed in seeds]
-
-
-def _danced(steps, seconds: float, seed) -> Motion:
-    player = steps.player(60.0 / steps.period, seed=np.random.default_rng(seed))
-    player.steer(target=(0.0, 0.0))
-    return player.record(seconds=seconds)
-
-
-def _walked(graph, seconds: float, seed) -> Motion:
-    walks = [graph.walk(seconds, np.random.default_rng(s)) for s in seed.spawn(_TRIES)]
-    return walks[int(np.argmin([_footprint_size(walk) for walk in walks]))]
-
-
-def _footprint_size(motion: Motion) -> int:
-    """Number of grid cells in the footprint of a motion."""
-    cells: NDArray[np.bool_] = footprint(floor_points(motion))[0]
-    return int(cells.sum())

@@ -173,8 +173,8 @@ def _grounds(node: DanceNode, body: int) -> Array:
             stands = node.contacts[body][n][:, 2 * side + 1]
             if stands.any():
                 out[n, side] = np.median(heights[stands, side])
-    usual = np.nanmedian(out) if np.isfinite(out).any() else np.nan
-    return np.where(np.isfinite(out), out, usual)
+    median = np.nanmedian(out) if np.isfinite(out).any() else np.nan
+    return np.where(np.isfinite(out), out, median)
 
 
 def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Array):
@@ -235,13 +235,13 @@ class CrowdMotion:
         Landings of heels and balls are detected again in the final motions.
         """
         fps, frames = self.motions[0][0].fps, self.centres.shape[1]
-        heard = self.music.inner_beats((frames - 1) / fps)
+        beats = self.music.inner_beats((frames - 1) / fps)
         within = 0
         for agent in self.motions:
             found = [motion.contacts() for motion in agent]
             landed = np.concatenate([landings(one[part]) for one in found for part in FOOT_PARTS])
-            within += beats_met(heard, landed / fps, fps)
-        return len(heard) * len(self.motions), within
+            within += beats_met(beats, landed / fps, fps)
+        return len(beats) * len(self.motions), within
 
     def beats_by_analysis(self) -> tuple[int, int] | None:
         """`motionloom.rhythm.dance.beats_on_time` of the first agent; None under 5 seconds."""

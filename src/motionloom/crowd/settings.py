@@ -125,7 +125,7 @@ class CrowdSettings(Settings):
             made = tune(bars=bars, meter=meter, tempo_bpm=tempo, seed=self.seed)
             return replace(made, seconds=seconds, name=TUNE)
         if self.music is not None:
-            # A score tells its beats per bar; audio does not.
+            # A score defines its beats per bar; audio does not.
             audio = Path(self.music).suffix.lower() in AUDIO_SUFFIXES
             changed = Path(self.music).stat().st_mtime
             music = _read_music(self.music, changed, meter if audio else None)

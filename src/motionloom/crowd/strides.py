@@ -210,8 +210,8 @@ def _movements(strides: Sequence[tuple[Motion, Array, bool]], fps: float) -> lis
 def _alike_strides(movements: list[Movement]) -> list[Movement]:
     """Strides whose start and end are similar to those of the others."""
     gaps = transition_differences(movements)
-    usual = 0.5 * (np.median(gaps, axis=0) + np.median(gaps, axis=1))
-    return [one for one, gap in zip(movements, usual, strict=True) if gap <= _ODD * usual.min()]
+    medians = 0.5 * (np.median(gaps, axis=0) + np.median(gaps, axis=1))
+    return [one for one, gap in zip(movements, medians, strict=True) if gap <= _ODD * medians.min()]
 
 
 def _varied(movements: list[Movement]) -> list[Movement]:

@@ -40,7 +40,8 @@ def write_tune(
 
     Examples
     --------
-    >>>     >>> from motionloom.rhythm.music.music import load_music
+    >>> import tempfile
+    >>> from motionloom.rhythm import load_music
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     music = load_music(write_tune(f"{folder}/tune.mid", bars=2, tempo_bpm=120))
     >>> music.beats[:3], music.meter

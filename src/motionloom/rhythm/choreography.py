@@ -178,8 +178,8 @@ class Choreography:
     def smoothness(self) -> Array:
         """Smoothness of the transition from movement i to movement j, 0 to 1, shape (N, N)."""
         gaps = transition_differences(self.movements)
-        usual = float(np.median(np.percentile(gaps, 25.0, axis=1)))
-        return np.exp(-((gaps / max(usual, 1e-9)) ** 2))
+        typical = float(np.median(np.percentile(gaps, 25.0, axis=1)))
+        return np.exp(-((gaps / max(typical, 1e-9)) ** 2))
 
     def onto(self, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
         """The same movements, retargeted to other skeletons."""

@@ -91,20 +91,20 @@ def dance(
     Motion('dance', 360 frames at 30 fps = 12.00 s, 21 joints)
     """
     chosen = settings or DanceSettings()
-    heard = music if isinstance(music, Music) else load_music(music)
+    piece = music if isinstance(music, Music) else load_music(music)
     steps = choreography if chosen.skeleton is None else choreography.onto(chosen.skeleton)
     path = None if chosen.follow is None else _checked_path(chosen.follow)
-    seconds = heard.seconds if chosen.seconds is None else chosen.seconds
-    first = int(heard.downbeats[0]) if len(heard.downbeats) else 0
+    seconds = piece.seconds if chosen.seconds is None else chosen.seconds
+    first = int(piece.downbeats[0]) if len(piece.downbeats) else 0
 
     def danced(clock: MusicClock | None) -> Dance:
         player = DancePlayer(steps, clock, seed=chosen.seed, first_beat=first)
         frames = frame_count(seconds, None, player.fps)
         motions, nodes = _recorded(player, frames, path)
-        return Dance(motions, heard, nodes, choreography)
+        return Dance(motions, piece, nodes, choreography)
 
-    clock = MusicClock(heard)
-    return _corrected(danced, heard, clock) if chosen.synced else danced(None)
+    clock = MusicClock(piece)
+    return _corrected(danced, piece, clock) if chosen.synced else danced(None)
 
 
 def _recorded(
@@ -142,11 +142,11 @@ def _corrected(danced: Callable[[MusicClock], Dance], music: Music, clock: Music
     positions = np.arange(len(music.beats), dtype=np.float64)
     for left in range(_CORRECTIONS, -1, -1):
         found, leader = found_beats(made.motions, music), made.motions[0]
-        heard = music.inner_beats(leader.duration)
-        on_time = beats_met(heard, found, leader.fps)
+        expected = music.inner_beats(leader.duration)
+        on_time = beats_met(expected, found, leader.fps)
         if on_time > most:
             best, most = made, on_time
-        if not left or on_time == len(heard) or not len(found):
+        if not left or on_time == len(expected) or not len(found):
             break
         positions = _positions(clock, music, found, positions)
         clock = MusicClock(music, positions)
@@ -195,9 +195,9 @@ def beats_on_time(
     >>> total > 30 and within > 0.9 * total
     True
     """
-    heard = music.inner_beats(motions[0].duration)
+    expected = music.inner_beats(motions[0].duration)
     there = found_beats(motions, music) if found is None else found
-    return len(heard), beats_met(heard, there, motions[0].fps)
+    return len(expected), beats_met(expected, there, motions[0].fps)
 
 
 def found_beats(motions: Sequence[Motion], music: Music) -> Array:

@@ -374,9 +374,9 @@ def combined_graph(
         raise InvalidInput(f"behaviour must be between 0 and 1; got {behaviour:g}")
     if not 0.0 <= min_likelihood < 1.0:
         raise InvalidInput(f"min_likelihood must be at least 0 and below 1; got {min_likelihood:g}")
-    smooth, usual = np.asarray(kinematic, np.float64), np.asarray(behavioural, np.float64)
-    unknown = usual.sum(axis=1, keepdims=True) <= 0.0
-    likely = np.where(unknown, smooth, (1.0 - behaviour) * smooth + behaviour * usual)
+    smooth, observed = np.asarray(kinematic, np.float64), np.asarray(behavioural, np.float64)
+    unknown = observed.sum(axis=1, keepdims=True) <= 0.0
+    likely = np.where(unknown, smooth, (1.0 - behaviour) * smooth + behaviour * observed)
     kept = np.where(likely > min_likelihood, likely, 0.0)
     titles = tuple(names) if names else tuple(f"m{k + 1}" for k in range(len(likely)))
     groups = tuple(tuple(int(k) for k in group) for group in members)

@@ -345,10 +345,10 @@ def _edges(times: Array, reference: Array, period: float, seconds: float) -> Arr
 def _refined(best: Period, times: Array) -> float:
     """The period from self-similarity, or from the beats if the motion does not repeat."""
     gaps = np.diff(times)
-    usual = gaps[np.abs(np.log(np.maximum(gaps, 1e-9) / best.seconds)) < 0.25]
-    if best.repeats or len(usual) < 4:
+    regular = gaps[np.abs(np.log(np.maximum(gaps, 1e-9) / best.seconds)) < 0.25]
+    if best.repeats or len(regular) < 4:
         return best.seconds
-    return float(np.mean(usual))
+    return float(np.mean(regular))
 
 
 def _alternatives(found: list[Period], signal: Array, period: float) -> tuple[Period, ...]:

@@ -142,8 +142,8 @@ def stillness(motions: Sequence[Motion]) -> Array:
     for motion in motions:
         turned = np.gradient(smooth_angles(motion), axis=0).reshape(len(motion), -1, 3)
         speed += np.linalg.norm(turned, axis=2) @ _reaches(motion.skeleton)
-    usual = gaussian_filter1d(speed, _AROUND * motions[0].fps, mode="nearest")
-    return 1.0 / (1.0 + (speed / np.maximum(usual, 1e-12)) ** 2)
+    average = gaussian_filter1d(speed, _AROUND * motions[0].fps, mode="nearest")
+    return 1.0 / (1.0 + (speed / np.maximum(average, 1e-12)) ** 2)
 
 
 def smooth_angles(motion: Motion) -> Array:

@@ -210,10 +210,10 @@ def _repeating(
             period = lag / beats
             near = np.exp(-0.5 * ((logs - np.log(period)) / _NEAR) ** 2)
             crest = int(np.argmax(power * near))
-            heard = float(power[crest] * near[crest])
-            if heard > 0.1 and seconds[-1] <= period <= seconds[0]:
+            nearby = float(power[crest] * near[crest])
+            if nearby > 0.1 and seconds[-1] <= period <= seconds[0]:
                 # Prefer fewer beats: more of them fit by chance.
-                strength = heard * (1.0 + value / most) * (1.0 - 0.03 * beats)
+                strength = nearby * (1.0 + value / most) * (1.0 - 0.03 * beats)
                 both = _between(period, float(seconds[crest]), duration)
                 found.append(Period(both, strength, beats, min(float(value), 1.0)))
     return found

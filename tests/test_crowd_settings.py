@@ -1,4 +1,4 @@
-"""Scenes: what they say, what they refuse, and how files of them are read."""
+"""Settings of crowds: checks, and crowd descriptions in files."""
 
 import json
 import sys
