@@ -65,7 +65,7 @@ def clip_matrix(
         Processor time of all distances, one thread.
     """
     measure, count = table.measure, len(chosen)
-    work = _Rows(library, table.measure, chosen, table.some(chosen))
+    work = _ClipRows(library, table.measure, chosen, table.some(chosen))
     if workers is None and not parallel.is_on_cluster():
         workers = 1 if work.estimated_seconds() < _WORTH_A_POOL else None
     shares = _TASKS_PER_WORKER * (1 if workers == 1 else parallel.available_workers())
@@ -86,7 +86,7 @@ def clip_matrix(
 
 
 @dataclass(eq=False)
-class _Rows:
+class _ClipRows:
     """Computes some rows of the distance matrix; opens the clips once."""
 
     library: Store

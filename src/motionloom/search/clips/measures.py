@@ -48,7 +48,7 @@ from motionloom.search.clips.features import POSE_ROLES, clip_summary, even_rows
 
 
 @dataclass(frozen=True, eq=False)
-class Clips:
+class ClipVectors:
     """Feature vectors of many clips, with the columns of the joints that all have.
 
     Attributes
@@ -82,7 +82,7 @@ class Clips:
         return self.made["whole"]
 
 
-def clip_distances(measure: ClipMeasure, clips: Clips) -> NDArray[np.float64]:
+def clip_distances(measure: ClipMeasure, clips: ClipVectors) -> NDArray[np.float64]:
     """Distance from each clip (a row) to each (a column), NaN for clips with gaps."""
     rows = measure.matrix_rows(clips, 0, len(clips))
     return mirrored(rows) if measure.symmetric else rows
@@ -146,13 +146,13 @@ class ClipMeasure(Protocol):
     def symmetric(self) -> bool:
         """Whether distances are symmetric."""
 
-    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:
+    def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:
         """Distance from clips `first` to `last` (rows) to each (a column).
 
         NaN for clips with gaps and, where distances are symmetric, beyond the diagonal.
         """
 
-    def nearest(self, query: NDArray, clips: Clips, *, k: int, prune: bool = True) -> Nearest:
+    def nearest(self, query: NDArray, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:
         """The `k` clips nearest to one with feature vectors `query`."""
 
     def path(self, query: NDArray, clip: NDArray) -> NDArray[np.int64]:
@@ -200,10 +200,10 @@ class DtwMeasure:
         always = np.arange(3 * len(self.joints), width)  # travel and length
         return np.concatenate([_columns(self.joints, joints), always])
 
-    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
+    def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         return self._scale(clips) * dtw_matrix_rows(clips.stack, first, last, band=self.band)
 
-    def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
         found = dtw_nearest(
             query, clips.stack, k=k, band=self.band, usable=clips.whole, prune=prune
         )
@@ -213,7 +213,7 @@ class DtwMeasure:
         gaps = query[:, None, :].astype(np.float64) - clip[None]
         return warp(banded_matrix((gaps**2).sum(axis=2), band=self.band)).path
 
-    def _scale(self, clips: Clips) -> float:
+    def _scale(self, clips: ClipVectors) -> float:
         return float(1.0 / np.sqrt(self.count * len(clips.joints)))
 
 
@@ -251,7 +251,7 @@ class EmdMeasure(CurveMeasure):
     def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
         return even_rows(_curve_rows(motion), PAPER_ROWS)
 
-    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
+    def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         there = np.flatnonzero(clips.whole)
         own = there[(there >= first) & (there < last)]
         low = int(np.searchsorted(there, first))  # clips with gaps have no signatures
@@ -260,14 +260,14 @@ class EmdMeasure(CurveMeasure):
         out[np.ix_(own - first, there)] = emd_matrix_rows(signatures, weights, low, low + len(own))
         return out
 
-    def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
         there = np.flatnonzero(clips.whole)
         weights = self.weights(clips.joints)
         one = self._signatures_of(np.asarray(query, dtype=np.float64)[None])
         found = emd_nearest(one, self.signatures(clips), weights, k=k, prune=prune)
         return Nearest(there[found.clips], found.distances, found.computed)
 
-    def signatures(self, clips: Clips) -> EmdSignatures:
+    def signatures(self, clips: ClipVectors) -> EmdSignatures:
         """Signatures of the clips without missing values, computed once."""
         if "signatures" not in clips.made:
             clips.made["signatures"] = self._signatures_of(clips.stack[clips.whole])
@@ -303,7 +303,7 @@ class ScalingMeasure(CurveMeasure):
         start = motion[: int(np.ceil(count / _SCALING_RATE * motion.fps)) + 2]
         return _curve_rows(start.resample(_SCALING_RATE))[:count]
 
-    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
+    def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         out = np.full((last - first, len(clips)), np.nan)
         for c in first + np.flatnonzero(clips.whole[first:last]):
             query = clips.rows[clips.starts[c] : clips.starts[c + 1]]
@@ -311,7 +311,7 @@ class ScalingMeasure(CurveMeasure):
             out[c - first, found.clips] = found.distances
         return out
 
-    def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
         query = query[:PAPER_ROWS]
         found = scaling_nearest(
             query, clips.rows, clips.starts, k=k, factor=self.factor, prune=prune
@@ -355,7 +355,7 @@ class FrameDistanceMeasure:
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
         return np.arange(width)
 
-    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
+    def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         out = np.full((last - first, len(clips)), np.nan)
         there = np.flatnonzero(clips.whole)
         for i in there[(there >= first) & (there < last)]:
@@ -363,7 +363,7 @@ class FrameDistanceMeasure:
                 out[i - first, j] = self._between(clips.stack[i], clips.stack[j])
         return out
 
-    def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
         there = np.flatnonzero(clips.whole)
         gaps = np.array([self._between(query, clips.stack[c]) for c in there])
         order = np.lexsort((there, gaps))[:k]

@@ -15,7 +15,7 @@ from motionloom.motion import Motion
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
 from motionloom.search.clips.emd_signature import EmdSignatures
-from motionloom.search.clips.measures import ClipMeasure, Clips, EmdMeasure, artifact_key
+from motionloom.search.clips.measures import ClipMeasure, ClipVectors, EmdMeasure, artifact_key
 from motionloom.store.artifacts.row_table import build_rows, load_rows
 from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
@@ -32,7 +32,7 @@ class ClipTable:
     Attributes
     ----------
     measure : ClipMeasure
-    clips : Clips
+    clips : ClipVectors
         With the joints that all of them have.
     names : tuple of str, length C
         Sorted.
@@ -47,7 +47,7 @@ class ClipTable:
     """
 
     measure: ClipMeasure
-    clips: Clips
+    clips: ClipVectors
     names: tuple[str, ...]
     fps: NDArray[np.float64]
     frames: NDArray[np.int64]
@@ -75,20 +75,22 @@ class ClipTable:
             )
         return rows, joints
 
-    def restricted(self, joints: tuple[str, ...]) -> Clips:
+    def restricted(self, joints: tuple[str, ...]) -> ClipVectors:
         """The clips with only some of the joints."""
         if joints == self.clips.joints:
             return self.clips
         full, some = (self.measure.columns(j, self.width) for j in (self.clips.joints, joints))
         columns = np.flatnonzero(np.isin(full, some))
-        return Clips(np.ascontiguousarray(self.clips.rows[:, columns]), self.clips.starts, joints)
+        return ClipVectors(
+            np.ascontiguousarray(self.clips.rows[:, columns]), self.clips.starts, joints
+        )
 
     def some(self, chosen: NDArray[np.int64]) -> ClipTable:
         """The table of some clips, by number."""
         starts = self.clips.starts
         rows = [self.clips.rows[starts[c] : starts[c + 1]] for c in chosen]
         ends = offsets_of([len(part) for part in rows])
-        clips = Clips(np.concatenate(rows), ends, self.clips.joints)
+        clips = ClipVectors(np.concatenate(rows), ends, self.clips.joints)
         if "signatures" in self.clips.made:
             whole = self.clips.whole
             place = np.cumsum(whole) - 1  # clips with gaps have no signatures
@@ -148,7 +150,7 @@ def clip_table(
     columns = measure.columns(shared, width)
     if len(columns) != width:
         rows = np.ascontiguousarray(rows[:, columns])
-    clips = Clips(rows, table.starts, shared)
+    clips = ClipVectors(rows, table.starts, shared)
     if isinstance(measure, EmdMeasure):
         made = _stored_signatures(library, measure, clips, options)
         clips.made["signatures"], clips.made["whole"] = made
@@ -156,12 +158,12 @@ def clip_table(
 
 
 def _stored_signatures(
-    library: Store, measure: EmdMeasure, clips: Clips, options: dict
+    library: Store, measure: EmdMeasure, clips: ClipVectors, options: dict
 ) -> tuple[EmdSignatures, NDArray[np.bool_]]:
     """EMD signatures of the clips without gaps, and which those are."""
 
     def build(folder: Path, previous: Folder | None) -> None:
-        fresh = Clips(clips.rows, clips.starts, clips.joints)
+        fresh = ClipVectors(clips.rows, clips.starts, clips.joints)
         made = measure.signatures(fresh)
         for name in _SIGNATURES:
             np.save(folder / f"{name}.npy", getattr(made, name))
