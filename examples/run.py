@@ -1,4 +1,4 @@
-"""Runs the notebooks here and keeps what they show: ``python examples/run.py [NAME...]``."""
+"""Run the example notebooks and save their outputs: ``python examples/run.py [NAME...]``."""
 
 import sys
 from pathlib import Path
@@ -10,21 +10,21 @@ HERE = Path(__file__).parent
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
-    """A notebook, run from its first cell to its last; an error in a cell is raised."""
+    """Execute all cells of a notebook; raises the error of a failing cell."""
     book = nbformat.read(path, as_version=4)
     client = NotebookClient(book, timeout=600, kernel_name="python3", record_timing=False)
     return client.execute(cwd=str(path.parent))
 
 
 def main(names: list[str]) -> None:
-    """Run those called `names`, or all of them, and write them back."""
+    """Run the named notebooks, or all of them, and write them with their outputs."""
     for path in sorted(HERE.glob("*.ipynb")):
         if names and path.stem not in names:
             continue
         book = executed(path)
         for cell in book.cells:
             if cell.cell_type == "code":
-                # What is told on the way (compilers, fonts) is of no use to a reader.
+                # Warnings of compilers and fonts are of no use to a reader.
                 cell.outputs = [out for out in cell.outputs if out.get("name") != "stderr"]
         nbformat.write(book, path)
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")

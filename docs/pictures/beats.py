@@ -1,4 +1,4 @@
-"""Pictures of docs/beats.md: beats of a dance, and the graph of its movements."""
+"""Draws beats.png and movements.png for the docs: ``python docs/pictures/beats.py``."""
 
 from pathlib import Path
 

@@ -1,7 +1,4 @@
-"""Makes blending.png: kicks between two examples, and walks between three.
-
-Run it with ``python docs/pictures/blending.py`` from the checkout.
-"""
+"""Draws blending.png, blends of kicks and of walks: ``python docs/pictures/blending.py``."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """Draws player.png, sheet.png and doctor.png: ``python docs/pictures/browser.py``.
 
-Pages of the product as a browser shows them, so a Chromium must be there: one that is called
-``chromium`` or ``google-chrome``, or what the variable BROWSER names.
+Screenshots of HTML pages, which need Chromium: the command ``chromium`` or ``google-chrome``, or
+the one in the variable BROWSER.
 """
 
 import os
@@ -31,7 +31,7 @@ ml.demo.clip("kick_side_high_right")</pre></div>
 def main():
     browser = os.environ.get("BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
-        sys.exit("browser.py needs a Chromium: install one, or name it in the variable BROWSER")
+        sys.exit("browser.py needs Chromium: install it, or set the variable BROWSER")
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         kick = ml.demo.clip("kick_side_high_right")
@@ -46,7 +46,7 @@ def main():
 
 
 def shoot(browser, page, name, size):
-    """A picture of a page, `size` in pixels, with few colours."""
+    """Screenshot of a page, `size` in pixels, with a small palette."""
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(
             [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",

@@ -1,4 +1,4 @@
-"""Draws docs/pictures/clips.png: python docs/pictures/clips.py LIBRARY LABELS.csv"""
+"""Draws clips.png for the docs: ``python docs/pictures/clips.py LIBRARY LABELS.csv``."""
 
 import sys
 from pathlib import Path

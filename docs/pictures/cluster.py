@@ -1,8 +1,8 @@
 """Draws cluster.png for the docs: ``python docs/pictures/cluster.py``.
 
-Above, a web of the built-in corpus is built by three workers on this machine, one of which is
-killed; each bar is a task, where and when it was really done. Below, what a library costs as it
-grows: lines from the constants in docs/cluster.md, dots where they were measured.
+Top: three workers on this machine build a match web of the built-in corpus, and one of them is
+killed; each bar is a task on its worker. Bottom: cost by size of the library; lines from the
+constants in docs/cluster.md, dots measured.
 """
 
 import os
@@ -25,14 +25,14 @@ BARS = ("#30638e", "#edae49", "#4f772d", "#8d6b94", "#b5838d")
 
 
 def timed(task, work):
-    """Do a task, and tell who did it and when."""
+    """Run a task; returns process, start and end."""
     begun = time.time()
     work(task)
     return os.getpid(), begun, time.time()
 
 
-def build_with_a_death():
-    """Bars (worker, start, end) of a build, who was killed and when, the build's end."""
+def build_with_killed_worker():
+    """Bars (worker, start, end) of a build, killed worker and its time, start of the build."""
     with tempfile.TemporaryDirectory() as scratch:
         library = ml.Library.create(Path(scratch) / "takes.loom")
         frames = 0
@@ -73,7 +73,7 @@ def draw_timeline(axes, bars, killed, begun):
                   textcoords="offset points", va="center", fontsize=9, color="#d1495b")  # fmt: skip
     labels = [f"worker {n + 1}" for n in range(len(workers))]
     if len(workers) > 3:
-        labels[3] = "its successor"
+        labels[3] = "replacement"
     axes.set_yticks(range(len(workers)), labels)
     axes.invert_yaxis()
     axes.set_xlim(left=0.0)
@@ -108,7 +108,7 @@ def draw_costs(axes):
 
 
 def main():
-    bars, killed, begun = build_with_a_death()
+    bars, killed, begun = build_with_killed_worker()
     figure, (above, below) = plt.subplots(
         2, 1, figsize=(8.2, 6.2), height_ratios=[1, 1.5], layout="constrained"
     )

@@ -26,7 +26,7 @@ def main():
     figure = Figure(figsize=(9.0, 2.8), layout="constrained")
     axes = figure.subplots()
     for synced, colour, name in (
-        (False, "#e8672c", "on its own"),
+        (False, "#e8672c", "without music"),
         (True, "#12946f", "on the beat"),
     ):
         motion = dance(steps, song, seed=3, synced=synced).motions[0]
@@ -34,9 +34,9 @@ def main():
         off = [found[np.abs(found - beat).argmin()] - beat for beat in beats]
         axes.plot(beats, np.array(off) * motion.fps, "o-", ms=4, lw=0.8, color=colour, label=name)
     axes.axvline(first[-1], color=FAINT, lw=0.8, ls=":")
-    axes.text(first[-1] + 0.2, 7.5, "112 → 128 beats a minute", size=8, color=FAINT)
+    axes.text(first[-1] + 0.2, 7.5, "112 → 128 beats per minute", size=8, color=FAINT)
     axes.set_xlabel("seconds", color=TEXT)
-    axes.set_ylabel("frames from the\nmusic's beat", color=TEXT)
+    axes.set_ylabel("frames from the\nbeat of the music", color=TEXT)
     axes.legend(frameon=False, loc="lower left", ncols=2, fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(HERE / "dance_beats.png", dpi=100)

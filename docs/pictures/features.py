@@ -18,7 +18,7 @@ SHOWN = ["e15", "e15x3", "pc11", "quat"]
 
 
 def draw_body(axes, motion, frame):
-    """One pose as the body sees itself, with the joints that each set adds."""
+    """One pose in the body frame, with the joints that each feature set adds."""
     skeleton = motion.skeleton
     names = [role for role in skeleton.roles]
     places = body_positions(motion[frame], names)[0]
@@ -28,7 +28,7 @@ def draw_body(axes, motion, frame):
         *(["chest", f"{s}_shoulder", f"{s}_elbow", f"{s}_wrist"] for s in ("left", "right")),
         *(["hips", f"{s}_hip", f"{s}_knee", f"{s}_ankle"] for s in ("left", "right")),
     ]
-    side = lambda p: (0.8 * p[2] - 0.6 * p[0], p[1])  # noqa: E731, seen from three quarters
+    side = lambda p: (0.8 * p[2] - 0.6 * p[0], p[1])  # noqa: E731, three-quarter view
     for chain in chains:
         line = np.array([side(at[role]) for role in chain])
         axes.plot(line[:, 0], line[:, 1], color="#9aa3b0", lw=3, solid_capstyle="round", zorder=1)

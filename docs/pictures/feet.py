@@ -18,7 +18,7 @@ BEFORE, AFTER, GROUND = "#e0662f", "#3b82c4", "#8a93a1"
 
 
 def skating(motion, size=0.02):
-    """The whole body drifts to and fro by `size` metres, as badly solved captures do."""
+    """Motion whose body drifts back and forth by `size` metres, as in badly solved captures."""
     phase = 2 * np.pi * np.arange(len(motion)) / (1.1 * motion.fps)
     drift = np.stack([np.sin(phase), 0 * phase, np.cos(1.3 * phase)], axis=-1)
     return replace(motion, root=motion.root + size * drift)
@@ -55,7 +55,7 @@ def draw_feet():
 
 
 def other_body(skeleton):
-    """Longer arms, shorter legs."""
+    """Skeleton with longer arms and shorter legs."""
     offsets = skeleton.offsets.copy()
     factors = {"elbow": 1.3, "wrist": 1.25, "knee": 0.8, "ankle": 0.8}
     for part, factor in factors.items():

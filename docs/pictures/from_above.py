@@ -14,7 +14,7 @@ from motionloom.cli import app
 HERE = Path(__file__).parent
 WALKS = ("walk", "walk_slow", "walk_fast", "walk_left", "walk_right", "walk_left_tight",
          "walk_right_tight")  # fmt: skip
-TOLD = [(0, 1.2), (90, 1.2), (180, 1.5), (270, 0.9)]  # degrees, metres a second
+CONTROLS = [(0, 1.2), (90, 1.2), (180, 1.5), (270, 0.9)]  # degrees, metres per second
 INKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")
 DARK = "#22262e"
 
@@ -26,7 +26,7 @@ def main():
 
 
 def draw_floor(folder):
-    """Twelve dancers, each with a minute of its own."""
+    """Twelve dancers for a minute."""
     lib = ml.Library.create(f"{folder}/dances.loom")
     for performer in range(4):
         for seed in (0, 1):
@@ -43,15 +43,15 @@ def draw_floor(folder):
 
 
 def draw_fat_walk(folder):
-    """One walk, told four directions and speeds."""
+    """One walk, steered in four directions and speeds."""
     lib = ml.Library.create(f"{folder}/walks.loom")
     for name in WALKS:
         for performer in (0, 1):
             lib.add_motion(ml.demo.clip(name, performer=performer), labels=["walk"])
-    player = lib.fat_graph(label="walk").player(direction=0.0, speed=TOLD[0][1])
+    player = lib.fat_graph(label="walk").player(direction=0.0, speed=CONTROLS[0][1])
     figure = Figure(figsize=(6.5, 4.6), layout="constrained")
     axes = figure.subplots()
-    for (degrees, speed), ink in zip(TOLD, INKS, strict=True):
+    for (degrees, speed), ink in zip(CONTROLS, INKS, strict=True):
         player.steer(direction=np.radians(degrees), speed=speed)
         part = player.record(seconds=5.0)
         x, z = part.root[:, 0], part.root[:, 2]

@@ -1,4 +1,4 @@
-"""Makes landing.gif, the moving picture of the first page: ``python docs/pictures/landing.py``.
+"""Makes landing.gif, the animation of the first page: ``python docs/pictures/landing.py``.
 
 One parametric kick, asked for four places in turn. A green ball is where it is asked to land.
 """
@@ -29,7 +29,7 @@ def main():
         family = lib.family("kick_front_mid_right_p0:0-70", max_distance=0.2)
         kick = lib.parametrize(family, by=ml.at("right_ankle", frame=33), samples=400)
         found = [kick.reach(nearest(kick.accessible, target)) for target in TARGETS]
-    # A little standing still before and after each kick is left out.
+    # Standing still before and after each kick is cut.
     shown = [one.motion[6:58] for one in found]
     whole = replace(ml.concatenate(shown), name="a kick that lands here, and here, and here")
     film = film_for(whole, 320, FPS, None, "three-quarter")
@@ -56,12 +56,12 @@ def main():
 
 
 def nearest(places, target):
-    """The one of `places` (N, 3) that is nearest to `target`."""
+    """Nearest of `places` (N, 3) to `target`."""
     return places[np.argmin(np.linalg.norm(places - np.array(target), axis=1))]
 
 
 def with_ball(film, frame, place, *, met):
-    """The film's picture with a ball at `place` (3,), filled once it has been met."""
+    """A frame with a ball at `place` (3,), filled once it has been hit."""
     picture = film.picture(frame).convert("RGB")
     origin = film.camera.project(film.centres[frame])[:2] + film.middle
     at = np.array(picture.size) / 2.0

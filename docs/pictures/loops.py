@@ -1,4 +1,4 @@
-"""Makes dance.gif and endless.gif, loops of made-up motion: ``python docs/pictures/loops.py``."""
+"""Makes dance.gif and endless.gif, synthesized loops: ``python docs/pictures/loops.py``."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +17,7 @@ WALKS = ("walk", "walk_slow", "walk_left", "walk_right", "walk_left_tight", "wal
 def main():
     graph = motion_graph([ml.demo.clip(name) for name in WALKS])
     walk = graph.walk(seconds=12, seed=3)[:120]
-    write_gif(
-        replace(walk, name="a walk that nobody walked"), HERE / "endless.gif", width=260, fps=12
-    )
+    write_gif(replace(walk, name="a synthesized walk"), HERE / "endless.gif", width=260, fps=12)
     takes = [ml.demo.clip("dance_groove", seed=seed) for seed in (0, 1, 2)]
     song = HERE / "song.mid"
     write_tune(song, tempo_bpm=112)

@@ -1,7 +1,6 @@
-"""Makes every picture of the docs anew: ``make pictures``, or ``python docs/pictures/make_all.py``.
+"""Make all pictures of the docs: ``make pictures``, or ``python docs/pictures/make_all.py``.
 
-Each script beside this one makes the pictures that it names. Those that need something special are
-passed over with a word, and the last line says how many were made.
+Runs every script of this folder; scripts that need captured data are skipped with a message.
 """
 
 import os
@@ -21,7 +20,7 @@ def main():
     scripts = sorted(set(HERE.glob("*.py")) - {Path(__file__)})
     for script in scripts:
         if script.name in WITH_DATA:
-            print(f"{script.name}: passed over, it needs {WITH_DATA[script.name]}")
+            print(f"{script.name}: skipped, it needs {WITH_DATA[script.name]}")
             continue
         print(script.name, flush=True)
         done = subprocess.run(

@@ -32,17 +32,17 @@ def main():
 
 
 def draw_path(walk, path, target):
-    """From above: the path, where the hips went, and every footprint."""
+    """Top view: the path, the trajectory of the hips, and all footprints."""
     figure = Figure(figsize=(9.0, 3.2), layout="constrained")
     axes = figure.subplots()
-    axes.plot(path[:, 1], path[:, 0], color="#c9ced6", linewidth=6, label="wanted")
+    axes.plot(path[:, 1], path[:, 0], color="#c9ced6", linewidth=6, label="path")
     axes.plot(walk.root[:, 2], walk.root[:, 0], color="#1d9a6c", linewidth=1.5, label="walked")
     contacts = walk.contacts()
     for part, colour in (("left_ball", "#2f7fd6"), ("right_ball", "#e8662e")):
         assert part in FOOT_PARTS
         places = part_path(walk, part)
-        spots = [places[a:b].mean(axis=0) for a, b in intervals(contacts[part])]
-        x, z = np.array(spots)[:, [0, 2]].T
+        prints = [places[a:b].mean(axis=0) for a, b in intervals(contacts[part])]
+        x, z = np.array(prints)[:, [0, 2]].T
         axes.plot(z, x, "o", color=colour, markersize=4, label=part.split("_")[0])
     for seam in walk.provenance.seams:
         axes.plot(walk.root[seam, 2], walk.root[seam, 0], "|", color="#2b323c", markersize=9)

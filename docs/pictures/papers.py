@@ -1,4 +1,4 @@
-"""Figures of papers made again, for docs/papers.md: ``python docs/pictures/papers.py``.
+"""Reproduced figures for docs/papers.md: ``python docs/pictures/papers.py``.
 
 papers-neighbours.png is figure 1 of Krüger et al. (2010), on motions of the built-in corpus;
 papers-beats.png is figure 6 of Kim, Park and Shin (2003), on motions whose beats are known.
@@ -35,13 +35,13 @@ POSES = [
 
 
 def nearest_poses(lib):
-    """Nine poses, each with wrists, ankles and head of the 256 poses that are nearest to it."""
+    """Nine poses, each with wrists, ankles and head of its 256 nearest poses."""
     camera = Camera(view="three-quarter")
     ends = cache(lambda name: camera.project(body_positions(lib[name], ENDS)))
     figure, panels = plt.subplots(1, len(POSES), figsize=(14, 2.6), sharey=True)
     for axes, pose in zip(panels, POSES, strict=True):
         near, _ = lib.neighbours(pose, k=256)
-        for match in reversed(near):  # the nearest on top
+        for match in reversed(near):  # nearest on top
             dots = ends(match.motion)[match.start_frame]
             faded = 0.05 + 0.4 * (1.0 - match.distance / near[-1].distance)
             axes.scatter(dots[:, 0], dots[:, 1], s=7, c=COLOURS, alpha=faded, lw=0)
@@ -57,7 +57,7 @@ def nearest_poses(lib):
 
 
 def beat_errors():
-    """How far every beat found is from the true one, in frames of 1/30 s."""
+    """Errors of detected beats, in frames of 1/30 s."""
     figure, panels = plt.subplots(1, 3, figsize=(12, 2.4), sharey=True)
     for axes, kind in zip(panels, ("regular", "perturbed", "dance"), strict=True):
         motion, truth = beat_study(kind)
@@ -69,7 +69,7 @@ def beat_errors():
         axes.set_title(f"{kind}: mean {np.abs(off).mean():.2f} frames", loc="left", fontsize=10)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
-    panels[0].set_ylabel("frames off")
+    panels[0].set_ylabel("error (frames)")
     figure.tight_layout()
     figure.savefig(HERE / "papers-beats.png", dpi=85)
 

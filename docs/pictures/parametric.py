@@ -21,8 +21,8 @@ def main():
                 region(motion)
             target = random_targets(motion, 1, seed=4)[0]
             found = motion.reach(target)
-            asked = ", ".join(f"{value:.2f}" for value in target)
-            title = f"{row.name} by {row.by}: asked for {asked}, {1000 * found.error:.0f} mm off"
+            values = ", ".join(f"{value:.2f}" for value in target)
+            title = f"{row.name}, {row.by}: target {values}, error {1000 * found.error:.0f} mm"
             strips.append((title, found.motion))
     path = write_match_strip(strips, HERE / "table_one.png", frames=9)
     Image.open(path).quantize(48).save(path, optimize=True)

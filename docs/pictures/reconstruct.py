@@ -22,8 +22,8 @@ def main():
         body = lib.reconstruct(tracked(kick, noise=0.001), skeleton=kick.skeleton)
         off = joint_errors(kick, body)[0].mean()
         rows = [
-            ("a kick, as performed", kick),
-            (f"inferred from wrists, ankles, head and hips: {off:.1f} cm off", body),
+            ("captured kick", kick),
+            (f"reconstructed from wrists, ankles, head and hips: mean error {off:.1f} cm", body),
         ]
         write_match_strip(rows, HERE / "reconstruct.png")
 

@@ -1,8 +1,8 @@
-"""Photographs the studio for the docs: ``python docs/pictures/studio.py [LIBRARY] [VIEW...]``.
+"""Screenshots of the studio: ``python docs/pictures/studio.py [LIBRARY] [VIEW...]``.
 
 Makes studio-library.png, studio-stage.png and one studio-VIEW.png for every other view, in a
-headless Chromium over the built-in corpus (or over LIBRARY, where the corpus lies already).
-Each function photographs one view; `PICTURES` lists them.
+headless Chromium with the built-in corpus, or with LIBRARY, which must contain it. `PICTURES` lists
+the functions, one per view.
 """
 
 import math
@@ -28,7 +28,7 @@ COLOURS = 256  # of the palette; keeps a picture near 100 kB
 def library(page):
     go(page, "#/library?take=dance_groove_p0&range=150-270")
     on_stage(page, 1)
-    page.wait_for_timeout(4000)  # the beats are counted, and the thumbnails come
+    page.wait_for_timeout(4000)  # beats and thumbnails are loaded
     freeze(page, 6.3)
 
 
@@ -61,7 +61,7 @@ def search(page):
     cards.nth(4).click()
     page.locator("loom-search-view #query").scroll_into_view_if_needed()
     on_stage(page, 2)
-    page.wait_for_timeout(1500)  # all figures are there, and the camera is
+    page.wait_for_timeout(1500)  # all characters and the camera are in place
     freeze(page, 0.83)
     view = "document.querySelector('loom-app').renderRoot.querySelector('loom-search-view')"
     figures = f"{view}.renderRoot.querySelectorAll('loom-figure')"
@@ -82,7 +82,7 @@ def family(page):
 def grid(page):
     go(page, "#/grid?a=kick_front_high_right_p0:10-60&b=take_strikes_p0&at=25,260")
     on_stage(page, 2)
-    page.wait_for_timeout(3000)  # chains and bridges are found
+    page.wait_for_timeout(3000)  # chains and bridges are drawn
     page.mouse.move(1270, 400)
 
 
@@ -95,7 +95,7 @@ def parametric(page):
     go(page, "#/parametric?name=kick&target=-0.3,0.84,0.72")
     on_stage(page, 1)
     view = "document.querySelector('loom-app').renderRoot.querySelector('loom-parametric-view')"
-    page.evaluate(  # to a place that no example has, but blends do
+    page.evaluate(  # to a target between the examples
         f"""() => {{ const far = (at) => Math.hypot(...[-0.3, 0.84, 0.72].map(
             (value, axis) => {view}.accessible[3 * at + axis] - value));
         const all = Array.from({{ length: {view}.accessible.length / 3 }}, (_, at) => at);
@@ -144,7 +144,7 @@ def movements(page):
 def crowd(page):
     go(page, "#/crowd?kind=ballroom&seed=3")
     on_stage(page, 40)
-    page.wait_for_function("() => studio.stage.clock.playing")  # once the music has come
+    page.wait_for_function("() => studio.stage.clock.playing")  # once the music is loaded
     page.evaluate("studio.stage.set({ body: true, follow: false })")
     freeze(page, 9.0)
     turn(page, (6.3, 4.6, 9.4), (0.0, 0.2, 0.6))
@@ -158,19 +158,19 @@ PICTURES = {
 
 
 def go(page, address):
-    """Follow a deep link, with everything as at the first visit."""
+    """Open a deep link with default settings."""
     page.evaluate("address => { localStorage.clear(); location.hash = address; }", address)
     page.reload()
     page.wait_for_function("() => window.studio && studio.library.name && studio.live.connected")
 
 
 def on_stage(page, characters):
-    """Wait until so many are on the stage."""
+    """Wait until `characters` characters are on the stage."""
     page.wait_for_function("count => studio.stage.characters.length === count", arg=characters)
 
 
 def work(page, path, body):
-    """Have the server do something long, and wait for it."""
+    """Start a job on the server and wait for it."""
     job = page.request.post(f"{page.url.split('#')[0]}api/{path}", data=body).json()
     while job["state"] == "running":
         page.wait_for_timeout(300)
@@ -180,7 +180,7 @@ def work(page, path, body):
 
 
 def turn(page, eye, target):
-    """Look from one place to another."""
+    """Set position and target of the camera."""
     page.evaluate(
         "([eye, target]) => { const { camera, controls } = studio.stage;"
         " camera.position.set(...eye); controls.target.set(...target); controls.update();"
@@ -191,7 +191,7 @@ def turn(page, eye, target):
 
 
 def freeze(page, seconds):
-    """Stop at a time, so that the picture is the same every time it is made."""
+    """Stop at a time, so that the picture is reproducible."""
     page.evaluate("seconds => studio.stage.freeze(seconds)", seconds)
     page.wait_for_timeout(400)
 
