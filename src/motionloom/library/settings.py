@@ -1,9 +1,11 @@
-"""Settings classes of the verbs of `Library`, for forms and command-line options.
+"""Settings classes of the verbs of `Library`, for forms and requests."""
 
-Importing this module loads no numerical code.
-"""
-
-from motionloom.crowd.settings import BallroomSettings, DanceFloorSettings, MarchSettings
+from motionloom.crowd.settings import (
+    DEFAULT_TEMPO,
+    BallroomSettings,
+    DanceFloorSettings,
+    MarchSettings,
+)
 from motionloom.motion_graph.settings import GraphSettings, WalkSettings
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.rhythm.settings import BeatSettings, ChoreographySettings, DanceSettings
@@ -18,6 +20,7 @@ from motionloom.search.settings import (
 from motionloom.search.settings import METHODS as SEARCH_METHODS
 
 __all__ = [
+    "DEFAULT_TEMPO",
     "LAZY_K",
     "SEARCH_METHODS",
     "BallroomSettings",

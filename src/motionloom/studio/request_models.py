@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,7 +78,7 @@ def from_setting(cls: type[Settings], name: str, default: Any = ..., **limits: A
     """
     _, about = described(cls)[name]
     if default is ...:
-        default = next(field.default for field in fields(cls) if field.name == name)
+        default = getattr(cls, name)
     known = {"ge": about.least, "le": about.greatest, "gt": about.above}
     checks = {key: value for key, value in {**known, **limits}.items() if value is not None}
     return Field(default, description=about.help, **checks)

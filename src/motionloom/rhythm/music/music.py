@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput, MotionFormatError
 
 Array = NDArray[np.float64]
@@ -139,6 +138,8 @@ def tune(
     >>> tune(bars=2, tempo_bpm=120).beats[:3]
     array([0. , 0.5, 1. ])
     """
+    from motionloom.demo.tunes import write_tune  # loads the whole corpus
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tune.mid"
         music = load_music(write_tune(path, bars=bars, meter=meter, tempo_bpm=tempo_bpm, seed=seed))

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
 from motionloom.library import CrowdPlan
-from motionloom.library.settings import BallroomSettings, MarchSettings
+from motionloom.library.settings import DEFAULT_TEMPO, BallroomSettings, MarchSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.messages import array_response, scene_arrays, scene_file_response
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/crowds", tags=["crowds"])
 
+_ROOM = BallroomSettings.room or (14.0, 10.0)
 _MAX_FRAMES = 150_000  # of all characters together: 50 MB for the page
 
 
@@ -32,13 +33,13 @@ class CrowdRequest(BaseModel):
 
     kind: Literal["ballroom", "march"] = "ballroom"
     couples: int = from_setting(BallroomSettings, "couples", ge=1, le=200)
-    width: float = Field(14.0, gt=0.0, le=100.0, description="Of the ballroom, metres.")
-    depth: float = Field(10.0, gt=0.0, le=100.0, description="Of the ballroom, metres.")
+    width: float = Field(_ROOM[0], gt=0.0, le=100.0, description="Of the ballroom, metres.")
+    depth: float = Field(_ROOM[1], gt=0.0, le=100.0, description="Of the ballroom, metres.")
     ranks: int = from_setting(MarchSettings, "ranks", ge=1, le=50)
     files: int = from_setting(MarchSettings, "files", ge=1, le=12)
-    tempo: float = Field(90.0, ge=40.0, le=240.0, description="Beats per minute.")
+    tempo: float = from_setting(BallroomSettings, "tempo_bpm", DEFAULT_TEMPO)
     seconds: float = Field(20.0, ge=1.0, le=120.0)
-    seed: int = Field(0, ge=0, le=2**31)
+    seed: int = from_setting(BallroomSettings, "seed", ge=0, le=2**31)
     within: str | None = Field(
         None, max_length=300, description="Label of the takes to learn from; default: built-in."
     )

@@ -59,9 +59,9 @@ class DanceRequest(BaseModel):
 
     choreography: str
     music: str
-    seed: int = Field(0, ge=0)
+    seed: int = from_setting(DanceSettings, "seed", ge=0)
     synced: bool = from_setting(DanceSettings, "synced")
-    seconds: float | None = Field(None, gt=0.0, le=_MAX_SECONDS)
+    seconds: float | None = from_setting(DanceSettings, "seconds", gt=0.0, le=_MAX_SECONDS)
 
 
 class MusicInfo(BaseModel):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from motionloom.errors import InvalidInput
 from motionloom.library import FrameBlock, Player
-from motionloom.library.settings import GraphSettings
+from motionloom.library.settings import GraphSettings, WalkSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.messages import FileFormat, array_response, file_response, motion_response
@@ -91,10 +91,10 @@ class WalkRequest(BaseModel):
     """A walk in a graph: along a path, or random with recorded steering."""
 
     graph: GraphRequest
-    seed: int = Field(0, ge=0)
-    seconds: float | None = Field(None, gt=0.0, le=_MAX_SECONDS)
+    seed: int = from_setting(WalkSettings, "seed")
+    seconds: float | None = from_setting(WalkSettings, "seconds", gt=0.0, le=_MAX_SECONDS)
     path: list[tuple[Coordinate, Coordinate]] | None = Field(None, max_length=_MAX_POINTS)
-    start: str | None = Field(None, description="NAME:FRAME of the first pose.")
+    start: str | None = from_setting(WalkSettings, "start")
     steered: list[SteeringEvent] = Field([], max_length=10_000)
 
     def motion(self, graph: MotionGraph) -> Motion:
