@@ -158,7 +158,7 @@ def check_normalize(normalize: str) -> None:
 
 
 def _turned_back(places: NDArray[np.float64], facing: NDArray[np.complex128]):
-    """`places` (T, P, 3) turned about the vertical so that `facing` (T,) becomes +Z."""
+    """`places` (T, P, 3) rotated about the vertical so that `facing` (T,) becomes +Z."""
     floor = floor_complex(places) * facing.conj()[:, None]
     return np.stack([floor.imag, places[..., 1], floor.real], axis=-1)
 

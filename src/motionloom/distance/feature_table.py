@@ -148,7 +148,7 @@ def library_features(
     elif basis is not None:
         raise InvalidInput(f"basis is for principal components; {chosen.name} has none")
 
-    def build(folder: Path, previous: Path | None) -> None:
+    def build(folder: Path, previous: Folder | None) -> None:
         build_rows(
             folder,
             previous,
@@ -204,7 +204,7 @@ def principal_components(
     rate = _rate(library, fps)
     options = {**_options(chosen, rate), "components": None, "samples": 1, "window": 0.0}
 
-    def build(folder: Path, previous: Path | None) -> None:
+    def build(folder: Path, previous: Folder | None) -> None:
         left_out = _left_out(library, chosen)
         entries = [entry for entry in library.entries() if entry.name not in left_out]
         if not entries:

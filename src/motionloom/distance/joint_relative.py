@@ -240,7 +240,7 @@ def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
     Parameters
     ----------
     a, b : array_like, shapes (M, D), (N, D)
-        Taken in single precision.
+        Converted to single precision.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Weights of joint pairs, learned from pairs of poses that people called similar or not.
+"""Weights of joint pairs, learned from pairs of poses tagged as similar or not.
 
-Every pair of poses is a row of ``f_ij`` (see `motionloom.distance.joint_relative`), every tag
-a number: 1 for similar, -1 for dissimilar. The weights with the least squared error are the
-tags times the pseudo-inverse of the rows; their absolute values say how much a pair tells.
+Every pair of poses gives a vector of ``f_ij`` (see `motionloom.distance.joint_relative`), every
+tag is 1 for similar or -1 for dissimilar. The least-squares weights are the tags times the
+pseudo-inverse of the vectors; their absolute values are the importance of the joint pairs.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def learn_weights(
     pairs: Iterable[Pair] | None = None,
     top: int | None = None,
 ) -> dict[Pair, float]:
-    """Weights of joint pairs that tell similar poses from dissimilar ones.
+    """Weights of joint pairs that separate similar poses from dissimilar ones.
 
     Parameters
     ----------
     poses : sequence of pairs of Motion, length n
-        Two poses each; of every motion the first frame counts.
+        Two poses each: the first frame of every motion.
     similar : array_like of bool, shape (n,)
-        What people said of each.
+        The tag of each pair.
     pairs : iterable of pairs of roles, optional
-        Default: all that all skeletons have, one of each two mirror images.
+        Default: all pairs that all skeletons have, one of each two mirror images.
     top : int, optional
-        Keep only so many, those of the largest weights.
+        Keep only this many, those of the largest weights.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def learn_weights(
     Raises
     ------
     InvalidInput
-        If there are no pairs, or all of them are tagged alike.
+        If there are no pairs, or all of them have the same tag.
 
     Examples
     --------

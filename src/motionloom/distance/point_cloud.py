@@ -115,7 +115,7 @@ def point_cloud_distances(
     -------
     distances : ndarray, shape (M, N)
         The weighted root of the squared point-to-point distances left once ``b[j]`` is
-        turned about the vertical and shifted along the floor to fit ``a[i]``.
+        rotated about the vertical and moved along the floor to fit ``a[i]``.
 
     Notes
     -----

@@ -391,11 +391,11 @@ def _labels(
     names = {f"/{name}": name for name in library.names}
     files = {entry.source: entry.name for entry in library.entries() if entry.source}
     sources = [SourceFile(path, path, ()) for path in (*names, *files)]
-    told = labelling(labels, sources, columns=column)
+    matched = labelling(labels, sources, columns=column)
     by_name: dict[str, str] = {}
-    for path, some in told.by_path.items():
+    for path, some in matched.by_path.items():
         by_name.setdefault((names | files)[path], ", ".join(some))
-    return by_name, told.unmatched
+    return by_name, matched.unmatched
 
 
 def _left_out(by_name: dict[str, str], tables: dict[str, ClipTable]) -> dict[str, str]:

@@ -223,7 +223,7 @@ def joint_errors(truth: Motion, found: Motion) -> tuple[NDArray[np.float64], tup
 
 
 def distinct_joints(skeleton: Skeleton) -> list[int]:
-    """Joints that do not lie at the very place of another, whatever the pose."""
+    """Joints that do not coincide with another in every pose."""
     place: dict[int, int] = {}
     for joint, parent in enumerate(skeleton.parents):
         moved = parent < 0 or np.linalg.norm(skeleton.offsets[joint]) > _SAME_PLACE
@@ -232,7 +232,7 @@ def distinct_joints(skeleton: Skeleton) -> list[int]:
 
 
 def subject_of(name: str) -> str:
-    """What a motion's name says of its performer: all up to the first underscore."""
+    """Subject in the name of a motion: everything up to the first underscore."""
     return name.rpartition("/")[2].partition("_")[0]
 
 
@@ -256,7 +256,7 @@ def repeats(library: Store, motion: Motion) -> tuple[str, ...]:
 def varied_motions(
     library: Store, count: int, *, seed: int = 0, least: int = 90
 ) -> tuple[str, ...]:
-    """`count` motions of as many performers, of at least so many frames, chosen by `seed`."""
+    """`count` motions of different performers with a least number of frames, drawn by `seed`."""
     rng = np.random.default_rng(seed)
     by_subject: dict[str, list[str]] = {}
     for entry in library.entries():

@@ -109,7 +109,7 @@ class Comparison:
         Rows count from the start of the row segment, columns from the start of the take.
         """
         start, end = self.rows
-        index = web_index([(0, 0, web)], np.array([0, web.shape[1]]), ways=1)
+        index = web_index([(0, 0, web)], np.array([0, web.shape[1]]), directions=1)
         limits = Limits(
             max_distance=max_distance,
             durations=WEB_DURATIONS,

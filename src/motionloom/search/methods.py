@@ -78,7 +78,7 @@ def library_family(
     'kick_front_mid_right:5-40'
     """
     given = as_query(library, query)
-    # A query from outside must not be taken for a motion of the library.
+    # A query from outside must not have the name of a motion of the library.
     name = given.name or (f"{given.text} (query)" if given.text in library else given.text)
     is_web = isinstance(settings.method, MatchWeb)
     find = (web_expansion if is_web else _expansion)(library, given, settings)
@@ -116,7 +116,7 @@ def _expansion(
     """A function that searches the query or a member of its family."""
     method = settings.method
     if isinstance(method, Dtw):
-        # The limit is a distance of poses: what moves alike need not blend.
+        # The limit is a distance of poses: similar movements need not blend.
         method = replace(method, rank=method.rank or "distance")
     limit = FAMILY_DISTANCE if settings.max_distance is None else settings.max_distance
     each = replace(settings, max_distance=limit, method=method)

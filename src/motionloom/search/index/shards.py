@@ -210,8 +210,8 @@ def _query_shard(
 ) -> Answer:
     number, allowed = task
     first, last = int(shards.starts[number]), int(shards.starts[number + 1])
-    blocks, rows = _opened(shards.folder, number, shards.table, first, last)
-    offsets, found, distances = blocks.nearest(
+    index, rows = _opened(shards.folder, number, shards.table, first, last)
+    offsets, found, distances = index.nearest(
         queries, rows, k=min(k, last - first), radius=radius, epsilon=epsilon, allowed=allowed
     )
     return offsets, found + first, distances

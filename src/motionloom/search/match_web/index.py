@@ -60,14 +60,14 @@ class WebIndex:
     passing: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]
     greatest: float
 
-    def starting(self, way: int, frame: int) -> NDArray[np.int64]:
-        """Paths with a cell in a row (`way` 0) or column (1), shape (S,)."""
-        bounds, paths = self.passing[way]
+    def starting(self, direction: int, frame: int) -> NDArray[np.int64]:
+        """Paths with a cell in a row (`direction` 0) or column (1), shape (S,)."""
+        bounds, paths = self.passing[direction]
         block = frame >> _BLOCK
         if block >= len(bounds) - 1:
             return paths[:0]
         near = paths[bounds[block] : bounds[block + 1]]
-        side = self.cells[:, way]
+        side = self.cells[:, direction]
         first = side[self.offsets[near]]
         last = side[self.offsets[near + 1] - 1]
         return near[(first <= frame) & (frame <= last)]
@@ -77,7 +77,7 @@ class WebIndex:
 
 
 def web_index(
-    pieces: Iterable[tuple[int, int, Web]], starts: NDArray[np.int64], *, ways: int = 2
+    pieces: Iterable[tuple[int, int, Web]], starts: NDArray[np.int64], *, directions: int = 2
 ) -> WebIndex:
     """One index of many webs.
 
@@ -87,8 +87,8 @@ def web_index(
         Webs, and the numbers among all frames of their first row and column.
     starts : ndarray of int64, shape (M + 1,)
         Where the frames of each motion begin.
-    ways : int
-        2: webs are read both ways; 1: only by rows.
+    directions : int
+        2: webs are read in both directions; 1: only by rows.
     """
     cells, values, lengths, is_chain, leaves, arrives = [], [], [], [], [], []
     count = 0
@@ -130,8 +130,8 @@ def web_index(
         paths,
         owner,
         tuple(
-            _blocks(every[:, way], offsets, int(every[:, way].max(initial=0)) >> _BLOCK)
-            for way in range(ways)
+            _blocks(every[:, direction], offsets, int(every[:, direction].max(initial=0)) >> _BLOCK)
+            for direction in range(directions)
         ),
         float(np.diff(sums).max(initial=0.0)),
     )

@@ -231,24 +231,28 @@ def _smallest(matrix, stride, starts, own_starts, coarse_starts, ratio, near, ce
 
 
 @nb.njit(cache=True, nogil=True)
-def _continued(path, way, matrix, stride, starts, own_starts, ratio, max_slope, k):
-    """Minima beyond the end of a path (`way` 1), or before its start (-1), nearest first."""
+def _continued(path, direction, matrix, stride, starts, own_starts, ratio, max_slope, k):
+    """Minima beyond the end of a path (`direction` 1), or before its start (-1), nearest first."""
     most = 2 * ratio
     out = np.empty((most, 2), np.int64)
-    end = len(path) - 1 if way > 0 else 0
+    end = len(path) - 1 if direction > 0 else 0
     i, j = path[end, 0], path[end, 1]
     right, down = 1, 1  # frames side by side, and stacked, at this end
-    while 0 <= end - way * right < len(path) and path[end - way * right, 0] == i:
+    while 0 <= end - direction * right < len(path) and path[end - direction * right, 0] == i:
         right += 1
-    while 0 <= end - way * down < len(path) and path[end - way * down, 1] == j:
+    while 0 <= end - direction * down < len(path) and path[end - direction * down, 1] == j:
         down += 1
     for step in range(most):
-        if _is_minimum(matrix, stride, starts, own_starts, k, i + way, j + way):
-            i, j, right, down = i + way, j + way, 1, 1
-        elif right < max_slope and _is_minimum(matrix, stride, starts, own_starts, k, i, j + way):
-            j, right, down = j + way, right + 1, 1
-        elif down < max_slope and _is_minimum(matrix, stride, starts, own_starts, k, i + way, j):
-            i, right, down = i + way, 1, down + 1
+        if _is_minimum(matrix, stride, starts, own_starts, k, i + direction, j + direction):
+            i, j, right, down = i + direction, j + direction, 1, 1
+        elif right < max_slope and _is_minimum(
+            matrix, stride, starts, own_starts, k, i, j + direction
+        ):
+            j, right, down = j + direction, right + 1, 1
+        elif down < max_slope and _is_minimum(
+            matrix, stride, starts, own_starts, k, i + direction, j
+        ):
+            i, right, down = i + direction, 1, down + 1
         else:
             return out[:step]
         out[step, 0], out[step, 1] = i, j

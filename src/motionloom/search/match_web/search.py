@@ -178,7 +178,9 @@ class _WebSearch:
                 continue
             web = motion_web(rows, [column], rate=rate, limits=store.limits)
             pieces.append((0, int(self.timeline.starts[m]), web))
-        return _IndexedSegment(web_index(pieces, self.timeline.starts, ways=1), start, end, None)
+        return _IndexedSegment(
+            web_index(pieces, self.timeline.starts, directions=1), start, end, None
+        )
 
     def _check_built(self, name: str) -> None:
         names = self.timeline.names

@@ -53,18 +53,18 @@ def web_matches(
     # No mean is larger than the greatest value; labels are compared at a finite threshold.
     threshold = min(float(limits.max_distance), index.greatest * (1.0 + 1e-6))
     shortest, longest = (ratio * (end - start) for ratio in limits.durations)
-    ways = []
-    for way in range(len(index.passing)):
-        paths = index.starting(way, start)
+    directions = []
+    for direction in range(len(index.passing)):
+        paths = index.starting(direction, start)
         if allowed is not None and len(paths):
-            other = index.cells[index.offsets[paths], 1 - way]
+            other = index.cells[index.offsets[paths], 1 - direction]
             paths = paths[allowed[row_of(index.starts, other)]]
-        arrays = _arrays(index, way)
-        ways.append(_sequences(*arrays, paths, start, end - 1, threshold))  # type: ignore
-    means = np.concatenate([one[0] for one in ways])
+        arrays = _arrays(index, direction)
+        directions.append(_sequences(*arrays, paths, start, end - 1, threshold))  # type: ignore
+    means = np.concatenate([one[0] for one in directions])
     # First cell, cells at the end, last label, bridge that the end lies on: see `_sequences`.
-    ends = np.concatenate([one[1] for one in ways])
-    side = np.repeat(np.arange(len(ways)), [len(one[0]) for one in ways])
+    ends = np.concatenate([one[1] for one in directions])
+    side = np.repeat(np.arange(len(directions)), [len(one[0]) for one in directions])
     first = index.cells[ends[:, 0], 1 - side].astype(np.int64)
     last = index.cells[ends[:, 1], 1 - side].astype(np.int64) + 1
     lengths = last - first
@@ -75,19 +75,21 @@ def web_matches(
     kept = _kept(first, last, order, taken, limits.max_overlap, most)
     found = []
     for k in kept.tolist():
-        way = int(side[k])
-        path = index.cells[_cells_of(index, ways[way][2], *ends[k].tolist())].astype(np.int64)
-        if way == 1:
+        direction = int(side[k])
+        path = index.cells[_cells_of(index, directions[direction][2], *ends[k].tolist())].astype(
+            np.int64
+        )
+        if direction == 1:
             path = path[:, ::-1].copy()
         path[:, 0] -= start
         found.append(Candidate(int(first[k]), int(last[k]), float(means[k]), path))
     return found
 
 
-def _arrays(index: WebIndex, way: int) -> tuple[NDArray, ...]:
+def _arrays(index: WebIndex, direction: int) -> tuple[NDArray, ...]:
     return (
-        index.cells[:, way],
-        index.cells[:, 1 - way],
+        index.cells[:, direction],
+        index.cells[:, 1 - direction],
         index.sums,
         index.offsets,
         index.bridge_of,

@@ -23,7 +23,7 @@ from motionloom.search.match_web.bridges import bridges_between
 from motionloom.search.match_web.chains import minima_chains
 
 LEAST_SECONDS = 0.25  # shorter chains are dropped; Kovar & Gleicher 2004, section 3.2
-REACH_SECONDS = 2.0  # bridges are shorter than this, sum of both motions; ibidem
+REACH_SECONDS = 2.0  # bridges are shorter than this, sum of both motions; same section
 
 
 @dataclass(frozen=True)

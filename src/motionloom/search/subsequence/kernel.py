@@ -1,10 +1,10 @@
 """Subsequence DTW of one query against every frame of a library, in one pass.
 
 Squared distances of all query frames to a tile of library frames are a matrix product:
-``|x - q|^2 = |x|^2 + |q|^2 - 2 q.x``, one multiplication per number instead of a difference
+``|x - q|^2 = |x|^2 + |q|^2 - 2 q.x``, one multiplication per feature instead of a difference
 and its square. It is written out here rather than left to BLAS: for matrices as long and
 thin as these it takes the same time (100 ms for 90 frames against a million), there are no
-threads to fight over a tile that fits into one core's cache, and a first search need not
+threads to compete for a tile that fits into one core's cache, and a first search need not
 wait for SciPy. The dynamic programme then runs over the tile while it is there. With
 slope-limited steps no cell depends on a cell of its own row, so that a whole row is computed
 at a time.
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 # Columns: eight rows of a tile and one of the matrix fit into the first-level cache; no power of
 # two, whose rows would collide there.
 TILE = 368
-_LOOK = 6  # query frames after which a tile may be given up
-_UNROLLED = 8  # numbers of a row that are multiplied at a time
+_LOOK = 6  # query frames after which a tile may be abandoned
+_UNROLLED = 8  # features multiplied at a time
 
 
 def end_costs(
@@ -43,23 +43,23 @@ def end_costs(
     ----------
     query : ndarray, shape (M, D)
     rows : ndarray, shape (N, D)
-        All motions one after the other.
+        Feature vectors of all motions, concatenated.
     starts : ndarray, shape (K + 1,)
-        Row at which each motion begins, and N. Alignments never cross these.
+        Where each motion begins, and N. Alignments never cross these.
     steps : {"slope", "classic"}
         See `motionloom.alignment.dtw`.
     weights : ndarray, shape (D,), optional
-        What the numbers of a row are multiplied by.
+        Factors of the features.
     limit : float
-        Costs above it may come back infinite, which saves time with slope-limited steps.
+        Costs above it may be returned as infinite, which saves time with slope-limited steps.
     enough : int
-        If not 0: so may costs above the least of this many tiles; see `TILE`.
+        If not 0: costs above the least of this many tiles may be infinite too; see `TILE`.
 
     Returns
     -------
     costs : ndarray, shape (N,)
-        Sum of distances along the alignment, in the unit of the rows; infinite where the
-        motion has not gone on for long enough.
+        Sum of distances along the alignment, in the unit of the features; infinite where the
+        motion is too short so far.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def end_costs(
     query = np.ascontiguousarray(query, dtype=np.float32)
     centre = query.mean(axis=0, dtype=np.float64).astype(np.float32)
     shifted = (query - centre) * weights
-    # Padded to a multiple of eight numbers; the last column is the square of each row.
+    # Padded to a multiple of eight features; the last column is the squared norm of each row.
     width = -(-rows.shape[1] // _UNROLLED) * _UNROLLED
     factors = np.zeros((len(query), width + 1), np.float32)
     factors[:, : rows.shape[1]] = -2.0 * shifted
@@ -145,7 +145,7 @@ def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
         for i in range(n_query):
             now[0], now[1] = tails[i, 0], tails[i, 1]
             if hopeless:
-                # Costs only grow along a path: nothing here can come below the limit.
+                # Costs only grow along a path: no cell here can be below the limit.
                 now[2 : width + 2] = infinite
                 tails[i, 0], tails[i, 1] = infinite, infinite
                 hopeless = min(now[0], now[1]) > limit
@@ -180,7 +180,7 @@ def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
         if enough > 0 and best < least[-1]:
             least[-1] = best
             least.sort()
-            # A little more, so that rounding takes nothing away.
+            # A little more, because of rounding.
             limit = min(limit, least[-1] * np.float32(1.0001) + np.float32(1e-3))
     return out
 
@@ -196,7 +196,7 @@ def _any_below(costs, width, limit):
 
 @nb.njit(cache=True, nogil=True)
 def _respect_borders(now, before, earlier, matrix, i, starts, border, first, last):
-    """Undo what came from the motion before: no step reaches back over a border."""
+    """Undo steps from the motion before: no step crosses a border."""
     infinite = np.float32(np.inf)
     # The border before this tile's first may lie at its last column but one.
     b = max(border - 1, 0)
