@@ -30,6 +30,7 @@ _HOMES = {
     "Skeleton": "motionloom.motion",
     "at": "motionloom.parametric.parameters",
     "beats": "motionloom.rhythm.motion_beats.beats",
+    "blend": "motionloom.blending",
     "concatenate": "motionloom.motion",
     "load": "motionloom.formats",
     "load_markers": "motionloom.formats",
@@ -72,6 +73,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from motionloom import demo as demo
+    from motionloom.blending import blend as blend
     from motionloom.errors import InvalidInput as InvalidInput
     from motionloom.errors import LibraryError as LibraryError
     from motionloom.errors import MotionFormatError as MotionFormatError

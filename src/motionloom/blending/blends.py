@@ -428,9 +428,8 @@ def blend(
     Examples
     --------
     >>> import motionloom as ml
-    >>> from motionloom.blending import blend
     >>> kicks = [ml.demo.clip(f"kick_{kind}_right") for kind in ("front_mid", "front_high")]
-    >>> blend(kicks, [0.5, 0.5])
+    >>> ml.blend(kicks, [0.5, 0.5])
     Motion('blend', 75 frames at 30 fps = 2.50 s, 21 joints)
     """
     return Blend(register(motions, distance=distance))(weights, lock_feet=lock_feet, name=name)

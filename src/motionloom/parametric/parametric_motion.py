@@ -156,9 +156,18 @@ class ParametricMotion:
         """The map from parameters to weights by cardinal basis functions."""
         return CardinalBasis.of(self.space.examples)
 
-    def __call__(self, target: ArrayLike, **options: Any) -> Motion:
+    def __call__(
+        self,
+        target: ArrayLike,
+        *,
+        refine: bool = True,
+        tolerance: float = TOLERANCE,
+        scheme: Literal["samples", "cardinal"] = "samples",
+        name: str | None = None,
+    ) -> Motion:
         """The motion for a target; see `reach`."""
-        return self.reach(target, **options).motion
+        found = self.reach(target, refine=refine, tolerance=tolerance, scheme=scheme, name=name)
+        return found.motion
 
     def reach(
         self,
