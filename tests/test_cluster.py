@@ -194,7 +194,7 @@ def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, smal
         library.set_labels(name, [name.split("_")[0]])
     methods = ["dtw-clip", "emd", "scaling", "dtw-jrd"]  # one of each kind
     walks = {"only": ["walk", "jog"], "per_minute": 60}
-    bodies = {"names": ["walk", "kick_front_high_right"], "missing": 0.05}
+    bodies = {"names": ["walk", "kick_front_high_right"], "options": {"missing": 0.05}}
 
     def everything(**options):
         scores = library.evaluate(methods=methods, **options).methods

@@ -117,14 +117,16 @@ def evaluate_reconstruct(
         for error in evaluate_reconstructions(
             lib,
             names,
+            {
+                "without_subject": settings.exclude_subject,
+                "noise": 1e-3 * settings.noise,
+                "missing": settings.missing,
+                "lose": settings.lose,
+                "seed": settings.seed,
+                "mode": settings.mode,
+                "features": settings.features,
+            },
             workers=workers,
-            without_subject=settings.exclude_subject,
-            noise=1e-3 * settings.noise,
-            missing=settings.missing,
-            lose=settings.lose,
-            seed=settings.seed,
-            mode=settings.mode,
-            features=settings.features,
         ):
             errors.append(error)
             if not json:

@@ -12,9 +12,10 @@ takes of the same performer, under whatever subject they are filed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +91,10 @@ def evaluate_reconstruction(
     lose: str | None = None,
     lose_seconds: float = 1.0,
     seed: int = 0,
-    **options,
+    skeleton: Skeleton | None = None,
+    mode: Literal["offline", "online"] = "offline",
+    features: str = "e15",
+    neighbours: int = 512,
 ) -> ReconstructionError:
     """Reconstruct a motion of the library from its joints, with the motion left out.
 
@@ -112,8 +116,10 @@ def evaluate_reconstruction(
         Role whose marker is lost for `lose_seconds`, at a random time.
     lose_seconds : float
     seed : int
-    **options
-        For `reconstruct`: ``mode``, ``features``, ``neighbours``, ``skeleton``.
+    skeleton : Skeleton, optional
+        Skeleton of the result. Default: that of the motion.
+    mode, features, neighbours
+        As in `motionloom.Library.reconstruct`.
 
     Examples
     --------
@@ -133,8 +139,14 @@ def evaluate_reconstruction(
         seed=seed,
     )
     left_out = _left_out(library, motion, without_subject)
-    given = {"skeleton": motion.skeleton, **options, "exclude": tuple(left_out)}
-    result = reconstruct(library, markers, ReconstructSettings(**given))
+    settings = ReconstructSettings(
+        skeleton=motion.skeleton if skeleton is None else skeleton,
+        mode=mode,
+        features=features,
+        neighbours=neighbours,
+        exclude=tuple(left_out),
+    )
+    result = reconstruct(library, markers, settings)
     if result.skeleton is not motion.skeleton and len(result.skeleton) != len(motion.skeleton):
         raise InvalidInput("errors need the skeleton of the take, or one with the same joints")
     errors, names = joint_errors(motion, result)
@@ -150,9 +162,9 @@ def evaluate_reconstruction(
 def evaluate_reconstructions(
     library: Store,
     names: Sequence[str],
+    options: Mapping[str, Any] | None = None,
     *,
     workers: int | None = None,
-    **options,
 ) -> Iterator[ReconstructionError]:
     """Reconstruct motions of the library, each left out of it; in their order.
 
@@ -160,11 +172,12 @@ def evaluate_reconstructions(
     ----------
     library : Library
     names : sequence of str
+    options : mapping, optional
+        Arguments of `evaluate_reconstruction`.
     workers : int, optional
         Processes. Default: one per core.
-    **options
-        As in `evaluate_reconstruction`.
     """
+    options = dict(options or {})
     work = partial(_evaluated, library=library, options=options)
     if len(names) > 1 and workers != 1:
         _prepare(library, names, options)
