@@ -12,11 +12,10 @@ from motionloom.cli.options import JSON, LIB, WITHIN, listed, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
-from motionloom.rhythm.settings import RHYTHMIC, BeatSettings, ChoreographySettings
+from motionloom.library.settings import RHYTHMIC, BeatSettings, ChoreographySettings
 
 if TYPE_CHECKING:
-    from motionloom.rhythm.choreography import Choreography
-    from motionloom.rhythm.motion_beats.beats import Beats
+    from motionloom.library import Beats, Choreography
 
 Takes = Annotated[
     str | None,
@@ -53,7 +52,7 @@ def beats(
 
     Several motions of one frame rate and length (a couple) are analysed together.
     """
-    from motionloom.rhythm.motion_beats.beats import beats as beats_of
+    from motionloom.library import beats as beats_of
 
     loaded = [motion_from(text) for text in motions]
     found = beats_of(loaded, **settings.arguments() | {"tempo_bpm": (slowest, fastest)})

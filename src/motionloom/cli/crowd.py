@@ -12,11 +12,11 @@ from motionloom.cli.beats import print_left_out
 from motionloom.cli.options import JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
-from motionloom.crowd.settings import BallroomSettings, DanceFloorSettings, MarchSettings
 from motionloom.errors import InvalidInput
+from motionloom.library.settings import BallroomSettings, DanceFloorSettings, MarchSettings
 
 if TYPE_CHECKING:
-    from motionloom.crowd.player import CrowdMotion
+    from motionloom.library import CrowdMotion
     from motionloom.library.crowd_plan import CrowdPlan
     from motionloom.motion import Motion
 

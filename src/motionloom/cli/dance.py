@@ -12,13 +12,11 @@ from motionloom.cli.options import JSON, LIB, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
-from motionloom.rhythm.settings import TUNE, DanceSettings
+from motionloom.library.settings import TUNE, DanceSettings
 
 if TYPE_CHECKING:
-    from motionloom.library import Library
+    from motionloom.library import Choreography, Dance, Library
     from motionloom.motion import Skeleton
-    from motionloom.rhythm.choreography import Choreography
-    from motionloom.rhythm.dance import Dance
 
 ANY = "any"
 

@@ -11,11 +11,10 @@ from motionloom.cli.options import JSON, LIB, PICTURES, listed, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.errors import InvalidInput
-from motionloom.motion_graph.settings import GraphSettings
+from motionloom.library.settings import GraphSettings
 
 if TYPE_CHECKING:
-    from motionloom.library import Library
-    from motionloom.motion_graph import MotionGraph
+    from motionloom.library import Library, MotionGraph
 
 _EDITS = ("remove", "lock", "restore")
 _ACTIONS = ("build", "info", "picture", "export", "learn", *_EDITS)

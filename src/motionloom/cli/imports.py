@@ -10,11 +10,10 @@ import typer
 from motionloom.cli.options import JSON
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
-from motionloom.store.settings import ImportSettings
+from motionloom.library.settings import ImportSettings
 
 if TYPE_CHECKING:
-    from motionloom.library import Library
-    from motionloom.store import ImportReport
+    from motionloom.library import ImportReport, Library
 
 _SHOWN_FAILURES = 50
 

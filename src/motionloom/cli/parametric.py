@@ -14,11 +14,11 @@ from motionloom.cli.search import hint_at_small_family
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
-from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
+from motionloom.library.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
 
 if TYPE_CHECKING:
-    from motionloom.parametric.parametric_motion import ParametricMotion
+    from motionloom.library import ParametricMotion
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from motionloom.cli.options import JSON, LIB, WORKERS, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
-from motionloom.reconstruction.settings import ReconstructSettings
+from motionloom.library.settings import ReconstructSettings
 from motionloom.settings import Names, Settings, setting
 
 if TYPE_CHECKING:

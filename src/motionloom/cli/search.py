@@ -11,12 +11,11 @@ from motionloom.cli.options import JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.errors import InvalidInput
-from motionloom.search.settings import FAMILY_DISTANCE, FamilySettings, SearchSettings
+from motionloom.library.settings import FAMILY_DISTANCE, FamilySettings, SearchSettings
 
 if TYPE_CHECKING:
-    from motionloom.library import Library
+    from motionloom.library import Family, Library, Match, Matches
     from motionloom.motion import Motion
-    from motionloom.search import Family, Match, Matches
 
 _QUERY = typer.Argument(
     metavar="QUERY",

@@ -13,7 +13,7 @@ from motionloom.cli.options import JSON, LIB, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
-from motionloom.motion_graph.settings import GraphSettings, WalkSettings
+from motionloom.library.settings import GraphSettings, WalkSettings
 from motionloom.settings import Names, setting
 
 

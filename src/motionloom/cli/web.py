@@ -12,11 +12,10 @@ from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_libra
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark, spelt_seconds
 from motionloom.errors import InvalidInput
-from motionloom.search.settings import FAMILY_DISTANCE, WebSettings
+from motionloom.library.settings import FAMILY_DISTANCE, WebSettings
 
 if TYPE_CHECKING:
-    from motionloom.library import Library
-    from motionloom.search.match_web.store import LeftToBuild
+    from motionloom.library import LeftToBuild, Library
 
 _WORTH_TELLING = 5.0  # seconds; shorter builds are not announced
 

@@ -7,17 +7,14 @@ nothing beneath.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from motionloom.library.library import Library
-from motionloom.store.catalogue import is_library
-from motionloom.store.ingest.sources import assign_names, find_sources, is_companion
-from motionloom.store.lock import writer_lock
-
 if TYPE_CHECKING:
     from motionloom.blending.player import FrameBlock, Player
     from motionloom.crowd.ballroom import Ballroom
     from motionloom.crowd.march import March
+    from motionloom.crowd.player import CrowdMotion
     from motionloom.library.comparison import Comparison
     from motionloom.library.crowd_plan import CrowdPlan
+    from motionloom.library.library import Library
     from motionloom.motion_graph.edits import EditedGraph
     from motionloom.motion_graph.graph import MotionGraph
     from motionloom.parametric.parameters import ParameterKind
@@ -25,53 +22,110 @@ if TYPE_CHECKING:
     from motionloom.rhythm.choreography import Choreography
     from motionloom.rhythm.dance import Dance
     from motionloom.rhythm.dance_player import DancePlayer
+    from motionloom.rhythm.motion_beats.beats import Beats, beats
     from motionloom.rhythm.music.audio import write_sound
     from motionloom.rhythm.music.beat_clock import TempoClock
-    from motionloom.rhythm.music.music import (
-        AUDIO_SUFFIXES,
-        MIDI_SUFFIXES,
-        Music,
-        load_music,
-        tune,
-    )
+    from motionloom.rhythm.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES, Music, load_music, tune
     from motionloom.search.match import Match, Matches
     from motionloom.search.match_graph.graph import Family
+    from motionloom.search.match_web.store import LeftToBuild
+    from motionloom.store.catalogue import is_library
+    from motionloom.store.ingest.importing import ImportReport
+    from motionloom.store.ingest.sources import assign_names, find_sources, is_companion
+    from motionloom.store.lock import writer_lock
 
-_LAZY = {
-    name: f"motionloom.{module}"
-    for module, names in {
-        "blending.player": ("FrameBlock", "Player"),
-        "crowd.ballroom": ("Ballroom",),
-        "crowd.march": ("March",),
-        "library.comparison": ("Comparison",),
-        "library.crowd_plan": ("CrowdPlan",),
-        "motion_graph.edits": ("EditedGraph",),
-        "motion_graph.graph": ("MotionGraph",),
-        "parametric.parameters": ("ParameterKind",),
-        "parametric.parametric_motion": ("ParametricMotion", "SynthesisResult"),
-        "rhythm.choreography": ("Choreography",),
-        "rhythm.dance": ("Dance",),
-        "rhythm.dance_player": ("DancePlayer",),
-        "rhythm.music.audio": ("write_sound",),
-        "rhythm.music.beat_clock": ("TempoClock",),
-        "rhythm.music.music": ("AUDIO_SUFFIXES", "MIDI_SUFFIXES", "Music", "load_music", "tune"),
-        "search.match": ("Match", "Matches"),
-        "search.match_graph.graph": ("Family",),
-    }.items()
-    for name in names
+# Module -> names; loaded on first use, so that the help of a command imports nothing heavy.
+_NAMES = {
+    "blending.player": (
+        "FrameBlock",
+        "Player",
+    ),
+    "crowd.ballroom": ("Ballroom",),
+    "crowd.march": ("March",),
+    "crowd.player": ("CrowdMotion",),
+    "library.comparison": ("Comparison",),
+    "library.crowd_plan": ("CrowdPlan",),
+    "library.library": ("Library",),
+    "motion_graph.edits": ("EditedGraph",),
+    "motion_graph.graph": ("MotionGraph",),
+    "parametric.parameters": ("ParameterKind",),
+    "parametric.parametric_motion": (
+        "ParametricMotion",
+        "SynthesisResult",
+    ),
+    "rhythm.choreography": ("Choreography",),
+    "rhythm.dance": ("Dance",),
+    "rhythm.dance_player": ("DancePlayer",),
+    "rhythm.motion_beats.beats": (
+        "Beats",
+        "beats",
+    ),
+    "rhythm.music.audio": ("write_sound",),
+    "rhythm.music.beat_clock": ("TempoClock",),
+    "rhythm.music.music": (
+        "AUDIO_SUFFIXES",
+        "MIDI_SUFFIXES",
+        "Music",
+        "load_music",
+        "tune",
+    ),
+    "search.match": (
+        "Match",
+        "Matches",
+    ),
+    "search.match_graph.graph": ("Family",),
+    "search.match_web.store": ("LeftToBuild",),
+    "store.catalogue": ("is_library",),
+    "store.ingest.importing": ("ImportReport",),
+    "store.ingest.sources": (
+        "assign_names",
+        "find_sources",
+        "is_companion",
+    ),
+    "store.lock": ("writer_lock",),
 }
+_HOMES = {name: f"motionloom.{module}" for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "AUDIO_SUFFIXES", "Ballroom", "Choreography", "Comparison", "CrowdPlan", "Dance",
-    "DancePlayer", "EditedGraph", "Family", "FrameBlock", "Library", "MIDI_SUFFIXES", "March",
-    "Match", "Matches", "MotionGraph", "Music", "ParameterKind", "ParametricMotion", "Player",
+    "AUDIO_SUFFIXES",
+    "Ballroom",
+    "Beats",
+    "Choreography",
+    "Comparison",
+    "CrowdMotion",
+    "CrowdPlan",
+    "Dance",
+    "DancePlayer",
+    "EditedGraph",
+    "Family",
+    "FrameBlock",
+    "ImportReport",
+    "LeftToBuild",
+    "Library",
+    "MIDI_SUFFIXES",
+    "March",
+    "Match",
+    "Matches",
+    "MotionGraph",
+    "Music",
+    "ParameterKind",
+    "ParametricMotion",
+    "Player",
     "SynthesisResult",
-    "TempoClock", "assign_names", "find_sources", "is_companion", "is_library", "load_music",
-    "tune", "write_sound", "writer_lock",
-]  # fmt: skip
+    "TempoClock",
+    "assign_names",
+    "beats",
+    "find_sources",
+    "is_companion",
+    "is_library",
+    "load_music",
+    "tune",
+    "write_sound",
+    "writer_lock",
+]
 
 
-def __getattr__(name: str) -> Any:  # imported on first use: some are slow to import
-    if name not in _LAZY:
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LAZY[name]), name)
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""Settings classes of the verbs of `Library`, for forms and requests."""
+"""Settings classes of the verbs of `Library`, for commands, forms and requests."""
 
 from motionloom.crowd.settings import (
     DEFAULT_TEMPO,
@@ -8,34 +8,50 @@ from motionloom.crowd.settings import (
 )
 from motionloom.motion_graph.settings import GraphSettings, WalkSettings
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
-from motionloom.rhythm.settings import BeatSettings, ChoreographySettings, DanceSettings
+from motionloom.reconstruction.settings import ReconstructSettings
+from motionloom.rhythm.settings import (
+    RHYTHMIC,
+    TUNE,
+    BeatSettings,
+    ChoreographySettings,
+    DanceSettings,
+)
 from motionloom.search.settings import (
+    FAMILY_DISTANCE,
     LAZY_K,
     Dtw,
     FamilySettings,
     LazyGraph,
     MatchWeb,
     SearchSettings,
+    WebSettings,
 )
 from motionloom.search.settings import METHODS as SEARCH_METHODS
+from motionloom.store.settings import ImportSettings
 
 __all__ = [
-    "DEFAULT_TEMPO",
-    "LAZY_K",
-    "SEARCH_METHODS",
     "BallroomSettings",
     "BeatSettings",
     "ChoreographySettings",
+    "DEFAULT_TEMPO",
     "DanceFloorSettings",
     "DanceSettings",
     "Dtw",
+    "FAMILY_DISTANCE",
     "FamilySettings",
     "GraphSettings",
+    "ImportSettings",
+    "LAZY_K",
     "LazyGraph",
     "MarchSettings",
     "MatchWeb",
     "ParametrizeSettings",
+    "RHYTHMIC",
+    "ReconstructSettings",
+    "SEARCH_METHODS",
     "SearchSettings",
     "SynthesisSettings",
+    "TUNE",
     "WalkSettings",
+    "WebSettings",
 ]
