@@ -11,7 +11,7 @@ from motionloom.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "motionloom"
-# Words that are also ordinary words of other things: only exact names count.
+# Words with other, ordinary meanings: only modules and classes named so count.
 ORDINARY = {"found", "place", "spot", "blocks", "account", "performance", "storage", "loom", "heap"}
 
 
@@ -25,7 +25,7 @@ def defined_names():
     """(file, name) of every module, class and function of the package."""
     for path in sorted(PACKAGE.rglob("*.py")):
         file = path.relative_to(PACKAGE).as_posix()
-        yield file, path.stem
+        yield file, path.stem.capitalize()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 yield file, node.name
@@ -39,7 +39,7 @@ def uses(name, word):
     words = words_of(name)
     wanted = word.lower().split()
     if word in ORDINARY:
-        return words == wanted
+        return words == wanted and name[0].isupper()
     return any(
         [stem(each) for each in words[k : k + len(wanted)]] == [stem(each) for each in wanted]
         for k in range(len(words))

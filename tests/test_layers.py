@@ -27,6 +27,20 @@ DOORS = {
     ("motion/markers.py", "save"): "formats",
 }
 
+# The terminal and the browser call Library and nothing beneath it; a command that is about the
+# corpus, about where work runs or about scores may use these, too.
+FRONT = {
+    "errors",
+    "settings",
+    "configuration",
+    "atomic_write",
+    "motion",
+    "formats",
+    "library",
+    "plots",
+}
+ABOUT = {"demo", "parallel", "evaluation"}
+
 # The built-in corpus is made from code and files alone; it knows no library and no search.
 DEMO_USES = {"errors", "atomic_write", "parallel", "motion", "formats", "demo"}
 
@@ -97,6 +111,19 @@ def test_the_doors_are_where_they_are_said_to_be():
         if target in LAYERS and LAYERS.index(target) > LAYERS.index("motion")
     }
     assert found == DOORS
+
+
+@pytest.mark.parametrize("front", ["cli", "studio"])
+def test_the_fronts_call_the_library_and_nothing_beneath(front):
+    allowed = FRONT | ABOUT | {front, "__version__"} | ({"studio"} if front == "cli" else set())
+    wrong = [
+        f"{path.relative_to(PACKAGE).as_posix()}:{line} imports {target}"
+        for path in sources()
+        if layer_of(path) == front
+        for target, _, line in imports(path)
+        if target not in allowed
+    ]
+    assert wrong == []
 
 
 def test_the_built_in_corpus_needs_motions_and_files_only():

@@ -109,10 +109,9 @@ def search(tour: Tour) -> dict[str, Any]:
 def match_web(tour: Tour) -> dict[str, Any]:
     """Precompute the match webs of all kicks, and find a family by look-up."""
     from motionloom.plots.match_graph import write_match_graph
-    from motionloom.search.match_web.store import WebStore
 
     tour.command(f"web {tour.place} build --label kick")
-    webs = WebStore(tour.lib).build(label="kick")
+    webs = tour.lib.build_web(label="kick")
     tour.say(f"{webs.pairs} pairs of motions, {webs.built} built now; {webs.bytes / 1e6:.1f} MB")
     drawn = tour.folder / "family.png"
     tour.command(f"family {tour.place} {_LEAP} --method web --label kick --max 15 -o {drawn}")
@@ -267,29 +266,24 @@ _KICK = "kick_front_mid_right_p0"
 
 
 def cluster(tour: Tour) -> dict[str, Any]:
-    """Query an index in four shards on two workers of a local Dask cluster."""
-    import numpy as np
-
+    """Query an index in shards on two workers of a local Dask cluster."""
     from motionloom.parallel import ClusterError, local_cluster, on_cluster
-    from motionloom.search.index.neighbours import neighbours, open_index
 
     tour.command("cluster --workers 2")
-    features = tour.lib.features("e15")
-    rows = np.array(features.rows[features.motion_rows(_KICK)])
-    single = neighbours(rows, features, open_index(tour.lib, features, "blocks"), k=16)
+    single = tour.lib.neighbours(_KICK, k=16)
     try:
         with local_cluster(2) as started, on_cluster(started.scheduler_address):
-            index = open_index(tour.lib, features, "shards", shards=4)
-            sharded = neighbours(rows, features, index, k=16)
+            sharded = tour.lib.neighbours(_KICK, k=16, index="shards")
     except (MissingExtra, ClusterError) as error:
         tour.say(f"skipped: {error}")
         return {"cluster": None}
-    differ = int(np.sum((sharded.rows != single.rows) | (sharded.distances != single.distances)))
+    pairs = [pair for rows in zip(single, sharded, strict=True) for pair in zip(*rows, strict=True)]
+    differ = sum((a.text, a.distance) != (b.text, b.distance) for a, b in pairs)
     tour.say(
-        f"{len(rows)} frames, the 16 nearest of {len(features)} to each, from 4 shards: "
-        f"{differ} of {len(single.rows)} results differ from those of a single index"
+        f"{len(single)} frames, the 16 nearest of {tour.lib.frames} to each, from shards: {differ} "
+        f"of {len(pairs)} results differ from those of a single index"
     )
-    return {"cluster": {"answers": len(single.rows), "differ": differ}}
+    return {"cluster": {"answers": len(pairs), "differ": differ}}
 
 
 STEPS = (
