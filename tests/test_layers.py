@@ -132,15 +132,6 @@ def test_the_built_in_corpus_needs_motions_and_files_only():
             assert {target for target, _, _ in imports(path)} <= DEMO_USES, path.name
 
 
-@pytest.mark.parametrize("package", ["studio"])
-def test_fronts_import_nothing_beneath_the_library(package):
-    allowed = {"errors", "settings", "motion", "formats", "library", "plots", package}
-    for path in sources():
-        if layer_of(path) == package:
-            used = {target for target, _, _ in imports(path)} - {"__version__"}
-            assert used <= allowed, (path.name, used - allowed)
-
-
 def test_naive_code_stands_alone():
     for path in (ROOT / "tests" / "naive").rglob("*.py"):
         assert list(imports(path)) == [], path.name

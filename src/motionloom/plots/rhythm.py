@@ -45,7 +45,7 @@ def beats_figure(motion: Motion | Sequence[Motion], beats: Beats, *, title: str 
     turns = sheet.add_subplot(grid[0])
     heard = sheet.add_subplot(grid[1], sharex=turns)
     power = sheet.add_subplot(grid[2])
-    _draw_turns(turns, motions, beats)
+    _draw_candidates(turns, motions, beats)
     _draw_density(heard, beats)
     _draw_power(power, beats)
     name = title or " + ".join(one.name for one in motions if one.name) or "motion"
@@ -64,7 +64,7 @@ def write_beats(
     return write_figure(beats_figure(motion, beats), path, dpi=dpi)
 
 
-def _draw_turns(axes: Axes, motions: list[Motion], beats: Beats) -> None:
+def _draw_candidates(axes: Axes, motions: list[Motion], beats: Beats) -> None:
     rows, offset = {}, 0
     for who, motion in enumerate(motions):
         mark = f" {who + 1}" if len(motions) > 1 else ""
