@@ -1,4 +1,4 @@
-"""Run by a Python that has bpy: where Blender puts the joints of a file, frame by frame.
+"""Joint positions of a file in Blender, frame by frame; run by a Python that has bpy.
 
 python blender_positions.py FILE FPS OUTPUT.json FRAME...
 """

@@ -1,4 +1,4 @@
-"""What tests of the page do with a browser: open views, and look at pixels where joints are.
+"""Browser helpers for tests of the studio page: open views, read pixels at joints.
 
 Counting coloured pixels proves little: it passes with the skeleton deleted. These helpers look
 at the pixels where joints must be, once with the character and once without it.
@@ -20,7 +20,7 @@ _CHANGED = 40  # of 765, summed over the three colours: more than any shading of
 
 
 def chromium() -> str | None:
-    """The system's Chromium or Chrome, if there is one."""
+    """Path of Chromium or Chrome, None if not installed."""
     for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
         found = shutil.which(name)
         if found:
@@ -45,7 +45,7 @@ _AT_FIRST = """() => {
 
 
 def as_at_first(page):
-    """A page that other tests have used, with nothing on its stage and the library shown."""
+    """Reset a page that other tests have used: empty stage, library view."""
     page.evaluate(_AT_FIRST)
     return page
 
@@ -56,7 +56,7 @@ def go(page, view: str, **query) -> None:
 
 
 def open_take(page, name: str) -> None:
-    """Open a take from the library and wait until it stands on the stage."""
+    """Open a take from the library and wait until it is on the stage."""
     go(page, "library", take=name)
     page.wait_for_function(
         "name => studio.take === name && studio.stage.characters.length > 0", arg=name
@@ -64,13 +64,13 @@ def open_take(page, name: str) -> None:
 
 
 def stage_pixels(page) -> np.ndarray:
-    """What the stage's canvas shows, shape (height, width, 3), bytes; one per CSS pixel."""
+    """Pixels of the stage, uint8 of shape (height, width, 3); one per CSS pixel."""
     shot = page.locator("loom-app #stage canvas").first.screenshot()
     return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB"))
 
 
 def joint_pixels(page, character: int = 0) -> np.ndarray:
-    """Where the joints of a character are drawn: (P, 2) pixels x, y within the canvas."""
+    """Positions of the joints of a character on the canvas, (P, 2) pixels x, y."""
     places = page.evaluate(
         """character => studio.stage.characters[character].spec.motion.parents.map(
             (_, joint) => studio.stage.project(character, joint))""",
@@ -80,14 +80,14 @@ def joint_pixels(page, character: int = 0) -> np.ndarray:
 
 
 def pixel_at_joint(page, character: int, joint: int) -> tuple[int, int, int]:
-    """The colour on screen where a joint is drawn."""
+    """Colour of the pixel at a joint."""
     x, y = np.rint(joint_pixels(page, character)[joint]).astype(int)
     red, green, blue = stage_pixels(page)[y, x]
     return int(red), int(green), int(blue)
 
 
 def drawn_joints(page, character: int = 0) -> np.ndarray:
-    """For each joint of a character whether it is really drawn where it should be, (P,) bool.
+    """Whether each joint of a character is drawn at its position, (P,) bool.
 
     A joint is drawn if the pixel there changes when the character is hidden. Freeze the stage
     first: ``page.evaluate("studio.stage.freeze(0.5)")``.

@@ -1,4 +1,4 @@
-"""``motionloom ...`` as tests run it: in this process, or in one of its own."""
+"""Run ``motionloom ...`` in this process or in a separate one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOTIONLOOM = [sys.executable, "-c", "from motionloom.cli import main; main()"]
 
 
 def invoked(app, *words):
-    """What a command of `app` prints and ends with; what it raises on purpose is raised."""
+    """Result of a command of `app`; raises our own errors."""
     done = CliRunner().invoke(app, [str(word) for word in words])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -19,7 +19,7 @@ def invoked(app, *words):
 
 
 def started(*words, **options) -> subprocess.Popen:
-    """A process that has only begun."""
+    """A process that was started."""
     return subprocess.Popen(
         [*MOTIONLOOM, *map(str, words)],
         stdout=subprocess.PIPE,
@@ -30,7 +30,7 @@ def started(*words, **options) -> subprocess.Popen:
 
 
 def finished(*words, **options) -> subprocess.CompletedProcess:
-    """A process that has ended: ``returncode``, ``stdout``, ``stderr``."""
+    """A process that has finished: ``returncode``, ``stdout``, ``stderr``."""
     return subprocess.run(
         [*MOTIONLOOM, *map(str, words)], capture_output=True, text=True, check=False, **options
     )

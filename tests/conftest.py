@@ -1,4 +1,4 @@
-"""Fixtures that several test files share."""
+"""Shared fixtures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ settings.load_profile("motionloom")
 
 
 def _data_folder() -> Path | None:
-    """Where the CMU data set lies: MOTIONLOOM_DATA, or shared/data beside the checkout."""
+    """Folder of the CMU data set: MOTIONLOOM_DATA, or shared/data beside the checkout."""
     places = [os.environ.get("MOTIONLOOM_DATA"), *(p / "shared/data" for p in ROOT.parents)]
     for place in places:
         if place and (Path(place) / "cmu30.tar.xz").exists():
@@ -30,7 +30,7 @@ def _data_folder() -> Path | None:
 
 
 def _unpacked(archive: str) -> Path:
-    """Folder with the archive's files, unpacked once to the user's cache."""
+    """Folder with the files of an archive, unpacked once to the user's cache."""
     data = _data_folder()
     if data is None:
         pytest.skip("the CMU data set is not here (set MOTIONLOOM_DATA to its folder)")
@@ -55,7 +55,7 @@ def _unpacked(archive: str) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def local_copies(tmp_path_factory):
-    """What is fetched from stores is not kept where the user's own is."""
+    """A separate cache of object stores, so that tests do not use that of the user."""
     with pytest.MonkeyPatch.context() as surroundings:
         surroundings.setenv("MOTIONLOOM_CACHE", str(tmp_path_factory.mktemp("copies")))
         yield
@@ -68,7 +68,7 @@ def rng():
 
 @pytest.fixture
 def takes(tmp_path) -> Path:
-    """Folder of twelve small takes, in folders by what is done in them."""
+    """Folder of twelve small takes, in subfolders by action."""
     from small_takes import write_takes
 
     return write_takes(tmp_path / "takes", 12)
@@ -76,7 +76,7 @@ def takes(tmp_path) -> Path:
 
 @pytest.fixture
 def lib(tmp_path):
-    """A library with nothing in it yet."""
+    """An empty library."""
     from motionloom import Library
 
     return Library.create(tmp_path / "takes.loom")
@@ -111,7 +111,7 @@ def cmu_clips() -> Path:
 
 @pytest.fixture(scope="session")
 def dask_cluster(tmp_path_factory):
-    """A real Dask cluster on this machine: a scheduler and two worker processes."""
+    """A Dask cluster on this machine: a scheduler and two worker processes."""
     from motionloom.parallel import local_cluster
 
     with pytest.MonkeyPatch.context() as surroundings:

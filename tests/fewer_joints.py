@@ -4,7 +4,7 @@ import motionloom as ml
 
 
 def without_joints(motion, *roles):
-    """The motion on a skeleton that lacks the joints of some roles and all below them."""
+    """The motion without the joints of some roles and their descendants."""
     skeleton = motion.skeleton
     gone = {skeleton.names.index(skeleton.roles[role]) for role in roles}
     for joint, parent in enumerate(skeleton.parents):

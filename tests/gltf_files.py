@@ -1,4 +1,4 @@
-"""glTF files for tests: skeletons that move, and documents made by hand."""
+"""glTF files for tests: animated skeletons, and hand-made documents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def apart(a, b):
 
 
 class Builder:
-    """A glTF document by hand."""
+    """A hand-made glTF document."""
 
     def __init__(self, nodes, skin_joints=None):
         self.data = b""

@@ -1,4 +1,4 @@
-"""Requests that try to leave the library: every route, every parameter, by the API's document.
+"""Requests that try to leave the library: every route and parameter of the OpenAPI document.
 
 The document (OpenAPI) says which parameters and fields each route has. Every text among them
 is replaced by names that lead elsewhere, one at a time; all the others keep sensible values.
@@ -34,9 +34,9 @@ def _text(path: str | bytes) -> str:
 
 @contextmanager
 def watched(place: Path) -> Iterator[list[str]]:
-    """Every file below `place` that Python opens, lists, makes or removes within the block.
+    """All files below `place` that Python opens, lists, creates or removes within the block.
 
-    Told by the interpreter's own audit events, so nothing need be guessed from answers.
+    Recorded by audit events of the interpreter, independent of the responses.
     """
     if not getattr(_note, "installed", False):
         sys.addaudithook(_note)  # it cannot be taken away again, only be given nothing to watch
@@ -50,7 +50,7 @@ def watched(place: Path) -> Iterator[list[str]]:
 
 
 def hostile_names(outside: Path) -> list[str]:
-    """Names that lead to `outside`, or that no file can have; as they stand in an address."""
+    """URL-encoded names that lead to `outside`, or that are invalid as file names."""
     relative = f"../{outside.parent.name}/{outside.name}"
     up = "../" * 12 + str(outside).lstrip("/")
     return [
@@ -77,7 +77,7 @@ def hostile_names(outside: Path) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class HttpRequest:
     """One request."""
 
     method: str
@@ -88,22 +88,22 @@ class Asked:
 
 @dataclass
 class Answer:
-    """What came back."""
+    """The response."""
 
     status: int = 0
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def sent(app, asked: Asked) -> Answer:
-    """Hand a request to the application as a server would, without any client in between."""
+def sent(app, request: HttpRequest) -> Answer:
+    """Send a request to the application as a server does, without a client."""
     answer = Answer()
-    body = b"" if asked.body is None else json.dumps(asked.body).encode()
-    kind = b"application/json" if asked.body is not None else b"application/octet-stream"
+    body = b"" if request.body is None else json.dumps(request.body).encode()
+    kind = b"application/json" if request.body is not None else b"application/octet-stream"
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1",
-        "method": asked.method, "scheme": "http", "path": unquote(asked.address),
-        "raw_path": asked.address.encode(), "query_string": asked.query.encode(),
+        "method": request.method, "scheme": "http", "path": unquote(request.address),
+        "raw_path": request.address.encode(), "query_string": request.query.encode(),
         "root_path": "", "server": ("localhost", 80), "client": ("127.0.0.1", 1),
         "headers": [
             (b"host", b"localhost"), (b"content-type", kind),
@@ -135,8 +135,8 @@ def routes(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]
 
 def attacks(
     document: dict[str, Any], method: str, address: str, names: list[str], sensible: str
-) -> Iterator[Asked]:
-    """Every request that puts one of `names` into one place of a route."""
+) -> Iterator[HttpRequest]:
+    """All requests with one of `names` as one parameter of a route."""
     described = document["paths"][address][method.lower()]
     parameters = described.get("parameters", [])
     body = _sensible(_body_schema(described), document, sensible)
@@ -146,13 +146,13 @@ def attacks(
     for name in names:
         for place in inside:
             values = {**dict.fromkeys(inside, sensible), place: name}
-            yield Asked(method, _filled(address, values), _query(behind), body)
+            yield HttpRequest(method, _filled(address, values), _query(behind), body)
         for place in behind:
-            yield Asked(method, plain, _query({**behind, place: unquote(name)}), body)
+            yield HttpRequest(method, plain, _query({**behind, place: unquote(name)}), body)
         for path in _texts(body):
             changed = copy.deepcopy(body)
             _put(changed, path, unquote(name))
-            yield Asked(method, plain, _query(behind), changed)
+            yield HttpRequest(method, plain, _query(behind), changed)
 
 
 def _filled(address: str, values: dict[str, str]) -> str:

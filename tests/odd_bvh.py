@@ -1,4 +1,4 @@
-"""Some 250 odd BVH files, each with what a careful reader makes of it.
+"""About 250 unusual BVH files, each with the expected result of reading it.
 
 The files are made here, from the format's description and from what exporters of the field
 write, without a line of motionloom. Each case carries its reason as a comment.

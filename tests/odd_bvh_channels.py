@@ -261,7 +261,7 @@ def channel_counts() -> list[Odd]:
                   lines=line_of(lines, spine)),
         # A joint without a CHANNELS line cannot move; its rows have no values for it.
         is_either("channels_missing", encoded(none_lines), reading(none, rows_of(none))),
-        # ... but here they do: which columns are whose can no longer be told.
+        # ... but here they do: the owner of a column is ambiguous.
         is_refused("channels_missing_values_there",
                    encoded([x for i, x in enumerate(six_lines, 1) if i != line_of(lines, spine)])),
         # Two CHANNELS lines for one joint.

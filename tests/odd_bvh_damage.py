@@ -218,7 +218,7 @@ def rows() -> list[Odd]:
                   cut, lines=last),
         is_either("cut_in_a_number", whole[: -len(LINES[-1]) // 2].rstrip(), cut, lines=last),
         is_either("cut_after_a_row", encoded(LINES[:-1]), cut),
-        # Asked for, what is whole is read, and the repair says so.
+        # On request the complete part is read, and the repair is reported.
         is_read("cut_between_values_partial",
                 encoded([*LINES[:-1], " ".join(LINES[-1].split()[:11])]), cut, True, partial=True),
         is_read("cut_in_a_number_partial", whole[: -len(LINES[-1]) // 2].rstrip(), cut, True,

@@ -1,4 +1,4 @@
-"""What an odd BVH file is, what is expected of its reader, and where its joints are.
+"""Description of an unusual BVH file: content, expected reading, joint positions.
 
 Shares no code with motionloom: the tree is a plain nested tuple of joints, and positions
 come from one 4x4 matrix per channel, multiplied from left to right as the format says.
@@ -30,7 +30,7 @@ class Bone:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a correct reading yields, lengths in the file's own unit."""
+    """Result of a correct reading, lengths in the unit of the file."""
 
     frames: int
     fps: float
@@ -46,7 +46,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Odd:
-    """One file and what must become of it.
+    """One file and its expected result.
 
     `verdict` is "read" (there is one sensible reading), "refuse" (there is none), or
     "either" (a careful reader may do one or the other, but never in silence).

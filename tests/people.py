@@ -1,4 +1,4 @@
-"""A person of plain proportions whose left and right are exact mirror images, and moves."""
+"""A symmetric person, and motions of it."""
 
 from dataclasses import replace
 
@@ -63,7 +63,7 @@ def random_motion(rng, frames=20, fps=30.0, skeleton=None, **options):
 
 
 def turning(angles, fps=30.0, **options):
-    """A person who stands and turns by `angles` about the vertical."""
+    """A standing person turned by `angles` about the vertical axis."""
     motion = standing(len(angles), fps, **options)
     rotations = motion.rotations.copy()
     rotations[:, 0] = rot.yaw(angles)

@@ -1,4 +1,4 @@
-"""Motions made of a few sines, for tests of pictures: a walker, a beast, a snake, a ball."""
+"""Motions made of a few sines, for tests of plots: a walker, a quadruped, a snake, a ball."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def walker(speed: float = 1.2, frames: int = 90) -> Motion:
 
 
 def beast(frames: int = 60) -> Motion:
-    """Four legs and a tail, no roles but names with L and R."""
+    """A quadruped with a tail: no roles, but names with L and R."""
     names = ["body", "neck", "skull", "tail", "tail_tip"]
     parents = [-1, 0, 1, 0, 3]
     offsets = [[0, 0, 0], [0, 0.1, 0.4], [0, 0.15, 0.15], [0, 0.05, -0.3], [0, -0.1, -0.25]]
@@ -67,7 +67,7 @@ def beast(frames: int = 60) -> Motion:
 
 
 def snake(scale: float = 1.0, joints: int = 12, frames: int = 60) -> Motion:
-    """A chain that winds, `scale` metres long or so."""
+    """A winding chain, about `scale` metres long."""
     offsets = np.tile([0.0, 0.0, 0.1 * scale], (joints, 1))
     offsets[0] = 0.0
     names = [f"segment_{k}" for k in range(joints)]
@@ -80,7 +80,7 @@ def snake(scale: float = 1.0, joints: int = 12, frames: int = 60) -> Motion:
 
 
 def ball(frames: int = 60) -> Motion:
-    """One joint that hops along."""
+    """One hopping joint."""
     time = np.arange(frames) / FPS
     root = np.stack([1.5 * time, np.abs(np.sin(4.0 * time)), 0.0 * time], axis=1)
     tree = Skeleton(["ball"], [-1], [[0, 0, 0]])

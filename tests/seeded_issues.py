@@ -28,7 +28,7 @@ def flipped(motion, start, end, *, role="hips", axis=(0.0, 1.0, 0.0)):
 
 
 def with_swapped_names(motion):
-    """Names of left joints on right ones; nothing moves."""
+    """Names of left and right joints swapped; the motion is unchanged."""
     skeleton = motion.skeleton
     order = list(twin_joints(skeleton))
     names = tuple(skeleton.names[k] for k in order)
@@ -45,12 +45,12 @@ def _end_of(twin, name):
 
 
 def with_swapped_channels(motion):
-    """Angles of left joints on right ones."""
+    """Rotations of left and right joints swapped."""
     return replace(motion, rotations=motion.rotations[:, twin_joints(motion.skeleton)])
 
 
 def with_turned_root(motion):
-    """Z up in the motion only: hierarchy and rest pose still stand on y."""
+    """Z up in the motion only: hierarchy and rest pose are y up."""
     rotations = motion.rotations.astype(np.float64)
     rotations[:, 0] = rot.multiply(QUARTER_TURN, rotations[:, 0])
     root = rot.rotate(QUARTER_TURN, motion.root.astype(np.float64))

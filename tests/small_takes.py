@@ -41,7 +41,7 @@ MOTION
 
 
 def write_take(path: Path, *, seed: int = 0, frames: int = 40, fps: float = 30.0) -> Path:
-    """A figure of three joints that sways; other numbers for every seed."""
+    """A swaying skeleton of three joints; different values for every seed."""
     rng = np.random.default_rng(seed)
     sway = np.cumsum(rng.normal(size=(frames, 12)), axis=0)
     sway[:, 1] = 90.0 + 0.01 * sway[:, 1]
@@ -79,7 +79,7 @@ def small_motion(seed: int = 0, *, frames: int = 20, stretching: bool = False, *
 
 
 def contents(library: Path) -> dict[str, bytes]:
-    """Every file of a library but the catalogue, and every row of that."""
+    """All files of a library except the catalogue, and all rows of the catalogue."""
     import sqlite3
 
     found = {file.name: file.read_bytes() for file in (library / "frames").iterdir()}

@@ -1,4 +1,4 @@
-"""A small library of the built-in corpus, and a real studio server over it, for tests."""
+"""A small library of the built-in corpus and a studio server for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TAKES = (
 
 
 def corpus_library(path: Path, names: Iterable[str] = TAKES) -> ml.Library:
-    """A library of these motions of the corpus, labelled by what is done in them."""
+    """A library of motions of the corpus, labelled by action."""
     library = ml.Library.create(path, fps=30.0)
     for name in names:
         made = demo.annotated(name)
@@ -35,7 +35,7 @@ def corpus_library(path: Path, names: Iterable[str] = TAKES) -> ml.Library:
 
 
 class StudioServer:
-    """``motionloom studio`` in a process of its own; `address` once it listens.
+    """``motionloom studio`` in a separate process; `address` once it listens.
 
     As a context it ends with it.
 
@@ -73,12 +73,12 @@ class StudioServer:
         self.port = int(re.search(r":(\d+)/", self.address).group(1))
 
     def kill(self) -> None:
-        """End it at once, as a crash or a power cut would."""
+        """Kill it, as in a crash."""
         self.process.kill()
         self._collect()
 
     def restart(self) -> None:
-        """Start again on the same port; the clients find it there."""
+        """Restart on the same port."""
         for _ in range(20):
             try:
                 return self._start(self.port)
@@ -87,7 +87,7 @@ class StudioServer:
         self._start(self.port)
 
     def stop(self) -> tuple[str, str]:
-        """End it politely; what it has printed."""
+        """Stop it; returns its output."""
         if self.process.poll() is None:
             self.process.terminate()
         return self._collect()

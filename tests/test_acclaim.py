@@ -170,9 +170,9 @@ def test_the_rate_is_120_and_said_so(take):
     motion = ml.load(path)
     assert motion.fps == 120.0
     assert any("no frame rate; 120 is taken" in text for text in motion.origin.warnings)
-    told = ml.load(path, fps=60)
-    assert told.fps == 60.0
-    assert not any("frame rate" in text for text in told.origin.warnings)
+    answer = ml.load(path, fps=60)
+    assert answer.fps == 60.0
+    assert not any("frame rate" in text for text in answer.origin.warnings)
 
 
 def test_cmu_length_unit(take):

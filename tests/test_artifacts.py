@@ -170,7 +170,7 @@ def test_a_missing_name_is_reported_with_those_there_are(lib):
     lib.artifacts.delete("parametric", "punch")
 
 
-def test_a_damaged_file_is_reported_and_saving_again_mends_it(lib, tmp_path, monkeypatch):
+def test_a_damaged_file_is_reported_and_saving_again_repairs_it(lib, tmp_path, monkeypatch):
     lib.artifacts.save("parametric", "kick", {}, {"x": np.zeros(300)})
     (path,) = [path for path in files(lib) if path.suffix == ".npz"]
     path.write_bytes(path.read_bytes()[:100])

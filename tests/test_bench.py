@@ -117,7 +117,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "motionloom" / "rivals"
 
 
-def test_a_rival_that_is_not_there_is_told_with_the_command_that_installs_it(cache):
+def test_a_rival_that_is_not_there_is_reported_with_the_command_that_installs_it(cache):
     missing = rivals.absence(Package("no-such-rival", "no_such_rival.bvh"), "load")
     assert missing == Missing(
         "no-such-rival",
@@ -125,7 +125,7 @@ def test_a_rival_that_is_not_there_is_told_with_the_command_that_installs_it(cac
     )
 
 
-def test_a_rival_that_breaks_on_import_is_told_with_its_error(cache):
+def test_a_rival_that_breaks_on_import_is_reported_with_its_error(cache):
     folder = cache / "broken-rival"
     folder.mkdir(parents=True)
     (folder / "broken_rival_a.py").write_text("import a_module_nobody_has\n")
@@ -379,7 +379,7 @@ def test_the_command_prints_json_alone(folder, cache):
     assert all("agrees" in row["note"] for row in numpy_rows)
 
 
-def test_a_wrong_folder_is_told_by_the_command(tmp_path):
+def test_a_wrong_folder_is_reported_by_the_command(tmp_path):
     done = CliRunner().invoke(app, ["load", "--data", str(tmp_path), "--json"])
     assert isinstance(done.exception, InvalidInput)
     assert "there are none in" in str(done.exception)

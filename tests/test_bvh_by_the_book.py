@@ -85,16 +85,16 @@ def test_a_mutated_file_is_never_misread_in_silence(data, tmp_path):
 
 
 def test_the_book_agrees_with_the_corpus(corpus_readings):
-    told = Counter()
+    answer = Counter()
     for odd, wanted in corpus_readings:
         try:
             found = book.read(odd.data.decode("utf-8").replace("\r\n", "\n"))
         except (ValueError, StopIteration, IndexError):
-            told["beyond the book"] += 1
+            answer["beyond the book"] += 1
             continue
-        told["read"] += 1
+        answer["read"] += 1
         np.testing.assert_allclose(found.positions, wanted.positions, atol=1e-9)
-    assert told["read"] >= 40
+    assert answer["read"] >= 40
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def outcomes(files: list[Path], seconds: float) -> dict[Path, dict]:
     """What became of each file, in one process with little memory."""
     source = Path(__file__).parents[1] / "src"
     try:
-        told = subprocess.run(
+        printed = subprocess.run(
             [sys.executable, "-c", SCRIPT, *map(str, files)],
             stdout=subprocess.PIPE,
             text=True,
@@ -53,8 +53,8 @@ def outcomes(files: list[Path], seconds: float) -> dict[Path, dict]:
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT)),
         ).stdout
     except subprocess.TimeoutExpired as late:
-        told = (late.stdout or b"").decode()
-    answers = [json.loads(line) for line in told.splitlines()]
+        printed = (late.stdout or b"").decode()
+    answers = [json.loads(line) for line in printed.splitlines()]
     silent = {"verdict": f"no answer within {seconds} s, or killed"}
     answers += [silent] * (len(files) - len(answers))
     return dict(zip(files, answers, strict=True))

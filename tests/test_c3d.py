@@ -44,8 +44,8 @@ def test_reads_all_byte_orders_and_number_types(file, processor, integers, analo
     assert markers.labels == tuple(LABELS)
     assert (len(markers), markers.fps, markers.duration) == (6, 100.0, 0.06)
     np.testing.assert_allclose(markers.positions, UPRIGHT, atol=6e-5 if integers else 1e-6)
-    told = any("analogue" in text for text in markers.origin.warnings)
-    assert told == bool(analog)
+    answer = any("analogue" in text for text in markers.origin.warnings)
+    assert answer == bool(analog)
     assert not markers.repairs
 
 

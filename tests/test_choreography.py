@@ -285,7 +285,7 @@ def test_graphml_is_what_networkx_reads(tmp_path):
         ("g.graphml", "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "document type declaration is refused"),
     ],
 )
-def test_damaged_graph_files_are_told(tmp_path, monkeypatch, name, text, words):
+def test_damaged_graph_files_are_reported(tmp_path, monkeypatch, name, text, words):
     (tmp_path / name).write_text(text)
     with pytest.raises(MotionFormatError, match=words):
         load_graph(tmp_path / name)
@@ -311,7 +311,7 @@ def test_rules_are_applied_in_order(tmp_path):
     np.testing.assert_allclose(graph.start, [0, 1, 0])
 
 
-def test_wrong_rules_are_told_by_number(tmp_path):
+def test_wrong_rules_are_reported_by_number(tmp_path):
     good = {"from": "a", "to": "b", "factor": 2.0}
     for rule, words in (
         ({"from": "a"}, "rule 2: a rule must have from, to and one of"),
@@ -391,7 +391,7 @@ def test_a_choreography_survives_its_file(made, dances, tmp_path):
         ),
     ],
 )
-def test_damaged_choreographies_are_told(made, dances, tmp_path, change, words):
+def test_damaged_choreographies_are_reported(made, dances, tmp_path, change, words):
     path = made.save(tmp_path / "dance.json")
     data = json.loads(path.read_text())
     change(data)

@@ -47,10 +47,10 @@ def test_info_of_a_library_lists_what_is_in_it(walk, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     lib.add(walk)
     lib.set_labels("walk", ["gait"])
-    told = run("info", lib.path)
-    assert told.returncode == 0, told.stderr
-    assert "walk" in told.stdout
-    assert "gait (1)" in told.stdout
+    answer = run("info", lib.path)
+    assert answer.returncode == 0, answer.stderr
+    assert "walk" in answer.stdout
+    assert "gait (1)" in answer.stdout
     facts = json.loads(run("info", lib.path, "--json").stdout)
     (motion,) = facts["motions"]
     assert (motion["name"], motion["labels"]) == ("walk", ["gait"])

@@ -32,11 +32,11 @@ def run(*words):
 def test_beats_as_json_and_picture(place, tmp_path):
     done = run("beats", f"{place}/dances.loom:groove_0", "-o", tmp_path / "b.png", "--json")
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert {"beats", "period", "phase", "bpm", "confidence", "alternatives"} <= set(told)
-    assert told["bpm"] * told["period"] == pytest.approx(60.0)
-    assert 0.0 <= told["phase"] < told["period"]
-    assert np.all(np.diff(told["beats"]) > 0.0)
+    answer = json.loads(done.stdout)
+    assert {"beats", "period", "phase", "bpm", "confidence", "alternatives"} <= set(answer)
+    assert answer["bpm"] * answer["period"] == pytest.approx(60.0)
+    assert 0.0 <= answer["phase"] < answer["period"]
+    assert np.all(np.diff(answer["beats"]) > 0.0)
     assert (tmp_path / "b.png").stat().st_size > 5000
 
 
@@ -54,9 +54,9 @@ def test_graphs_are_built_edited_and_drawn(place, tmp_path):
     done = run("movements", lib, "--within", "groove", "--meter", 4, "-o", first, "-o",
                tmp_path / "a.png", "-o", tmp_path / "a.graphml", "--json")  # fmt: skip
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert told["meter"] == 4 and told["dead_ends"] == []
-    edge = told["edges"][0]
+    answer = json.loads(done.stdout)
+    assert answer["meter"] == 4 and answer["dead_ends"] == []
+    edge = answer["edges"][0]
     rules = tmp_path / "rules.json"
     rules.write_text(json.dumps([{"rename": {"m2": "spin"}}]))
     way = f"{edge['from']}:{edge['to']}"
@@ -65,9 +65,9 @@ def test_graphs_are_built_edited_and_drawn(place, tmp_path):
     assert done.exit_code == 0, done.output
     edited = json.loads(second.read_text())
     assert edited["nodes"][1]["name"] == "spin"
-    assert len(edited["cuts"]) == told["movements"]
+    assert len(edited["cuts"]) == answer["movements"]
     done = run("movements", lib, "--graph", first, "--remove", way, "-o", second)
-    assert len(json.loads(second.read_text())["edges"]) == len(told["edges"]) - 1
+    assert len(json.loads(second.read_text())["edges"]) == len(answer["edges"]) - 1
     assert (tmp_path / "a.png").stat().st_size > 5000
     couple = run("movements", lib, "--takes", "waltz_leader_p0+waltz_follower_p1", "--json")
     assert json.loads(couple.stdout)["meter"] == 3

@@ -15,7 +15,7 @@ from motionloom.errors import InvalidInput
 run = partial(invoked, app)
 
 
-def told(*words):
+def answer(*words):
     return json.loads(run(*words, "--json").stdout)
 
 
@@ -30,7 +30,7 @@ def library(tmp_path_factory):
 
 
 def test_json_keeps_the_contract(tmp_path):
-    facts = told("ballroom", "--couples", 2, "--seconds", 4, "-o", tmp_path / "b.glb")
+    facts = answer("ballroom", "--couples", 2, "--seconds", 4, "-o", tmp_path / "b.glb")
     assert set(facts["quality"]) == {
         "foot_slide_m", "floor_penetration_m", "seam_acceleration_ratio",
     }  # fmt: skip
@@ -47,7 +47,7 @@ def test_json_keeps_the_contract(tmp_path):
 def test_usd_holds_everybody(tmp_path, suffix):
     pytest.importorskip("pxr", reason="the extra usd is not installed")
     place = tmp_path / f"m{suffix}"
-    facts = told("march", "--ranks", 2, "--files", 2, "--seconds", 2, "-o", place,
+    facts = answer("march", "--ranks", 2, "--files", 2, "--seconds", 2, "-o", place,
                  "--bvh", tmp_path / "each")  # fmt: skip
     assert facts["characters"] == facts["soldiers"] == 4
     for k in (1, 4):
@@ -69,7 +69,7 @@ def test_glb_and_bvh_agree(tmp_path):
 
 @pytest.mark.parametrize("fps", [24, 120])
 def test_any_rate(tmp_path, fps):
-    facts = told("march", "--ranks", 1, "--files", 1, "--seconds", 3, "--fps", fps,
+    facts = answer("march", "--ranks", 1, "--files", 1, "--seconds", 3, "--fps", fps,
                  "-o", tmp_path / "m.glb")  # fmt: skip
     assert (facts["frames"], facts["fps"]) == (3 * fps, fps)
     assert facts["beats_within_one_frame"] == facts["beats_total"] > 0
@@ -77,9 +77,9 @@ def test_any_rate(tmp_path, fps):
 
 
 def test_less_than_one_bar(tmp_path):
-    assert told("ballroom", "--couples", 1, "--seconds", 0.2, "-o", tmp_path / "b.glb")[
+    assert answer("ballroom", "--couples", 1, "--seconds", 0.2, "-o", tmp_path / "b.glb")[
         "frames"] == 6  # fmt: skip
-    assert told("march", "--ranks", 1, "--files", 1, "--seconds", 0.2, "-o", tmp_path / "m.glb")[
+    assert answer("march", "--ranks", 1, "--files", 1, "--seconds", 0.2, "-o", tmp_path / "m.glb")[
         "frames"] == 6  # fmt: skip
 
 
@@ -87,12 +87,12 @@ def test_music_from_a_file_a_tune_and_a_scene(tmp_path):
     song = write_tune(tmp_path / "song.mid", meter=3, tempo_bpm=110, bars=6)
     scene = tmp_path / "ball.toml"
     scene.write_text('couples = 2\nmusic = "song.mid"\nroom = [6, 6]\n')  # no kind: the command's
-    facts = told("ballroom", scene, "-o", tmp_path / "b.glb")
+    facts = answer("ballroom", scene, "-o", tmp_path / "b.glb")
     assert facts["tempo_bpm"] == pytest.approx(110.0)
     assert facts["frames"] == pytest.approx(30 * 6 * 3 * 60 / 110, abs=20)
     words = ["--seconds", 3, "-o", tmp_path / "b.glb"]
-    assert told("ballroom", scene, "--tempo", 80, *words)["tempo_bpm"] == pytest.approx(80.0)
-    assert told("ballroom", scene, "--music", "tune", "--tempo", 70, *words)["tempo_bpm"] == (
+    assert answer("ballroom", scene, "--tempo", 80, *words)["tempo_bpm"] == pytest.approx(80.0)
+    assert answer("ballroom", scene, "--music", "tune", "--tempo", 70, *words)["tempo_bpm"] == (
         pytest.approx(70.0)
     )
     four = write_tune(tmp_path / "four.mid", meter=4, tempo_bpm=100, bars=3)
@@ -103,7 +103,7 @@ def test_music_from_a_file_a_tune_and_a_scene(tmp_path):
 
 
 def test_marches_go_as_fast_as_their_tempo(tmp_path):
-    facts = told("march", "--ranks", 1, "--files", 2, "--seconds", 4, "--tempo", 60,
+    facts = answer("march", "--ranks", 1, "--files", 2, "--seconds", 4, "--tempo", 60,
                  "-o", tmp_path / "m.glb")  # fmt: skip
     assert facts["misplacement_m"] < 0.15 and facts["left_feet_in_step"] == 1.0
     with pytest.raises(InvalidInput, match="files would march .* at this tempo"):
@@ -114,7 +114,7 @@ def test_couples_of_a_library_dance_their_own_dance(tmp_path, library):
     place = tmp_path / "own.glb"
     done = run("ballroom", "--library", library, "--couples", 2, "--seconds", 5, "-o", place)
     assert "1 couple of takes: " in done.stderr  # found among four takes
-    facts = told("ballroom", "--library", library, "--takes", "waltz_leader_*+waltz_follower_p1",
+    facts = answer("ballroom", "--library", library, "--takes", "waltz_leader_*+waltz_follower_p1",
                  "--couples", 2, "--seconds", 5, "-o", place)  # fmt: skip
     assert facts["tempo_bpm"] == pytest.approx(87.0, abs=4.0)
     assert facts["clearance_m"] >= 0.0 and facts["radius_m"] >= 0.5
@@ -124,17 +124,17 @@ def test_couples_of_a_library_dance_their_own_dance(tmp_path, library):
     scene = tmp_path / "scene.json"
     scene.write_text(json.dumps({"library": str(library), "within": ["waltz"], "couples": 1,
                                  "tempo_bpm": 100, "meter": 3, "seconds": 3}))  # fmt: skip
-    assert told("ballroom", scene, "-o", place)["tempo_bpm"] == pytest.approx(100.0)
+    assert answer("ballroom", scene, "-o", place)["tempo_bpm"] == pytest.approx(100.0)
 
 
 def test_walks_of_a_library_and_of_files_march(tmp_path, library):
     place = tmp_path / "own.glb"
     words = ["--ranks", 2, "--files", 2, "--seconds", 4, "-o", place]
-    facts = told("march", "--library", library, "--within", "walk", *words)
+    facts = answer("march", "--library", library, "--within", "walk", *words)
     assert facts["misplacement_m"] < 0.25
     assert {source["motion"] for source in facts["sources"]} <= {"walk_0", "walk_1"}
     files = [ml.demo.clip("walk", seed=k).save(tmp_path / f"w{k}.bvh") for k in range(2)]
-    facts = told("march", "--takes", ",".join(map(str, files)), *words)
+    facts = answer("march", "--takes", ",".join(map(str, files)), *words)
     assert {source["motion"] for source in facts["sources"]} <= {"w0", "w1"}
 
 
@@ -152,7 +152,7 @@ def test_walks_of_a_library_and_of_files_march(tmp_path, library):
         (["march", "--takes", "waltz_leader_p0+walk_0"], "soldiers march alone"),
     ],
 )
-def test_a_library_that_gives_too_little_is_told_so(tmp_path, library, words, message):
+def test_a_library_that_gives_too_little_is_reported(tmp_path, library, words, message):
     with pytest.raises(ValueError, match=message):
         run(*words, "--library", library, "-o", tmp_path / "x.glb")
     assert not list(tmp_path.iterdir())
@@ -160,7 +160,7 @@ def test_a_library_that_gives_too_little_is_told_so(tmp_path, library, words, me
 
 @pytest.mark.slow
 def test_five_hundred_couples_on_an_open_field(tmp_path):
-    facts = told("ballroom", "--couples", 500, "--room", "open", "--seconds", 3,
+    facts = answer("ballroom", "--couples", 500, "--room", "open", "--seconds", 3,
                  "-o", tmp_path / "field.glb")  # fmt: skip
     assert facts["characters"] == 1000 and facts["clearance_m"] >= 0.0
     assert len(ml.load(tmp_path / "field.glb", skin="couple 500 follower")) == 90

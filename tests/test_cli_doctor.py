@@ -6,7 +6,7 @@ import sys
 from functools import partial
 
 import pytest
-import seeded_issues as faults
+import seeded_issues as issues
 import typer
 from commands import invoked
 
@@ -32,7 +32,7 @@ def clinic(tmp_path_factory):
     (folder / "ill").mkdir(parents=True)
     walk = ml.demo.clip("walk")
     walk.save(folder / "walk.bvh")
-    faults.raised(faults.flipped(walk, 40, 42), 0.3).save(folder / "ill" / "walk.bvh")
+    issues.raised(issues.flipped(walk, 40, 42), 0.3).save(folder / "ill" / "walk.bvh")
     return folder
 
 
@@ -76,7 +76,7 @@ def test_json_of_an_ill_file_names_frames_and_warns(clinic):
     assert {finding["code"] for finding in facts["findings"]} >= {"jumps", "floor"}
 
 
-def test_a_folder_is_examined_as_a_whole(clinic):
+def test_a_folder_is_checked_as_a_whole(clinic):
     done = run(clinic, "--json")
     facts = json.loads(done.stdout)
     assert done.exit_code == 0
@@ -85,7 +85,7 @@ def test_a_folder_is_examined_as_a_whole(clinic):
     assert "2 files, 1 healthy, 1 with issues" in run(clinic).stdout
 
 
-def test_a_library_is_examined_as_a_whole(clinic, tmp_path):
+def test_a_library_is_checked_as_a_whole(clinic, tmp_path):
     ml.Library.create(tmp_path / "takes.loom").add(clinic)
     facts = json.loads(run(tmp_path / "takes.loom", "--json").stdout)
     assert len(facts["files"]) == 2

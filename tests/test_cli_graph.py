@@ -39,8 +39,8 @@ def test_build_info_picture_and_export_speak_of_one_graph(place, tmp_path):
     keys = {"motions", "frames", "transitions", "nodes", "edges", "removed"}
     assert keys | {"transitions_per_minute"} <= set(built)
     assert built["transitions"] > 0
-    told = json.loads(run("graph", place, "info", "--json").stdout)
-    assert told == built
+    answer = json.loads(run("graph", place, "info", "--json").stdout)
+    assert answer == built
     text = run("graph", place, "info").stdout
     assert f"{built['transitions']} transitions" in text
     assert len(text.splitlines()) <= 30
@@ -64,46 +64,46 @@ def test_info_builds_nothing_and_says_what_is_not_built(tmp_path, monkeypatch):
     frames = sum(len(lib[name]) for name in lib.names)
     with monkeypatch.context() as patch:
         patch.setattr("motionloom.motion_graph.artifact.motion_graph", None)
-        told = json.loads(run("graph", lib.path, "info", "--json").stdout)
-        assert (told["motions"], told["frames"], told["transitions"]) == (3, frames, None)
+        answer = json.loads(run("graph", lib.path, "info", "--json").stdout)
+        assert (answer["motions"], answer["frames"], answer["transitions"]) == (3, frames, None)
         text = run("graph", lib.path, "info", "--only", "walk,walk_left").stdout
         assert text.startswith("2 motions, ") and "compares 3 pairs of motions" in text
-        spot = "walk:30,walk_left:42"
-        text = run("graph", lib.path, "remove", "--transition", spot).stdout
+        candidate = "walk:30,walk_left:42"
+        text = run("graph", lib.path, "remove", "--transition", candidate).stdout
         assert "no graph of them is built" in text and "by hand: 1 transition removed" in text
     lib.motion_graph(only=["walk", "walk_left"])
-    told = json.loads(run("graph", lib.path, "info", "--only", "walk,walk_left", "--json").stdout)
-    assert told["motions"] == 2 and told["transitions"] > 0
+    answer = json.loads(run("graph", lib.path, "info", "--only", "walk,walk_left", "--json").stdout)
+    assert answer["motions"] == 2 and answer["transitions"] > 0
 
 
 def test_a_walk_is_written_with_its_quality_and_its_log(place, tmp_path):
     run("graph", place, "build", "--within", "walk")
     out = tmp_path / "walk.bvh"
     words = ("walk", place, "--seconds", 20, "--seed", 1, "-o", out)
-    told = json.loads(run(*words, "--log", tmp_path / "log.csv", "--json").stdout)
-    assert (told["frames"], told["fps"], told["file"]) == (600, 30.0, str(out))
-    assert set(told["quality"]) == QUALITY
-    assert told["quality"]["seam_acceleration_ratio"] < 1.5
-    assert told["quality"]["foot_slide_m"] < 0.015
-    assert {source["motion"] for source in told["sources"]} <= {"walk", "walk_left", "walk_right"}
+    answer = json.loads(run(*words, "--log", tmp_path / "log.csv", "--json").stdout)
+    assert (answer["frames"], answer["fps"], answer["file"]) == (600, 30.0, str(out))
+    assert set(answer["quality"]) == QUALITY
+    assert answer["quality"]["seam_acceleration_ratio"] < 1.5
+    assert answer["quality"]["foot_slide_m"] < 0.015
+    assert {source["motion"] for source in answer["sources"]} <= {"walk", "walk_left", "walk_right"}
     assert len(ml.load(out)) == 600
     with (tmp_path / "log.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == told["transitions"]
+        assert len(list(csv.DictReader(file))) == answer["transitions"]
     first = out.read_bytes()
     run(*words)
     assert out.read_bytes() == first
 
 
-def test_a_walk_follows_a_file_of_places_and_other_wishes(place, tmp_path):
+def test_a_walk_follows_a_file_of_places_and_other_goals(place, tmp_path):
     run("graph", place, "build", "--within", "walk")
     (tmp_path / "path.csv").write_text("x,z\n0,0\n0,3\n0.3,6\n")
-    told = json.loads(
+    answer = json.loads(
         run(
             "walk", place, "--path", tmp_path / "path.csv", "-o", tmp_path / "p.bvh", "--json"
         ).stdout
     )
     end = ml.load(tmp_path / "p.bvh").root[-1]
-    assert told["frames"] > 60 and abs(end[2] - 6.0) < 1.0
+    assert answer["frames"] > 60 and abs(end[2] - 6.0) < 1.0
     run("walk", place, "--goal", "0,6", "--seconds", 6, "-o", tmp_path / "g.glb")
     assert (tmp_path / "g.glb").stat().st_size > 5000
     run("walk", place, "--label", "turn:3", "--label", "straight:3", "-o", tmp_path / "l.bvh")
@@ -117,8 +117,8 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
     (tmp_path / "tags.csv").write_text("\n".join(rows))
     weights = tmp_path / "weights.json"
     words = ("graph", place, "learn", "--tags", tmp_path / "tags.csv", "--top", 12)
-    told = json.loads(run(*words, "-o", weights, "--json").stdout)
-    assert told["tagged"] == 30 and len(told["weights"]) == 12
+    answer = json.loads(run(*words, "-o", weights, "--json").stdout)
+    assert answer["tagged"] == 30 and len(answer["weights"]) == 12
     built = run("graph", place, "build", "--within", "walk", "--weights", weights, "--json")
     assert json.loads(built.stdout)["transitions"] > 0
 

@@ -125,12 +125,12 @@ def test_sheet_of_a_folder_names_and_labels_its_files(run, folder, tmp_path):
 def test_sheet_reports_bad_files_and_draws_the_others(run, folder, tmp_path):
     (folder / "walk" / "bad.bvh").write_text("HIERARCHY\nROOT x\n")
     code, out, err = run("sheet", "takes", "-o", "out/s.html", "--json")
-    told = json.loads(out)
+    answer = json.loads(out)
     assert code == 1
-    assert (told["file"], told["clips"]) == ("out/s.html", 3)
-    assert told["bytes"] == (tmp_path / "out/s.html").stat().st_size
-    assert [failure["file"] for failure in told["failed"]] == ["takes/walk/bad.bvh"]
-    assert told["failed"][0]["reason"]
+    assert (answer["file"], answer["clips"]) == ("out/s.html", 3)
+    assert answer["bytes"] == (tmp_path / "out/s.html").stat().st_size
+    assert [failure["file"] for failure in answer["failed"]] == ["takes/walk/bad.bvh"]
+    assert answer["failed"][0]["reason"]
     assert "takes/walk/bad.bvh" in err
 
 

@@ -38,7 +38,7 @@ def test_search_prints_a_table(place):
     assert "10-40" in result.stdout and f"{KICK}_p1" in result.stdout
 
 
-def test_counts_and_units_are_told(place):
+def test_counts_and_units_are_reported(place):
     one = run("search", place, f"{KICK}_p0:10-40", "--max", 1).stdout
     assert f"1 match of {KICK}_p0:10-40" in one and "distances in m" in one
     two = run("search", place, f"{KICK}_p0", "--max", 2, "--method", "emd").stdout
@@ -149,7 +149,7 @@ def test_family_is_drawn_and_written_for_other_programs(place, tmp_path):
         (["walk_p0", "--within", "nothing"], "no motion is labelled 'nothing'"),
     ],
 )
-def test_bad_input_is_told_in_one_line(place, words, message):
+def test_bad_input_is_reported_in_one_line(place, words, message):
     result = run("search", place, *words)
     assert result.exit_code != 0
     assert message in f"{result.exception} {result.output}"
@@ -164,5 +164,5 @@ def test_bad_input_ends_with_code_2_and_no_traceback(place, tmp_path, command, m
         with pytest.raises(SystemExit) as stop:
             main()
         assert stop.value.code == 2
-        told = capsys.readouterr().err
-        assert told.startswith("motionloom: ") and told.count("\n") == 1
+        answer = capsys.readouterr().err
+        assert answer.startswith("motionloom: ") and answer.count("\n") == 1

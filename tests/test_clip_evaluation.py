@@ -86,14 +86,16 @@ def test_the_report_holds_everything(lib, table, tmp_path):
         "evaluate", lib.path, "--labels", table, "--methods", "emd,scaling", "-o", out, "--json"
     )
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert set(told["methods"]) == {"emd", "scaling"}
-    for score in told["methods"].values():
+    answer = json.loads(result.stdout)
+    assert set(answer["methods"]) == {"emd", "scaling"}
+    for score in answer["methods"].values():
         assert {
             "map", "nearest_neighbour", "precision_at_recall", "seconds", "seconds_per_pair",
         } <= set(score)  # fmt: skip
         assert len(score["precision_at_recall"]) == 11 and 0.0 < score["map"] <= 1.0
-    assert told["clips"] == 9 and told["unmatched"] == ["nobody.bvh"] and told["unlabelled"] == 2
+    assert (
+        answer["clips"] == 9 and answer["unmatched"] == ["nobody.bvh"] and answer["unlabelled"] == 2
+    )
     for name in ("precision_recall", "precision_recall_by_label", "similarity_emd"):
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     with (out / "precision_recall.csv").open(encoding="utf-8") as file:
@@ -101,12 +103,12 @@ def test_the_report_holds_everything(lib, table, tmp_path):
     assert len(rows) == 2 * 4 * 11
     all_emd = [row for row in rows if row["method"] == "emd" and row["label"] == "(all)"]
     assert [float(row["precision"]) for row in all_emd] == pytest.approx(
-        told["methods"]["emd"]["precision_at_recall"], abs=1e-6
+        answer["methods"]["emd"]["precision_at_recall"], abs=1e-6
     )
     page = (out / "report.html").read_text(encoding="utf-8")
     assert page.count("<img") == 4 and "data:image/png;base64," in page and "emd" in page
     text = (out / "report.md").read_text(encoding="utf-8")
-    assert f"| emd | {told['methods']['emd']['map']:.3f} |" in text
+    assert f"| emd | {answer['methods']['emd']['map']:.3f} |" in text
     assert "![similarity_emd](similarity_emd.png)" in text and "nobody.bvh" in text
     with np.load(out / "distances.npz") as kept:
         assert kept["emd"].shape == (9, 9) and kept["labels"].tolist() == sorted(kept["labels"])
@@ -120,7 +122,7 @@ def test_the_command_prints_a_table(lib):
     assert "dtw-clip" in result.stdout and "1.000" in result.stdout
 
 
-def test_joints_that_some_clips_lack_are_told(tmp_path, table):
+def test_joints_that_some_clips_lack_are_reported(tmp_path, table):
     lib = ml.Library.create(tmp_path / "odd.loom")
     for performer in range(2):
         walk = ml.demo.clip("walk", performer=performer)
@@ -146,7 +148,7 @@ def test_joints_that_some_clips_lack_are_told(tmp_path, table):
         (["-o", "TABLE"], "a report is a folder; there is a file"),
     ],
 )
-def test_bad_input_is_told_in_one_line(lib, table, words, message):
+def test_bad_input_is_reported_in_one_line(lib, table, words, message):
     result = run("evaluate", lib.path, *[table if word == "TABLE" else word for word in words])
     assert result.exit_code != 0
     assert message in str(result.exception)

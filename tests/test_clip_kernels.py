@@ -135,7 +135,7 @@ def test_a_still_curve_keeps_its_ends_and_a_frame_alone_itself():
         ([[0.0], [1.0]], -1.0, "threshold must not be negative; got -1.0"),
     ],
 )
-def test_a_curve_that_cannot_be_split_is_told(curve, threshold, message):
+def test_a_curve_that_cannot_be_split_is_reported(curve, threshold, message):
     with pytest.raises(InvalidInput, match=message):
         kept_frames(curve, threshold=threshold)
 
@@ -189,7 +189,7 @@ def test_the_distance_is_a_metric(rng):
         (([[0.0]], [], [[0.0]], [1.0]), "mass_a must be one-dimensional"),
     ],
 )
-def test_heaps_that_cannot_be_compared_are_told(arguments, message):
+def test_signatures_that_cannot_be_compared_are_reported(arguments, message):
     with pytest.raises(InvalidInput, match=message):
         earth_mover_distance(*arguments)
 
@@ -201,7 +201,7 @@ def test_heaps_that_cannot_be_compared_are_told(arguments, message):
         ([[1.0], [-1.0]], "costs must be finite and not"),
     ],
 )
-def test_costs_that_cannot_be_carried_are_told(costs, message):
+def test_costs_that_cannot_be_transported_are_reported(costs, message):
     with pytest.raises(InvalidInput, match=message):
         transport_cost(costs, [1.0, 1.0], [2.0])
 
@@ -281,7 +281,7 @@ def test_pruning_never_changes_the_nearest(rng, k):
         (lambda: even_rows([], 3), r"rows must have shape \(T, ...\)"),
     ],
 )
-def test_wrong_input_is_told(call, message):
+def test_wrong_input_is_reported(call, message):
     with pytest.raises(InvalidInput, match=message):
         call()
 

@@ -136,7 +136,7 @@ def test_a_cluster_without_workers_is_reported(monkeypatch):
                 pass
 
 
-def test_dask_is_asked_for_when_it_is_missing(monkeypatch):
+def test_dask_is_named_when_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtra, match=r"pip install 'motionloom\[cluster\]'"):
         with on_cluster("tcp://127.0.0.1:8786"):
@@ -328,7 +328,7 @@ def test_imports_and_builds_in_a_store_among_kills(dask_cluster, tmp_path, many_
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_is_killed_is_told_and_a_rerun_goes_on(tmp_path, many_tasks):
+def test_a_scheduler_that_is_killed_is_reported_and_a_rerun_goes_on(tmp_path, many_tasks):
     library = library_at(tmp_path / "takes.loom")
     started = subprocess.Popen(
         [*MOTIONLOOM, "cluster", "--workers", "1", "--port", "0"],
@@ -435,7 +435,9 @@ def fill(disk, *, but=0):
 @pytest.mark.slow
 @pytest.mark.parametrize("room", [0, 20_000, 60_000, 90_000])
 @pytest.mark.parametrize("on", ["this machine", "a cluster"])
-def test_an_import_onto_a_full_disk_is_told_and_goes_on(address, small_disk, tmp_path, on, room):
+def test_an_import_onto_a_full_disk_is_reported_and_goes_on(
+    address, small_disk, tmp_path, on, room
+):
     for name in NAMES:
         ml.demo.clip(name)[:60].save(tmp_path / "takes" / f"{name}.bvh")
     wanted = ml.Library.create(tmp_path / "wanted.loom")
@@ -461,7 +463,7 @@ def test_an_import_onto_a_full_disk_is_told_and_goes_on(address, small_disk, tmp
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_told_and_leaves_the_library_whole(address, small_disk, many_tasks):
+def test_a_full_disk_is_reported_and_leaves_the_library_whole(address, small_disk, many_tasks):
     library = library_at(small_disk / "takes.loom")
     store = WebStore(library)
     frames = {name: library[name].rotations.copy() for name in library.names}

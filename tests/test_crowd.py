@@ -48,8 +48,8 @@ def test_contacts_are_predicted_as_tiny_steps_find_them(rng):
 
 @pytest.mark.parametrize("size", [0.05, 1.0, 30.0])
 def test_nothing_passes_through_anything_at_any_step(rng, size):
-    spots = np.stack(np.meshgrid(np.arange(-4, 5), np.arange(-3, 4)), axis=-1).reshape(-1, 2)
-    places = spots[np.hypot(*spots.T) > 1.2][:40].astype(float)
+    candidates = np.stack(np.meshgrid(np.arange(-4, 5), np.arange(-3, 4)), axis=-1).reshape(-1, 2)
+    places = candidates[np.hypot(*candidates.T) > 1.2][:40].astype(float)
     radii = rng.uniform(0.2, 0.45, len(places))
     columns = np.array([[0.0, 0.0, 0.5]])
     for _ in range(60):
@@ -75,14 +75,14 @@ def test_near_pairs_are_those_of_all_pairs(rng):
     assert {tuple(pair) for pair in near_pairs(places, 1.3)} == want
 
 
-def test_weights_travel_as_wished_within_reach(waltz, rng):
+def test_weights_travel_as_requested_within_reach(waltz, rng):
     node = waltz.dance_nodes[0]
     for _ in range(10):
         share = rng.dirichlet(np.ones(len(node)))
-        wish = share @ node.travel
-        weights = travel_weights(node, [wish])[0]
+        target = share @ node.travel
+        weights = travel_weights(node, [target])[0]
         assert weights.min() >= 0.0 and weights.sum() == pytest.approx(1.0)
-        assert np.abs(weights @ node.travel - wish).max() < 0.06
+        assert np.abs(weights @ node.travel - target).max() < 0.06
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -158,13 +158,13 @@ def test_the_commands_write_everybody_and_tell_how_it_went(tmp_path):
          "--bvh", str(tmp_path / "each"), "--top", str(tmp_path / "top.gif")],
     )  # fmt: skip
     assert out.exit_code == 0, out.output
-    told = json.loads(out.stdout)
-    assert told["frames"] == 120 and told["characters"] == 6 and told["clearance_m"] >= 0.0
-    assert {"beats_total", "beats_within_one_frame", "quality", "sources"} <= set(told)
+    answer = json.loads(out.stdout)
+    assert answer["frames"] == 120 and answer["characters"] == 6 and answer["clearance_m"] >= 0.0
+    assert {"beats_total", "beats_within_one_frame", "quality", "sources"} <= set(answer)
     assert place.stat().st_size > 10_000 and len(list((tmp_path / "each").iterdir())) == 6
     assert (tmp_path / "top.gif").read_bytes()[:3] == b"GIF"
     street = tmp_path / "street.toml"
     street.write_text('kind = "march"\npoints = [[0, 0], [0, 9]]\nranks = 2\ntempo_bpm = 96\n')
     goes = ["march", str(street), "--seconds", "4", "-o", str(tmp_path / "m.glb"), "--json"]
-    told = json.loads(CliRunner().invoke(app, goes).stdout)
-    assert told["soldiers"] == 8 and told["misplacement_m"] < 0.25
+    answer = json.loads(CliRunner().invoke(app, goes).stdout)
+    assert answer["soldiers"] == 8 and answer["misplacement_m"] < 0.25

@@ -118,10 +118,10 @@ def test_hands_stay_where_they_hold(danced, waltz):
     for agent in danced.motions[:4]:
         worlds = [global_rotations(m.rotations, m.skeleton.parents).astype(float) for m in agent]
         places = [m.positions().astype(float) for m in agent]
-        for arm, tip, spot in zip(holds.arms, holds.tips, holds.anchors, strict=True):
+        for arm, tip, candidate in zip(holds.arms, holds.tips, holds.anchors, strict=True):
             own, other = arm[0], 1 - arm[0]
             hand = places[own][:, arm[3]] + rot.rotate(worlds[own][:, arm[3]], tip)
-            held = places[other][:, arm[4]] + rot.rotate(worlds[other][:, arm[4]], spot)
+            held = places[other][:, arm[4]] + rot.rotate(worlds[other][:, arm[4]], candidate)
             assert np.linalg.norm(hand - held, axis=1).max() < 0.01
 
 
@@ -203,7 +203,7 @@ def test_beats_are_heard_near_those_that_are_known(take):
     assert np.abs(off).max() <= 0.2 * 20.0 + 1e-6 and np.abs(np.median(off)) < 1.5
 
 
-def test_takes_that_cannot_be_cut_are_told(take):
+def test_takes_that_cannot_be_cut_are_reported(take):
     with pytest.raises(InvalidInput, match="takes must not be empty"):
         cut_at_beats([], meter=3)
     for options in ({"meter": 0}, {"meter": 3, "nodes": 0}, {"meter": 3, "most": 0}):
@@ -235,14 +235,14 @@ def test_weights_are_those_of_trying_all_few_movements(rng):
             return 8
 
     node = Node()
-    wishes = np.concatenate([rng.normal(0.0, 0.3, (12, 3)), node.travel[:2]])
-    ours = travel_weights(node, wishes)
+    targets = np.concatenate([rng.normal(0.0, 0.3, (12, 3)), node.travel[:2]])
+    ours = travel_weights(node, targets)
     assert np.all(ours >= 0.0)
     np.testing.assert_allclose(ours.sum(axis=1), 1.0)
-    for wish, weights in zip(wishes, ours, strict=True):
-        away = node.travel - wish
+    for target, weights in zip(targets, ours, strict=True):
+        away = node.travel - target
         cost = np.sum((weights @ away) ** 2) + travels.FAR_COST * weights @ np.sum(away**2, axis=1)
-        _, least = best_blend(node.travel, wish, travels.FAR_COST)
+        _, least = best_blend(node.travel, target, travels.FAR_COST)
         assert cost <= 1.03 * least + 1e-4  # trifles are left out
     np.testing.assert_allclose(ours[-2:], np.eye(8)[:2], atol=1e-6)
 

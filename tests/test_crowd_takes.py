@@ -119,7 +119,7 @@ def test_walks_march_in_step_and_keep_their_places(strides):
 
 
 @pytest.mark.parametrize("fps", [24.0, 60.0])
-def test_takes_are_brought_to_the_rate_that_is_asked_for(couple, fps):
+def test_takes_are_brought_to_the_rate_that_is_requested(couple, fps):
     steps = couple_steps([couple], meter=3, fps=fps)
     assert steps.fps == fps
     assert steps.period == pytest.approx(ml.beats(couple).period, abs=1.0 / fps)

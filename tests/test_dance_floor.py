@@ -98,7 +98,7 @@ def test_a_floor_that_is_too_small_says_how_many_fit(dances):
         ({"seconds": 0.0}, "at least one frame"),
     ],
 )
-def test_wrong_wishes_are_named(dances, wrong, message):
+def test_wrong_goals_are_named(dances, wrong, message):
     with pytest.raises(InvalidInput, match=message):
         dance_floor(dances, DanceFloorSettings(**{"count": 2, "seconds": 2.0, **wrong}))
 
@@ -135,15 +135,15 @@ def test_the_command_writes_one_file_with_all_characters(dances, tmp_path):
     for number, dance in enumerate(dances):
         lib.add_motion(dance, name=f"dance_{number}")
     glb, top = tmp_path / "floor.glb", tmp_path / "top.png"
-    asked = ["dancefloor", str(lib.path), "-n", "3", "--seconds", "4", "-o", str(glb)]
-    result = CliRunner().invoke(app, [*asked, "--top", str(top), "--json"])
+    command = ["dancefloor", str(lib.path), "-n", "3", "--seconds", "4", "-o", str(glb)]
+    result = CliRunner().invoke(app, [*command, "--top", str(top), "--json"])
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert {"file", "frames", "fps", "quality", "sources", "characters"} <= set(told)
-    assert told["frames"] == 120
-    assert len(told["characters"]) == 3
-    assert told["least_distance_m"] >= 0.5
-    assert {source["motion"] for source in told["sources"]} <= {"dance_0", "dance_1"}
+    answer = json.loads(result.stdout)
+    assert {"file", "frames", "fps", "quality", "sources", "characters"} <= set(answer)
+    assert answer["frames"] == 120
+    assert len(answer["characters"]) == 3
+    assert answer["least_distance_m"] >= 0.5
+    assert {source["motion"] for source in answer["sources"]} <= {"dance_0", "dance_1"}
     assert top.stat().st_size > 1000
     data = glb.read_bytes()
     document = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
@@ -154,11 +154,11 @@ def test_the_command_names_what_is_wrong(dances, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     lib.add_motion(dances[0], name="dance")
     run = CliRunner().invoke
-    asked = ["dancefloor", str(lib.path), "-n", "2", "--seconds", "3"]
+    command = ["dancefloor", str(lib.path), "-n", "2", "--seconds", "3"]
     for extra, message in (
         (["-o", "floor.bvh"], "written to .glb, .gltf; got '.bvh'"),
         (["-o", "floor.glb", "--floor", "wide"], "WIDTHxDEPTH in metres"),
         (["-o", "floor.glb", "--floor", "1x1"], "do not fit on a floor of 1 by 1 m"),
     ):
         with pytest.raises(InvalidInput, match=message):
-            run(app, [*asked, *extra], catch_exceptions=False)
+            run(app, [*command, *extra], catch_exceptions=False)

@@ -240,11 +240,11 @@ def test_between_actions_the_performer_stands_still_and_the_take_has_no_jumps(ta
 def test_the_corpus_is_written_as_files_and_tables(tmp_path, monkeypatch):
     some = ("walk_p1", "kick_front_low_left_p0", "dance_sway_p2", "take_strikes_p3")
     monkeypatch.setattr(corpus, "names", lambda: some)
-    told: list[str] = []
-    folder = demo.write(tmp_path / "corpus", progress=told.append)
-    assert sorted(told) == sorted(some)
+    answer: list[str] = []
+    folder = demo.write(tmp_path / "corpus", progress=answer.append)
+    assert sorted(answer) == sorted(some)
     assert sorted(path.name for path in folder.iterdir()) == sorted(
-        [*(f"{name}.bvh" for name in told), "contacts.csv", "labels.csv", "truth.csv"]
+        [*(f"{name}.bvh" for name in answer), "contacts.csv", "labels.csv", "truth.csv"]
     )
     with (folder / "truth.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

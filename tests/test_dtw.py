@@ -55,7 +55,7 @@ def test_borders_of_motions_and_of_tiles_do_not_matter(rng, steps):
         np.testing.assert_allclose(together[first:last], alone, rtol=1e-4, atol=1e-3)
 
 
-def test_a_stretch_finds_itself_at_no_distance_far_from_the_origin(rng):
+def test_a_segment_finds_itself_at_no_distance_far_from_the_origin(rng):
     rows, starts = walks(rng, [300, 400, 200], size=15)
     rows += 1000.0  # large squares: what float32 products get wrong
     found = dtw_matches(rows[420:470], rows, starts, limits=Limits(max_matches=3))

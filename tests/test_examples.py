@@ -48,7 +48,7 @@ def test_a_notebook_runs(path):
 
     def texts(one):
         outputs = (out for cell in cells(one, "code") for out in cell.outputs)
-        told = [out.text for out in outputs if out.get("name") == "stdout"]
-        return [re.sub(r"[\d.]+", "#", text) for text in told]
+        answer = [out.text for out in outputs if out.get("name") == "stdout"]
+        return [re.sub(r"[\d.]+", "#", text) for text in answer]
 
     assert texts(book) == texts(kept), "run: .venv/bin/python examples/run.py"

@@ -145,7 +145,7 @@ def test_without_networkx_the_message_says_what_to_install(monkeypatch):
         grown({}).to_networkx()
 
 
-def test_the_query_stays_as_it_was_asked():
+def test_the_query_stays_as_it_was_given():
     family = grown({"q": [hit("a", 0, 100)], "a": [hit("q", 4, 104)]})
     assert family.nodes[0].text == "q:0-100"
 

@@ -64,7 +64,7 @@ def test_every_base_pose_is_left_by_an_edge_and_reaches_every_other(graph):
 
 
 @pytest.mark.parametrize(("direction", "speed"), [(1.2, 1.2), (-2.5, 1.0), (0.4, 1.4)])
-def test_it_goes_where_it_is_told_as_fast_as_it_is_told(graph, direction, speed):
+def test_it_goes_where_it_is_reported_as_fast_as_it_is_reported(graph, direction, speed):
     player = graph.player(direction=0.0, speed=1.2)
     player.record(seconds=2)
     player.steer(direction=direction, speed=speed)
@@ -148,7 +148,7 @@ def test_motions_that_do_not_repeat_themselves_make_no_graph():
         fat_graph([])
 
 
-def test_wrong_wishes_are_named(graph):
+def test_wrong_goals_are_named(graph):
     player = graph.player()
     with pytest.raises(InvalidInput, match="direction must be a finite number; got nan"):
         player.steer(direction=np.nan)

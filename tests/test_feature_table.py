@@ -157,8 +157,8 @@ def test_many_processes_give_the_same_bytes_as_one(lib, clips, monkeypatch):
 
 def test_two_that_ask_at_once_build_once(lib, computed):
     with ThreadPoolExecutor(3) as pool:
-        asked = [pool.submit(lambda: Library(lib.path).features("e15")) for _ in range(3)]
-        found = [future.result() for future in asked]
+        command = [pool.submit(lambda: Library(lib.path).features("e15")) for _ in range(3)]
+        found = [future.result() for future in command]
     assert sorted(computed) == ["kick", "walk"]
     assert len({features.folder for features in found}) == 1
 
@@ -275,7 +275,7 @@ def test_motions_without_the_joints_are_left_out_and_named(lib, clips):
 
 
 @pytest.mark.parametrize("name", ["e15", "pca8"])
-def test_a_library_without_anything_usable_is_told_so(name, tmp_path):
+def test_a_library_without_anything_usable_is_reported(name, tmp_path):
     lib = Library.create(tmp_path / "empty.loom")
     with pytest.raises(LibraryError, match="the library is empty; import motions first"):
         lib.features(name)
@@ -294,7 +294,7 @@ def test_a_library_without_anything_usable_is_told_so(name, tmp_path):
         ("rows.npy", "narrow", r"rows.npy: damaged: expected float32 of \(.*, 15\), found float32"),
     ],
 )
-def test_damaged_rows_are_told_and_made_again(lib, file, damage, message):
+def test_damaged_rows_are_reported_and_made_again(lib, file, damage, message):
     features = lib.features("e15")
     rows, folder = np.array(features.rows), features.folder
     if damage == "short":
@@ -309,7 +309,7 @@ def test_damaged_rows_are_told_and_made_again(lib, file, damage, message):
     np.testing.assert_array_equal(lib.features("e15").rows, rows)
 
 
-def test_a_damaged_basis_is_told_and_fitted_again(lib):
+def test_a_damaged_basis_is_reported_and_fitted_again(lib):
     variances = principal_components(lib, "pca8").variances
     (file,) = lib.path.glob("derived/basis.*/basis.npz")
     np.savez(file, mean=variances)

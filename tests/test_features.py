@@ -254,7 +254,7 @@ def test_a_set_may_bring_numbers_of_its_own(kick):
 
 
 @pytest.mark.parametrize("name", GEOMETRIC)
-def test_a_skeleton_without_a_needed_joint_is_told_so(name):
+def test_a_skeleton_without_a_needed_joint_is_reported(name):
     with pytest.raises(RoleError, match="no joint has the role left_wrist"):
         frame_features(snake(), name)
 

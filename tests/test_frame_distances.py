@@ -220,7 +220,7 @@ def test_a_missing_frame_spoils_only_its_neighbourhood(name, kick, walk):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_skeletons_without_a_needed_joint_are_told_so(name):
+def test_skeletons_without_a_needed_joint_are_reported(name):
     with pytest.raises(RoleError, match="no joint has the role"):
         distance_matrix(snake(), snake(), name)
 

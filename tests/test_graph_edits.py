@@ -33,14 +33,14 @@ def lib(tmp_path):
         yield library
 
 
-def spots(graph):
+def candidates(graph):
     rows = zip(graph.transitions.source, graph.transitions.target, strict=True)
     return {
         TransitionKey(graph.names[a], int(i), graph.names[b], int(j)) for (a, i), (b, j) in rows
     }
 
 
-def told(edited):
+def answer(edited):
     return {edited.key(k): EditedGraph.STATES[s] for k, s in enumerate(edited.states)}
 
 
@@ -50,14 +50,14 @@ def whole(lib, **options):
 
 def test_a_removed_transition_is_in_no_graph_until_it_is_restored(lib):
     before = lib.motion_graph()
-    gone = sorted(spots(before))[3]
+    gone = sorted(candidates(before))[3]
     edit(lib, "remove", gone)
     after = lib.motion_graph()
-    assert gone not in spots(after) and spots(after) < spots(before)
+    assert gone not in candidates(after) and candidates(after) < candidates(before)
     assert after.removed.by_hand == 1
-    assert gone not in spots(lib.motion_graph(per_minute=80.0))
+    assert gone not in candidates(lib.motion_graph(per_minute=80.0))
     edit(lib, "restore", gone.text)
-    assert spots(lib.motion_graph()) == spots(before)
+    assert candidates(lib.motion_graph()) == candidates(before)
     np.testing.assert_array_equal(
         lib.motion_graph().transitions.transforms, before.transitions.transforms
     )
@@ -66,16 +66,16 @@ def test_a_removed_transition_is_in_no_graph_until_it_is_restored(lib):
 def test_what_a_removal_cuts_off_is_left_out_too_and_said(lib):
     before = lib.motion_graph()
     name = before.names[0]
-    into = [one for one in spots(before) if one.target == name != one.source]
+    into = [one for one in candidates(before) if one.target == name != one.source]
     if not into:
         pytest.skip("nothing leads into the first motion")
     for one in into:
         edit(lib, "remove", one)
     edited = whole(lib)
-    states = told(edited)
+    states = answer(edited)
     assert all(states[one] == "removed" for one in into)
     played = {one for one, state in states.items() if state in ("played", "locked")}
-    assert played == spots(edited.graph)
+    assert played == candidates(edited.graph)
     assert "cut off" in states.values() or name in edited.graph.names
     leave, enter = edited.graph.transitions.leave, edited.graph.transitions.enter
     assert endless(leave, enter).all()
@@ -84,27 +84,27 @@ def test_what_a_removal_cuts_off_is_left_out_too_and_said(lib):
 def test_a_locked_transition_is_there_whatever_the_threshold(lib):
     many, few = lib.motion_graph(per_minute=120.0), lib.motion_graph(per_minute=20.0)
     both = set(few.names)
-    extra = [s for s in sorted(spots(many) - spots(few)) if {s.source, s.target} <= both]
+    extra = [s for s in sorted(candidates(many) - candidates(few)) if {s.source, s.target} <= both]
     edit(lib, "lock", extra[0])
     edited = whole(lib, per_minute=20.0)
-    assert told(edited)[extra[0]] == "locked"
-    assert extra[0] in spots(edited.graph)
-    assert spots(few) <= spots(edited.graph)
+    assert answer(edited)[extra[0]] == "locked"
+    assert extra[0] in candidates(edited.graph)
+    assert candidates(few) <= candidates(edited.graph)
     k = [edited.key(n) for n in range(len(edited.transitions))].index(extra[0])
     there = many.transitions.errors[
-        [s == extra[0] for s in (_spot(many, n) for n in range(len(many)))]
+        [s == extra[0] for s in (_candidate(many, n) for n in range(len(many)))]
     ]
     assert edited.transitions.errors[k] == pytest.approx(there[0])
     assert edited.graph.walk(5.0, seed=1).duration == 5.0
 
 
-def _spot(graph, k):
+def _candidate(graph, k):
     (a, i), (b, j) = graph.transitions.source[k], graph.transitions.target[k]
     return TransitionKey(graph.names[a], int(i), graph.names[b], int(j))
 
 
 def test_all_transitions_can_be_looked_at_the_removed_too(lib):
-    gone = sorted(spots(lib.motion_graph()))[0]
+    gone = sorted(candidates(lib.motion_graph()))[0]
     edit(lib, "remove", gone)
     edited = whole(lib)
     number = [edited.key(k) for k in range(len(edited.transitions))].index(gone)
@@ -113,7 +113,7 @@ def test_all_transitions_can_be_looked_at_the_removed_too(lib):
 
 def test_removing_everything_is_refused_in_words(lib):
     graph = lib.motion_graph()
-    edits = Edits(frozenset(spots(graph)), frozenset())
+    edits = Edits(frozenset(candidates(graph)), frozenset())
     with pytest.raises(InvalidInput, match="removed by hand.*Restore some"):
         with_edits(graph, edits, graph.motions, frame_distance("jrd"))
 
@@ -130,13 +130,13 @@ def test_edits_outlive_the_process_and_do_not_overwrite_each_other(lib):
 
 
 def test_edits_of_motions_that_are_not_here_are_passed_over(lib):
-    before = spots(lib.motion_graph(only=["walk", "walk_left"]))
+    before = candidates(lib.motion_graph(only=["walk", "walk_left"]))
     edit(lib, "lock", "walk_right:30,somebody:20")
     edit(lib, "lock", "walk:0,walk_left:30")  # too near to the beginning to be blended
-    assert spots(lib.motion_graph(only=["walk", "walk_left"])) == before
+    assert candidates(lib.motion_graph(only=["walk", "walk_left"])) == before
 
 
-def test_mistakes_are_told(lib):
+def test_mistakes_are_reported(lib):
     with pytest.raises(InvalidInput, match="NAME:FRAME,NAME:FRAME; got 'walk'"):
         edit(lib, "remove", "walk")
     with pytest.raises(InvalidInput, match="remove, lock, restore; got 'burn'"):
@@ -147,12 +147,12 @@ def test_mistakes_are_told(lib):
 
 
 def test_the_command_line_edits_the_same(lib):
-    gone = sorted(spots(lib.motion_graph()))[2]
+    gone = sorted(candidates(lib.motion_graph()))[2]
     line = ["graph", str(lib.path), "remove", "--transition", gone.text, "--json"]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["removed"]["by_hand"] == 1
-    assert gone not in spots(lib.motion_graph())
+    assert gone not in candidates(lib.motion_graph())
     assert "removed by hand: 1" in CliRunner().invoke(app, ["graph", str(lib.path), "info"]).stdout
     for words, message in (
         (["remove"], "needs --transition"),

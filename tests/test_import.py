@@ -71,7 +71,7 @@ def test_what_is_stored_does_not_depend_on_order_or_processes(takes, tmp_path):
     assert all(contents(lib.path) == contents(libraries[0].path) for lib in libraries)
 
 
-def test_bad_files_are_told_and_the_rest_goes_on(takes, lib, monkeypatch):
+def test_bad_files_are_reported_and_the_rest_goes_on(takes, lib, monkeypatch):
     bad = takes / "bad"
     bad.mkdir()
     (bad / "empty.bvh").write_bytes(b"")

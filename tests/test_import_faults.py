@@ -37,11 +37,11 @@ def killed_imports(takes: Path, library: Path, *, files: int, kills: int, seed: 
             time.sleep(0.002)
         time.sleep(rng.uniform(0.0, 0.05))
         process.kill()
-        _, told = process.communicate()
+        _, answer = process.communicate()
         if process.returncode == -signal.SIGKILL:
             done += 1
         else:
-            assert process.returncode == 0, told
+            assert process.returncode == 0, answer
             shutil.rmtree(library)
 
 

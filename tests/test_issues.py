@@ -51,8 +51,8 @@ def test_a_wrong_floor_is_reported_with_its_height(walk, metres):
     assert issue.severity == "error"
     where = "above" if metres > 0 else "below"
     assert where in issue.message
-    told = float(issue.message.split(" cm")[0].rsplit(" ", 1)[1]) / 100
-    assert told == pytest.approx(abs(metres), abs=0.05)
+    answer = float(issue.message.split(" cm")[0].rsplit(" ", 1)[1]) / 100
+    assert answer == pytest.approx(abs(metres), abs=0.05)
 
 
 def test_someone_on_a_step_still_has_a_floor():

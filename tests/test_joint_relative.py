@@ -78,7 +78,7 @@ def test_pairs_of_missing_joints_are_left_out_and_named(kick, walk):
     assert distance_matrix(bare, kick, "jrd")[9, 5] == pytest.approx(expected, rel=1e-5)
 
 
-def test_mirrored_poses_are_told_apart_only_by_what_is_not_symmetric(walk):
+def test_mirrored_poses_are_distinguished_only_by_what_is_not_symmetric(walk):
     matrix = distance_matrix(walk, walk.mirror(), "jrd")
     assert matrix.diagonal().max() > 1.0
 

@@ -102,7 +102,7 @@ def test_imports_point_one_way():
     assert wrong == []
 
 
-def test_the_doors_are_where_they_are_said_to_be():
+def test_late_imports_are_where_they_are_listed():
     found = {
         (path.relative_to(PACKAGE).as_posix(), function): target
         for path in sources()

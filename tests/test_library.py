@@ -19,7 +19,7 @@ from small_takes import contents, small_motion
 from motionloom import Library, LibraryError
 from motionloom.errors import InvalidInput
 from motionloom.motion.motion import Origin
-from motionloom.store import store as shelf
+from motionloom.store import store as store_module
 from motionloom.store.frames import open_frames
 from motionloom.store.lock import writer_lock
 
@@ -126,7 +126,7 @@ def test_an_unknown_name_brings_the_nearest_ones(lib):
         lib.remove("???")
 
 
-def test_another_motion_of_the_same_name_is_refused_unless_asked_for(lib):
+def test_another_motion_of_the_same_name_is_refused_unless_requested(lib):
     lib.add_motion(small_motion(1), name="m", labels=["a"])
     lib.add_motion(small_motion(1), name="m", labels=["b"])  # the same: only labels change
     assert lib.labels("m") == ("b",)
@@ -267,7 +267,7 @@ def test_says_why_the_catalogue_cannot_be_used(lib, monkeypatch, code, message):
         lib.names  # noqa: B018
 
 
-def test_damaged_frames_are_told_from_good_ones(lib):
+def test_damaged_frames_are_distinguished_from_good_ones(lib):
     for seed, name in enumerate(["cut", "flipped", "gone", "good", "other"]):
         lib.add_motion(small_motion(seed), name=name)
     paths = {name: lib.path / "frames" / lib.entry(name).file for name in lib}
@@ -283,8 +283,8 @@ def test_damaged_frames_are_told_from_good_ones(lib):
         lib["gone"]
     with pytest.raises(LibraryError, match=r"expected float32 of shape \(20, 15\), found"):
         lib["other"]
-    faults = [fault.split(":")[0] for fault in lib.damage()]
-    assert faults == ["cut", "flipped", "gone", "other"]
+    issues = [issue.split(":")[0] for issue in lib.damage()]
+    assert issues == ["cut", "flipped", "gone", "other"]
 
 
 def test_travels_to_other_processes_and_threads(lib, monkeypatch):
@@ -432,7 +432,7 @@ def test_a_reader_that_loses_the_race_with_a_writer_looks_again(lib, monkeypatch
         calls.append(path)
         return open_frames(path, **sizes)
 
-    monkeypatch.setattr(shelf, "open_frames", replaced_meanwhile)
+    monkeypatch.setattr(store_module, "open_frames", replaced_meanwhile)
     np.testing.assert_array_equal(lib["m"].root, small_motion(2).root)
     assert len(calls) == 2
 

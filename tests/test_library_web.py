@@ -78,7 +78,7 @@ def test_more_steps_reach_farther(lib):
     ] == [hit.text for hit in family.matches]
 
 
-def test_only_what_is_asked_for_is_searched(lib):
+def test_only_selected_motions_are_searched(lib):
     hits = lib.search("punch_mid_right_p0:8-50", method="web", label="punch", max_distance=0.5)
     assert {hit.motion for hit in hits} == {"punch_mid_right_p0", "punch_high_right_p0"}
     hits = lib.search(QUERY, method="web", exclude="kick_front_mid_right_p0", max_distance=0.1)

@@ -73,9 +73,9 @@ def test_a_skeleton_may_be_symmetric_about_a_plane_of_its_own(rng, turn):
 
 def test_bones_of_changing_length_are_mirrored_too(rng):
     for skeleton in (person(), with_odd_axes(person(), rng)):
-        stretch = rng.uniform(0.8, 1.2, (6, len(skeleton), 1))
+        segment = rng.uniform(0.8, 1.2, (6, len(skeleton), 1))
         motion = random_motion(rng, 6, skeleton=skeleton)
-        motion = replace(motion, translations=skeleton.offsets * stretch)
+        motion = replace(motion, translations=skeleton.offsets * segment)
         # End sites hang on joints whose own bone, not theirs, is stretched: all points agree.
         assert_mirrored(motion)
         assert_same_motion(motion.mirror().mirror(), motion, 1e-5)

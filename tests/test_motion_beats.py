@@ -295,8 +295,8 @@ def test_half_and_double_are_always_told(groove):
     assert ratios[Fraction(2)].seconds == pytest.approx(found.period * 2, rel=0.05)
     strengths = [other.strength for other in found.alternatives]
     assert strengths == sorted(strengths, reverse=True) and strengths[0] <= 1.0
-    told = found.as_dict()["alternatives"]
-    assert {"1/2", "2"} <= {other["ratio"] for other in told}
+    answer = found.as_dict()["alternatives"]
+    assert {"1/2", "2"} <= {other["ratio"] for other in answer}
 
 
 def test_ratios_of_levels_are_named():

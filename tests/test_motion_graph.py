@@ -79,7 +79,7 @@ def test_bands_put_together_are_the_whole(rng, monkeypatch):
 
 @pytest.mark.parametrize("size", [300, 10**6])
 @pytest.mark.parametrize("method", ["sectors", "minima"])
-def test_spots_match_the_definition(rng, monkeypatch, method, size):
+def test_candidates_match_the_definition(rng, monkeypatch, method, size):
     from motionloom.motion_graph import candidates as module
 
     monkeypatch.setattr(module, "BAND_CELLS", size)
@@ -100,7 +100,7 @@ def test_spots_match_the_definition(rng, monkeypatch, method, size):
     assert found.means == pytest.approx(means)
 
 
-def test_a_motion_against_itself_has_no_spots_near_the_diagonal(rng):
+def test_a_motion_against_itself_has_no_candidates_near_the_diagonal(rng):
     grid = rng.uniform(size=(60, 60))
     grid += grid.T
     found = transition_candidates(Cells(grid), numbers(60), sector=10, blend=4, apart=12)
@@ -110,18 +110,18 @@ def test_a_motion_against_itself_has_no_spots_near_the_diagonal(rng):
 
 def test_the_three_prunings_leave_what_they_say():
     frames = np.array([[10, 10], [18, 12], [40, 40], [70, 70]])
-    spots = TransitionCandidates(
+    points = TransitionCandidates(
         frames,
         np.array([1.0, 2.0, 9.0, 1.0]),
         np.array([2.0, 2.0, 9.0, 8.0]),
         frames // 15,
         examined=25,
     )
-    left, counts = pruned(spots, 5.0, blend=12)
+    left, counts = pruned(points, 5.0, blend=12)
     assert (counts.sectors, counts.below_threshold) == (25, 3)
     assert (counts.not_doubled, counts.alike_around) == (2, 1)
     assert left.frames.tolist() == [[10, 10]]  # of two beside each other, that on the left
-    everything, _ = pruned(spots, 5.0, method="minima", blend=12)
+    everything, _ = pruned(points, 5.0, method="minima", blend=12)
     assert everything.frames.tolist() == [[10, 10], [18, 12]]
 
 
@@ -316,7 +316,7 @@ def test_straight_walks_are_bent_along_a_path(walks):
     assert np.abs(np.convolve(turned, np.ones(30) / 30, "valid")).max() < 0.6  # never on the spot
 
 
-def test_a_route_that_cannot_be_walked_is_told(walks):
+def test_a_route_that_cannot_be_walked_is_reported(walks):
     still = replace(walks[0], root=walks[0].root * np.float32([0.0, 1.0, 0.0]))
     graph = motion_graph([still])
     with pytest.raises(InvalidInput, match="no route through the graph reaches the goal"):
@@ -340,7 +340,7 @@ def test_labels_along_a_timeline_are_kept(graph):
     assert fit > 0.7 * 240
 
 
-def test_it_begins_and_ends_with_the_poses_that_were_asked_for(graph):
+def test_it_begins_and_ends_with_the_poses_that_were_requested(graph):
     target = graph.transitions.target[3]
     end = (graph.names[target[0]], int(target[1]) + graph.transitions.blend)
     first = graph.transitions.source[5]
@@ -389,7 +389,7 @@ def test_says_what_is_wrong_with_goals(graph, goals, message):
         graph.walk(**goals)
 
 
-def test_a_pose_that_nothing_leads_away_from_is_told(graph):
+def test_a_pose_that_nothing_leads_away_from_is_reported(graph):
     late = len(graph.motions[1]) - 1
     with pytest.raises(InvalidInput, match=f"no route leads from {graph.names[1]}:{late}"):
         graph.walk(start=(graph.names[1], late), end=(graph.names[0], 60))
@@ -428,8 +428,8 @@ def test_a_transition_file_is_read_as_written(tmp_path):
     (tmp_path / "a.mogra").write_text(
         "Transitions: 2 0 1\n357 211\n199 365\nTransitions: 1 1 2\n5 6\n"
     )
-    spots = read_mogra(tmp_path / "a.mogra")
-    assert {pair: rows.tolist() for pair, rows in spots.items()} == {
+    points = read_mogra(tmp_path / "a.mogra")
+    assert {pair: rows.tolist() for pair, rows in points.items()} == {
         (0, 1): [[357, 211], [199, 365]],
         (1, 2): [[5, 6]],
     }

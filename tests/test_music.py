@@ -68,7 +68,7 @@ def test_the_same_seed_is_the_same_tune(tmp_path):
     assert not (tmp_path / "d.mid").exists()
 
 
-def test_music_that_is_none_is_told(tmp_path, monkeypatch):
+def test_music_that_is_none_is_reported(tmp_path, monkeypatch):
     silent = saved(tmp_path / "s.mid", [mido.MetaMessage("set_tempo", tempo=500000)])
     with pytest.raises(MotionFormatError, match="has no notes"):
         load_music(silent)
@@ -125,7 +125,7 @@ def test_damaged_files_end_in_one_kind_of_error(tmp_path, rng):
         assert np.all(np.diff(music.beats) > 0.0) or len(music.beats) < 2
 
 
-def test_sound_without_a_beat_is_told(tmp_path, monkeypatch):
+def test_sound_without_a_beat_is_reported(tmp_path, monkeypatch):
     librosa = SimpleNamespace(
         load=lambda path, **options: (np.ones(44_100), 22_050),
         onset=SimpleNamespace(onset_detect=lambda **options: np.zeros(0)),
@@ -158,7 +158,7 @@ def test_clicks_are_heard_in_sound(tmp_path):
         load_music(tmp_path / "junk.wav")
 
 
-def test_sound_without_the_extra_is_told(tmp_path, monkeypatch):
+def test_sound_without_the_extra_is_reported(tmp_path, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "librosa", None)

@@ -261,7 +261,7 @@ def test_workers_read_and_write_the_store_and_never_the_catalogue(
         ("abfs://takes/here", MissingExtra, "abfs://takes/here: .*adlfs"),
     ],
 )
-def test_an_address_that_leads_nowhere_is_told_and_no_library_is_left(
+def test_an_address_that_leads_nowhere_is_reported_and_no_library_is_left(
     tmp_path, monkeypatch, address, error, message
 ):
     monkeypatch.setitem(sys.modules, "adlfs", None)
@@ -272,7 +272,7 @@ def test_an_address_that_leads_nowhere_is_told_and_no_library_is_left(
     assert ml.Library.create(tmp_path / "takes.loom").names == ()
 
 
-def test_fsspec_is_asked_for_when_it_is_missing(tmp_path, monkeypatch):
+def test_fsspec_is_named_when_it_is_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(MissingExtra, match=r"pip install 'motionloom\[cloud\]'"):
@@ -349,7 +349,7 @@ def test_a_damaged_local_copy_is_fetched_again(pair, cache):
     assert objects("memory://takes") == before
 
 
-def test_a_store_that_is_away_is_told_in_one_line_and_what_was_done_is_safe(
+def test_a_store_that_is_away_is_reported_in_one_line_and_what_was_done_is_safe(
     pair, monkeypatch, small_tasks
 ):
     from fsspec.implementations.memory import MemoryFileSystem

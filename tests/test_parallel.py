@@ -101,7 +101,7 @@ def test_workers_use_one_thread_each_and_leave_ctrl_c_to_the_parent():
     assert {handler for _, _, handler in facts} == {signal.SIG_IGN}
 
 
-def test_no_more_workers_than_tasks_or_than_asked_for():
+def test_no_more_workers_than_tasks_or_than_requested():
     with executor(8, tasks=1) as pool:
         (done,) = completed(worker_facts, [0], pool)
     assert done.result[0] == os.getpid()

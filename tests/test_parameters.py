@@ -136,7 +136,7 @@ def test_every_kind_on_the_menu_makes_the_parameter_it_says():
 
 
 @pytest.mark.parametrize("frame", [-1, 10_000])
-def test_a_frame_that_the_motion_has_not_is_told(walk, frame):
+def test_a_frame_that_the_motion_has_not_is_reported(walk, frame):
     for one in (at("hips", 3), joint_speed("hips", 3), centre_of_mass(3)):
         with pytest.raises(InvalidInput, match=rf"a frame of the motion, 0 to \d+; got {frame}"):
             one(walk, frame)

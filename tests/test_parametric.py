@@ -40,7 +40,7 @@ def targets(kick):
     return kick.accessible[samples] + random.normal(0.0, 0.004, (12, 3))
 
 
-def test_an_example_asked_for_by_its_own_parameters_comes_back(kick, kicks):
+def test_an_example_requested_by_its_own_parameters_comes_back(kick, kicks):
     for number in range(len(KINDS)):
         found = kick.reach(kick.space.examples[number])
         assert found.error < 1e-6 and found.weights[number] == 1.0
@@ -49,7 +49,7 @@ def test_an_example_asked_for_by_its_own_parameters_comes_back(kick, kicks):
         assert np.abs(found.motion.positions() - example.positions()).max() < 1e-3
 
 
-def test_a_kick_lands_where_it_is_asked_to_in_the_written_file_too(kick, targets, tmp_path):
+def test_a_kick_lands_on_its_target_in_the_written_file_too(kick, targets, tmp_path):
     errors = []
     for k, target in enumerate(targets):
         found = kick.reach(target)
@@ -248,7 +248,7 @@ def test_wrong_input_ends_with_one_line_and_code_2(lib, arguments, message):
 
 
 @pytest.mark.parametrize(("by", "off"), [("turn", "rad off"), ("highest(hips)", "cm off")])
-def test_how_far_off_is_told_in_the_unit_of_what_was_asked(lib, tmp_path, by, off):
+def test_how_far_off_is_reported_in_the_unit_of_the_target(lib, tmp_path, by, off):
     kick = lib.parametrize(lib.names[:2], by=by, samples=3, name="one_number")
     at = f"--at={kick.accessible[0, 0]:.4f}"
     done = invoked(app, "synthesize", lib.path, "one_number", at, "-o", tmp_path / "new.bvh")

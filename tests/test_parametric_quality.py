@@ -47,7 +47,7 @@ def judged(motion, count):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_the_eight_of_the_table_land_where_they_are_asked_to(corpus, row, capsys):
+def test_the_eight_of_the_table_land_on_their_targets(corpus, row, capsys):
     motion = parametric_row(corpus, row)
     errors, slide, depth, ratio = judged(motion, 200)
     with capsys.disabled():
@@ -73,7 +73,7 @@ def takes(cmu30, tmp_path_factory):
 @pytest.mark.cmu
 @pytest.mark.slow
 @pytest.mark.parametrize("query", CAPTURED)
-def test_captured_families_land_where_they_are_asked_to(takes, query, capsys):
+def test_captured_families_land_on_their_targets(takes, query, capsys):
     names, near, by = CAPTURED[query]
     family = takes.family(query, max_distance=near, max=96, only=names)
     registration = register(takes, family, leave_out_unmatched=True)

@@ -45,7 +45,7 @@ def kinds() -> dict[str, Kind]:
     fat = fat_graph([*walks, ml.demo.clip("walk_right")], FatGraphSettings(examples=4))
     steps = Choreography.from_takes([ml.demo.clip("dance_groove")], ChoreographySettings(meter=4))
     here, there = kick.accessible[:2]
-    told = [SteeringEvent(frame=5, controls={"transition": True})]
+    answer = [SteeringEvent(frame=5, controls={"transition": True})]
     return {
         "blend": Kind(BlendPlayer, lambda: BlendPlayer(kicks, [1, 0, 0]),
                       {"weights": [0, 0.5, 0.5]}, {"weights": [2, 0, 0]}, "sum to 1"),
@@ -59,7 +59,7 @@ def kinds() -> dict[str, Kind]:
                           {"direction": 1.0, "speed": -1.0}, "speed must be .* not negative"),
         "dance": Kind(DancePlayer, lambda: steps.player(112.0, seed=2), {"target": (1.0, 2.0)},
                       {"tempo": 90.0, "direction": 1.0, "speed": np.nan}, "speed must be 1 finite"),
-        "replayed": Kind(ReplayPlayer, lambda: ReplayPlayer(graph.player(3), told), {},
+        "replayed": Kind(ReplayPlayer, lambda: ReplayPlayer(graph.player(3), answer), {},
                          {"faster": True}, "no control 'faster'"),
     }  # fmt: skip
 
@@ -80,30 +80,30 @@ def test_no_kind_of_player_is_left_out(kinds):
     assert _kinds_of(Player) == {kind.type for kind in kinds.values()}
 
 
-def test_a_stretch_has_its_frames_in_their_shapes(kind):
+def test_a_segment_has_its_frames_in_their_shapes(kind):
     player = kind.make()
     assert type(player) is kind.type
     for count in (7, 0, 12):
-        stretch = player.read(count)
-        assert len(stretch) == count
-        assert stretch.rotations.shape == (count, len(player.skeleton), 4)
-        assert stretch.root.shape == (count, 3) and stretch.contacts.shape == (count, 4)
-        kinds_of_number = (stretch.rotations.dtype, stretch.root.dtype, stretch.contacts.dtype)
+        segment = player.read(count)
+        assert len(segment) == count
+        assert segment.rotations.shape == (count, len(player.skeleton), 4)
+        assert segment.root.shape == (count, 3) and segment.contacts.shape == (count, 4)
+        kinds_of_number = (segment.rotations.dtype, segment.root.dtype, segment.contacts.dtype)
         assert kinds_of_number == (np.float32, np.float32, np.bool_)
-    np.testing.assert_allclose(np.linalg.norm(stretch.rotations, axis=-1), 1.0, atol=1e-4)
+    np.testing.assert_allclose(np.linalg.norm(segment.rotations, axis=-1), 1.0, atol=1e-4)
 
 
 def test_frames_are_counted_on_and_every_one_knows_what_it_is_made_of(kind):
     player, played = kind.make(), 0
     for count in (5, 30, 1, 24):
-        stretch = player.read(count)
-        assert stretch.start == played
+        segment = player.read(count)
+        assert segment.start == played
         weights = np.zeros(count)
-        for source in stretch.sources:
+        for source in segment.sources:
             assert played <= source.start < source.end <= played + count
             weights[source.start - played : source.end - played] += source.weight
         np.testing.assert_allclose(weights, 1.0, atol=1e-6)
-        assert all(played <= seam < played + count for seam in stretch.seams)
+        assert all(played <= seam < played + count for seam in segment.seams)
         played += count
 
 
@@ -116,16 +116,16 @@ def test_blocks_and_single_frames_are_the_same_motion(kind):
         np.testing.assert_allclose(pose.root, block.root[k], atol=1e-6)
 
 
-def test_what_is_told_changes_what_comes_and_nothing_jumps(kind):
+def test_what_is_reported_changes_what_comes_and_nothing_jumps(kind):
     if not kind.good:
         pytest.skip("takes no controls")
     player, other = kind.make(), kind.make()
     before, after = player.read(20), other.read(20)
     np.testing.assert_array_equal(before.root, after.root)
     player.steer(**kind.good)
-    told, left_alone = player.read(40), other.read(40)
-    assert not np.array_equal(told.rotations, left_alone.rotations)
-    path = np.concatenate([before.root, told.root])
+    answer, left_alone = player.read(40), other.read(40)
+    assert not np.array_equal(answer.rotations, left_alone.rotations)
+    path = np.concatenate([before.root, answer.root])
     assert np.linalg.norm(np.diff(path, axis=0), axis=1).max() < 5.0 / player.fps
 
 

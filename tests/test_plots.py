@@ -56,7 +56,7 @@ def bones_painted(page) -> int:
 # --- the stick figure -----------------------------------------------------------------
 
 
-def test_left_and_right_limbs_are_told_apart_by_role():
+def test_left_and_right_limbs_are_distinguished_by_role():
     motion = walker()
     figure = stick_figure(motion)
     x = motion.rest_pose().positions(end_sites=True)[0, figure.points, 0]

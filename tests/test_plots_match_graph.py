@@ -21,7 +21,7 @@ def test_boxes_do_not_overlap(count):
     assert places[0].tolist() == [0.0, 0.0]
 
 
-def test_nodes_in_one_place_are_told_apart():
+def test_nodes_in_one_place_are_distinguished():
     places = graph_layout(np.zeros((6, 6)), (1.0, 1.0))
     gaps = np.abs(places[:, None] - places).max(axis=2)
     assert gaps[~np.eye(6, dtype=bool)].min() > 0.98

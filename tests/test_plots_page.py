@@ -33,7 +33,7 @@ WRITERS = {
 
 @pytest.mark.parametrize("name", ["picture.jpg", "picture", "picture.png.txt"])
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
-def test_a_suffix_that_is_no_picture_is_told_before_anything_is_drawn(write, name, tmp_path):
+def test_a_suffix_that_is_no_picture_is_reported_before_anything_is_drawn(write, name, tmp_path):
     message = rf"cannot draw to .*{name}: the suffix must be one of \.png, \.svg, \.pdf"
     with pytest.raises(InvalidInput, match=message):
         write(tmp_path / name)

@@ -106,7 +106,7 @@ def test_several_motions_are_reported_as_one_by_the_worst_or_the_mean_of_each_fi
 
 def test_what_seams_are_held_against_may_be_known_already(walk):
     made = made_of(walk, Source("a", 0, 60, 0, 60), seams=(20,))
-    told = quality_report(made, usual=usual_acceleration([walk]))
-    assert told == quality_report(made, sources=[walk])
-    assert told.seam_acceleration_ratio > 0.0
+    answer = quality_report(made, usual=usual_acceleration([walk]))
+    assert answer == quality_report(made, sources=[walk])
+    assert answer.seam_acceleration_ratio > 0.0
     assert quality_report(made, usual=0.0).seam_acceleration_ratio is None

@@ -62,7 +62,7 @@ def test_the_model_is_the_covariance_about_the_mean_rotation(rng):
     np.testing.assert_allclose(rebuilt, covariance, atol=2e-3)
 
 
-def test_the_model_keeps_the_variance_it_is_asked_for(rng):
+def test_the_model_keeps_the_variance_it_is_requested(rng):
     poses = wobbly_poses(rng)
     some, every = local_model(poses, np.ones(60)), local_model(poses, np.ones(60), kept=1.0)
     count = len(some.variances)
@@ -226,7 +226,7 @@ def test_says_when_markers_are_of_another_unit_or_never_seen(walk):
 
 
 @pytest.mark.parametrize("mode", ["offline", "online"])
-def test_a_walk_of_a_stranger_is_found_again(lib, walk, mode):
+def test_a_walk_of_an_unknown_performer_is_found_again(lib, walk, mode):
     body = lib.reconstruct(tracked(walk, noise=0.001), skeleton=walk.skeleton, mode=mode)
     errors, names = joint_errors(walk, body)
     # Measured: 0.9 cm off-line, 1.2 on-line.
@@ -246,7 +246,7 @@ def test_where_and_which_way_it_happens_does_not_matter(lib, walk):
 
 
 @pytest.mark.slow
-def test_gaps_cost_little_and_a_lost_marker_is_told(lib, walk):
+def test_gaps_cost_little_and_a_lost_marker_is_reported(lib, walk):
     whole = joint_errors(walk, lib.reconstruct(walk, skeleton=walk))[0].mean()
     gappy = tracked(walk).positions.copy()
     gappy[np.random.default_rng(1).random(gappy.shape[:2]) < 0.1] = np.nan
@@ -382,15 +382,15 @@ def test_the_commands_write_a_body_and_measure_it(lib, walk, tmp_path):
         app, ["reconstruct", str(markers), "--library", str(lib.path), "-o", str(body), "--json"]
     )
     assert run.exit_code == 0, run.output
-    told = json.loads(run.stdout)
-    assert told["frames"] == len(walk) == len(ml.load(body))
-    assert set(told["markers"]) == set(SIX)
+    answer = json.loads(run.stdout)
+    assert answer["frames"] == len(walk) == len(ml.load(body))
+    assert set(answer["markers"]) == set(SIX)
     run = CliRunner().invoke(
         app, ["evaluate-reconstruct", str(lib.path), "--motions", "walk_p0", "--json"]
     )
     assert run.exit_code == 0, run.output
-    told = json.loads(run.stdout)
-    assert told["motions"]["walk_p0"]["mean_cm"] == told["mean_cm"] < told["max_cm"]
+    answer = json.loads(run.stdout)
+    assert answer["motions"]["walk_p0"]["mean_cm"] == answer["mean_cm"] < answer["max_cm"]
     table = tracked(walk).save(tmp_path / "six.csv")
     run = CliRunner().invoke(
         app,

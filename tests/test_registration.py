@@ -157,7 +157,7 @@ def contacts_of(frames, **plants):
     return FootContacts(given, 0.02, frames, 30.0)
 
 
-def spots_of(contacts, step=0.0):
+def candidates_of(contacts, step=0.0):
     """Spots of all plants, each `step` metres from the one before."""
     return [
         {part: np.arange(len(plants))[:, None] * [step, 0.0] for part, plants in c.plants.items()}
@@ -171,10 +171,10 @@ def test_a_plant_that_one_example_has_twice_is_one_plant():
         contacts_of(30, left_ball=[(0, 8), (10, 20)]),
     ]
     times = np.stack([np.arange(30.0)] * 2, axis=1)
-    found = matched_contacts(two, spots_of(two), times, [0, 1])
+    found = matched_contacts(two, candidates_of(two), times, [0, 1])
     assert found.present.tolist() == [[True, True]]
     np.testing.assert_allclose(found.spans[0], [[0, 19], [0, 19]])
-    apart = matched_contacts(two, spots_of(two, step=0.1), times, [0, 1])
+    apart = matched_contacts(two, candidates_of(two, step=0.1), times, [0, 1])
     assert apart.present.tolist() == [[True, True], [False, True]]
 
 
@@ -184,17 +184,17 @@ def test_a_heel_that_is_lifted_in_one_example_is_lifted_by_its_weight():
     pair = [stays, lifts]
     times = np.stack([np.arange(30.0)] * 2, axis=1)
     clock = (np.array([0.0, 30.0]), np.array([0.0, 30.0]))
-    found = matched_contacts(pair, spots_of(pair), times, [0, 1])
+    found = matched_contacts(pair, candidates_of(pair), times, [0, 1])
     assert found.lifts.tolist() == [False, True]
     for share in (0.0, 0.4, 0.6, 1.0):
         weights = np.array([1.0 - share, share])
         made = found.blended(np.arange(2), weights, frames=30, clock=clock, fps=30.0)
-        told = ((0, 8), (20, 30)) if share > 0.5 else ((0, 30),)
-        assert made.intervals("left_heel") == told
+        answer = ((0, 8), (20, 30)) if share > 0.5 else ((0, 30),)
+        assert made.intervals("left_heel") == answer
         for frame in (4, 14, 25):
             standing = found.standing(np.arange(2), weights, np.full(2, float(frame)))
             heel = standing[FOOT_PARTS.index("left_heel")]
-            assert heel == any(low <= frame < high for low, high in told)
+            assert heel == any(low <= frame < high for low, high in answer)
 
 
 def test_a_step_in_one_and_none_in_the_other_cannot_be_matched():
@@ -202,16 +202,16 @@ def test_a_step_in_one_and_none_in_the_other_cannot_be_matched():
     steps = contacts_of(30, left_ball=[(0, 8), (14, 30)], right_ball=[(0, 30)])
     times = np.stack([np.arange(30.0)] * 2, axis=1)
     for pair in ([stays, steps], [steps, stays]):
-        assert unmatched_feet(pair, spots_of(pair, step=0.4), times) == {1: ("left", 11.0)}
-        assert unmatched_feet(pair, spots_of(pair, step=0.05), times) == {}
+        assert unmatched_feet(pair, candidates_of(pair, step=0.4), times) == {1: ("left", 11.0)}
+        assert unmatched_feet(pair, candidates_of(pair, step=0.05), times) == {}
     both = [steps, steps]
-    assert unmatched_feet(both, spots_of(both, step=0.4), times) == {}
+    assert unmatched_feet(both, candidates_of(both, step=0.4), times) == {}
 
 
 def test_a_plant_that_one_example_lacks_lasts_as_long_as_its_weight():
     two = [contacts_of(30, left_ball=[(0, 9), (15, 25)]), contacts_of(60, left_ball=[(0, 18)])]
     times = np.stack([np.arange(30.0), np.linspace(0, 59, 30)], axis=1)
-    found = matched_contacts(two, spots_of(two, step=0.5), times, [0, 1])
+    found = matched_contacts(two, candidates_of(two, step=0.5), times, [0, 1])
     clock = (np.array([0.0, 100.0]), np.array([0.0, 100.0]))
 
     def blended(*weights):
@@ -226,7 +226,7 @@ def test_a_plant_that_one_example_lacks_lasts_as_long_as_its_weight():
     assert end == pytest.approx(0.6 * 9 + 0.4 * 18, abs=1.0)
 
 
-def test_the_wrong_foot_is_told_and_left_out_on_request():
+def test_the_wrong_foot_is_reported_and_left_out_on_request():
     """A kick with the left foot among kicks with the right."""
     clips = [*kicks("front_mid", "front_high"), ml.demo.clip("kick_front_mid_left")]
     with pytest.raises(InvalidInput, match=r"1 of 3 .*kick_front_mid_left_p0:0-\d+ \(\w+ foot"):
@@ -243,10 +243,10 @@ def test_short_contacts_do_not_make_examples_unmatchable():
     long = contacts_of(40, left_ball=[(0, 30)], right_ball=[(35, 40)])
     without = contacts_of(40, left_ball=[(0, 28)])
     pair = [long, without]
-    assert unmatched_feet(pair, spots_of(pair), times) == {}
+    assert unmatched_feet(pair, candidates_of(pair), times) == {}
     wrong = contacts_of(40, right_ball=[(0, 30)])
     pair = [long, wrong]
-    assert unmatched_feet(pair, spots_of(pair), times) == {1: ("left", 15.0)}
+    assert unmatched_feet(pair, candidates_of(pair), times) == {1: ("left", 15.0)}
 
 
 def test_some_of_the_examples_keep_their_registration(registered):

@@ -23,7 +23,9 @@ def between_rests(*parts, rest=20):
     return np.concatenate([stand, *(piece for part in parts for piece in (part, stand))])
 
 
-def settle(found, query, rows, rank="movement", scale=1.0, weights=None, whole=None, starts=None):
+def second_pass(
+    found, query, rows, rank="movement", scale=1.0, weights=None, whole=None, starts=None
+):
     source, first = (query, 0) if whole is None else whole
     return rerank(
         found,
@@ -45,7 +47,7 @@ def test_distances_are_those_of_the_definition(rng):
     found = dtw_matches(
         query, rows, np.array([0, 400]), weights=weights, limits=Limits(max_overlap=0.6)
     )
-    better = settle(found, query, rows, scale=0.7, weights=weights, whole=(rows, 20))
+    better = second_pass(found, query, rows, scale=0.7, weights=weights, whole=(rows, 20))
     assert len(better) > 2
     assert better[0].distance == pytest.approx(0.0, abs=1e-6)
     assert [one.distance for one in better] == sorted(one.distance for one in better)
@@ -67,8 +69,8 @@ def test_the_same_movement_in_another_stance_comes_before_standing_in_the_same(r
     query = move.astype(np.float32)
     plain = dtw_matches(query, rows, starts, limits=Limits(max_overlap=0.5))
     assert plain[0].start < 40
-    assert settle(plain, query, rows, starts=starts)[0].start >= 40
-    kept = settle(plain, query, rows, rank="distance", starts=starts)
+    assert second_pass(plain, query, rows, starts=starts)[0].start >= 40
+    kept = second_pass(plain, query, rows, rank="distance", starts=starts)
     assert [one.distance for one in kept] == [one.distance for one in plain]
 
 
@@ -82,7 +84,7 @@ def test_a_pose_held_still_is_searched_for_as_a_pose():
         Candidate(at, at + 20, 0.0, np.stack([np.arange(20), np.arange(at, at + 20)], 1))
         for at in (5, 35, 65)
     ]
-    order = [one.start // 30 for one in settle(found, query, rows, starts=starts)]
+    order = [one.start // 30 for one in second_pass(found, query, rows, starts=starts)]
     assert order == [2, 1, 0]
 
 
@@ -93,7 +95,7 @@ def test_matches_go_from_rest_to_rest_however_often_they_repeat():
     found = dtw_matches(
         query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=6, max_overlap=0.5)
     )
-    better = settle(found, query, rows, whole=(rows, 10))
+    better = second_pass(found, query, rows, whole=(rows, 10))
     for start, end in borders:
         assert any(
             abs(one.start - (start - 10)) <= 2 and abs(one.end - (end + 10)) <= 2 for one in better
@@ -104,7 +106,7 @@ def test_a_query_without_rest_is_not_stretched_to_rests():
     rows = between_rests(wave(240, 8)).astype(np.float32)
     query = rows[80:110]  # one wave out of eight
     found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=8))
-    better = settle(found, query, rows, whole=(rows, 80))
+    better = second_pass(found, query, rows, whole=(rows, 80))
     assert len(better) >= 6
     assert all(20 <= one.end - one.start <= 40 for one in better[:6])
 
@@ -115,7 +117,7 @@ def test_paths_run_on_and_from_start_to_end():
     found = dtw_matches(
         query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=9, max_overlap=0.5)
     )
-    for one in settle(found, query, rows, whole=(rows, 2)):
+    for one in second_pass(found, query, rows, whole=(rows, 2)):
         assert (np.diff(one.path, axis=0) >= 0).all()
         assert sorted(set(one.path[:, 0].tolist())) == list(range(len(query)))
         assert (one.path[0, 1], one.path[-1, 1] + 1) == (one.start, one.end)
@@ -128,7 +130,7 @@ def test_standing_still_leaves_no_play():
     rows += np.random.default_rng(1).normal(scale=1e-3, size=rows.shape).astype(np.float32)
     query = rows[38:102]
     found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=2))
-    better = settle(found, query, rows, whole=(rows, 38))
+    better = second_pass(found, query, rows, whole=(rows, 38))
     assert [(one.start, one.end) for one in better] == [(38, 102), (138, 202)]
 
 
@@ -137,7 +139,7 @@ def test_missing_frames_are_kept_away_from():
     query = rows[20:80].copy()
     rows[125] = np.nan
     found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=3))
-    better = settle(found, query, rows)
+    better = second_pass(found, query, rows)
     assert all(np.isfinite(one.distance) for one in better)
     assert all(125 not in one.path[:, 1] for one in better)
 
@@ -149,5 +151,5 @@ def test_short_queries_still_ones_and_those_beside_a_gap_find_themselves(count):
     for first in (0, 40):
         query = rows[first : first + count]
         found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=1))
-        best = settle(found, query, rows, whole=(rows, first))[0]
+        best = second_pass(found, query, rows, whole=(rows, first))[0]
         assert best.distance == pytest.approx(0.0, abs=1e-6)

@@ -435,7 +435,7 @@ def test_says_what_is_wrong_with_an_importance(walk, options, message):
         walk.retarget(walk.skeleton, **options)
 
 
-def test_other_wrong_input_is_told(walk):
+def test_other_wrong_input_is_reported(walk):
     with pytest.raises(InvalidInput, match="without frames"):
         walk[:0].retarget(walk.skeleton)
     with pytest.raises(InvalidInput, match="got contacts of 10"):

@@ -62,7 +62,7 @@ def test_case_does_not_matter(name, case):
 @pytest.mark.parametrize("name", ["cmu", "acclaim", "humanik", "mixamo", "lafan1", "smpl", "biped",
     "perception neuron", "rokoko", "xsens", "bandai-namco", "rigify", "daz", "unreal", "unity",
     "vrm", "openpose", "makehuman", "second life"])  # fmt: skip
-def test_the_scheme_is_told(name):
+def test_the_scheme_is_reported(name):
     assert rig(name)[0].role_assignment.scheme == name
 
 

@@ -30,7 +30,7 @@ def lib(tmp_path_factory):
 
 @pytest.mark.parametrize("method", ["dtw", "lazy"])
 @pytest.mark.parametrize("features", ["e15", "e30x3", "pca8"])
-def test_a_stretch_finds_itself_first_and_at_no_distance(lib, method, features):
+def test_a_segment_finds_itself_first_and_at_no_distance(lib, method, features):
     best = lib.search(f"{KICK}_p1:12-40", method=method, features=features, max=5)[0]
     assert (best.motion, best.start_frame, best.end_frame) == (f"{KICK}_p1", 12, 40)
     assert best.distance < 1e-6 and best.tier == 1 and best.label == "kick"
@@ -42,10 +42,10 @@ def test_a_stretch_finds_itself_first_and_at_no_distance(lib, method, features):
 def test_every_method_keeps_what_all_of_them_promise(lib, method):
     """One row per method: the query first, in order, within what was asked for."""
     lib.build_web(label=["kick", "punch"])
-    query, asked = f"{KICK}_p1", {"method": method, "label": ["kick", "punch"]}
-    hits = lib.search(query, max=4, **asked)
+    query, command = f"{KICK}_p1", {"method": method, "label": ["kick", "punch"]}
+    hits = lib.search(query, max=4, **command)
     if "k" in described(METHODS[method]):
-        asked["k"] = 400
+        command["k"] = 400
     assert 1 <= len(hits) <= 4 and hits.query == query and hits.unit
     assert (hits[0].motion, hits[0].start_frame, hits[0].end_frame) == (query, 0, len(lib[query]))
     assert hits[0].distance < 1e-6 and {hit.label for hit in hits} <= {"kick", "punch"}
@@ -55,9 +55,9 @@ def test_every_method_keeps_what_all_of_them_promise(lib, method):
         frames = hit.alignment[:, 1]
         assert (frames[0], frames[-1] + 1) == (hit.start_frame, hit.end_frame)
         assert hit.alignment[:, 0].max() < len(lib[query])
-    away = lib.search(query, exclude_query=True, **asked)
+    away = lib.search(query, exclude_query=True, **command)
     assert not any(hit.motion == query and hit.distance < 1e-6 for hit in away)
-    family = lib.family(query, max=3, max_distance=hits[-1].distance + 1e-6, **asked)
+    family = lib.family(query, max=3, max_distance=hits[-1].distance + 1e-6, **command)
     assert family.nodes[0].text == f"{query}:0-{len(lib[query])}" and len(family) <= 4
 
 
@@ -167,12 +167,12 @@ def test_lazy_with_all_neighbours_is_dtw(lib):
 def test_speeds_settle_when_an_action_begins(lib):
     """Only the paths differ: the same matches in the same order, at the same distances."""
     plain = lib.search(f"{KICK}_p0", max=6, rank="distance", speed_seconds=0.0)
-    settled = lib.search(f"{KICK}_p0", max=6, rank="distance")
-    assert [hit.motion for hit in settled] == [hit.motion for hit in plain]
-    assert [hit.distance for hit in settled] == [hit.distance for hit in plain]
-    assert (settled[0].start_frame, settled[0].end_frame) == (0, len(lib[f"{KICK}_p0"]))
-    assert [hit.text for hit in settled] != [hit.text for hit in plain]
-    for hit in settled:
+    finished = lib.search(f"{KICK}_p0", max=6, rank="distance")
+    assert [hit.motion for hit in finished] == [hit.motion for hit in plain]
+    assert [hit.distance for hit in finished] == [hit.distance for hit in plain]
+    assert (finished[0].start_frame, finished[0].end_frame) == (0, len(lib[f"{KICK}_p0"]))
+    assert [hit.text for hit in finished] != [hit.text for hit in plain]
+    for hit in finished:
         assert (hit.alignment[0, 1], hit.alignment[-1, 1] + 1) == (hit.start_frame, hit.end_frame)
 
 
@@ -197,10 +197,10 @@ def test_a_damaged_index_is_made_again(tmp_path, method, file):
     lib = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "jog"):
         lib.add_motion(ml.demo.clip(name), name=name)
-    told = lib.search("walk", method=method).to_json()
+    answer = lib.search("walk", method=method).to_json()
     for path in (lib.path / "derived").glob(file):
         path.write_bytes(path.read_bytes()[:40])
-    assert ml.Library(lib.path).search("walk", method=method).to_json() == told
+    assert ml.Library(lib.path).search("walk", method=method).to_json() == answer
 
 
 def test_matches_are_a_sequence(lib):

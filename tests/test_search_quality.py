@@ -155,7 +155,7 @@ def test_captured_actions_are_found_within_their_take(exercise_library):
 
 @pytest.mark.cmu
 @pytest.mark.parametrize(("seconds", "wanted"), [(None, 0.88), (2.4, 0.65)])
-def test_exercises_are_told_apart(exercise_library, seconds, wanted):
+def test_exercises_are_distinguished(exercise_library, seconds, wanted):
     """A labelled stretch as query, or its middle; labels of 0.1 s in three takes."""
     lib, _, labels = exercise_library
     precisions = defaultdict(list)

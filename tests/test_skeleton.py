@@ -87,7 +87,7 @@ def test_different_skeletons_have_different_keys(change):
     assert leg(**change).key != leg().key
 
 
-def test_a_joint_and_an_end_site_are_told_apart_in_the_key():
+def test_a_joint_and_an_end_site_are_distinguished_in_the_key():
     """All zeros, so that the arrays of both run to the same bytes."""
     two = Skeleton(["a", "b"], [-1, 0], np.zeros((2, 3)),
                    end_names=["c"], end_parents=[0], end_offsets=np.zeros((1, 3)))  # fmt: skip

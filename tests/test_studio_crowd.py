@@ -31,9 +31,9 @@ def client(tmp_path_factory):
 def made(client, **settings) -> dict:
     begun = client.post("/api/crowds", json=settings).json()
     client.app.state.studio.jobs.wait(begun["id"], timeout=120)
-    told = client.get(f"/api/jobs/{begun['id']}").json()
-    assert told["state"] == "done", told["error"]
-    return told["result"]
+    received = client.get(f"/api/jobs/{begun['id']}").json()
+    assert received["state"] == "done", received["error"]
+    return received["result"]
 
 
 @pytest.fixture(scope="module", params=[BALLROOM, MARCH], ids=["ballroom", "march"])
@@ -100,12 +100,12 @@ def test_another_seed_is_another_crowd(client):
         ({"within": "jog"}, "no couple among 1 take"),
     ],
 )
-def test_what_cannot_be_is_told(client, settings, words):
+def test_what_cannot_be_is_reported(client, settings, words):
     begun = client.post("/api/crowds", json={**BALLROOM, **settings}).json()
     client.app.state.studio.jobs.wait(begun["id"], timeout=60)
-    told = client.get(f"/api/jobs/{begun['id']}").json()
-    assert told["state"] == "failed"
-    assert words in told["error"]
+    received = client.get(f"/api/jobs/{begun['id']}").json()
+    assert received["state"] == "failed"
+    assert words in received["error"]
 
 
 def test_a_crowd_too_large_for_the_page_has_a_line_for_the_terminal(client):
@@ -114,6 +114,6 @@ def test_a_crowd_too_large_for_the_page_has_a_line_for_the_terminal(client):
     assert "--couples 100 --room 14x10" in answer.json()["error"]
 
 
-def test_a_crowd_that_is_not_open_is_told(client):
+def test_a_crowd_that_is_not_open_is_reported(client):
     answer = client.get("/api/crowds/0123")
     assert answer.json()["error"] == "this crowd is not open; make it again"

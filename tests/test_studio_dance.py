@@ -61,8 +61,8 @@ def test_a_performance_is_the_same_dance_as_in_python(client, steps, library):
     from motionloom.rhythm.music.music import tune
 
     music = client.post("/api/dance/tunes", json={"meter": 4, "tempo": 110, "bars": 4}).json()
-    asked = {"choreography": steps["id"], "music": music["id"], "seed": 3}
-    meta, arrays = messages.unpack(client.post("/api/dance/performances", json=asked).content)
+    request = {"choreography": steps["id"], "music": music["id"], "seed": 3}
+    meta, arrays = messages.unpack(client.post("/api/dance/performances", json=request).content)
     made = library.choreography(label="groove", meter=4).dance(
         tune(bars=4, meter=4, tempo_bpm=110.0), seed=3
     )
@@ -74,20 +74,22 @@ def test_a_performance_is_the_same_dance_as_in_python(client, steps, library):
 
 
 def test_a_dance_is_exported_as_glb(client, steps):
-    asked = {"choreography": steps["id"], "music": "tune-4-100-4-0"}
-    answer = client.post("/api/dance/performances/file", json=asked)
+    request = {"choreography": steps["id"], "music": "tune-4-100-4-0"}
+    answer = client.post("/api/dance/performances/file", json=request)
     assert answer.content[:4] == b"glTF"
 
 
 def test_music_is_sent_as_a_file_and_heard_with_its_beats(client, tmp_path):
     file = write_tune(tmp_path / "song.mid", bars=3, meter=3, tempo_bpm=90)
-    told = client.put("/api/dance/music/my%20song.mid", content=file.read_bytes()).json()
-    assert (told["name"], told["meter"], len(told["beats"])) == ("my song", 3, 9)
-    assert told["bpm"] == pytest.approx(90)
-    assert client.get(f"/api/dance/music/{told['id']}").json() == told
-    sound = client.get(f"/api/dance/music/{told['id']}/sound")
+    received = client.put("/api/dance/music/my%20song.mid", content=file.read_bytes()).json()
+    assert (received["name"], received["meter"], len(received["beats"])) == ("my song", 3, 9)
+    assert received["bpm"] == pytest.approx(90)
+    assert client.get(f"/api/dance/music/{received['id']}").json() == received
+    sound = client.get(f"/api/dance/music/{received['id']}/sound")
     with wave.open(io.BytesIO(sound.content)) as heard:
-        assert heard.getnframes() / heard.getframerate() == pytest.approx(told["seconds"], abs=0.01)
+        assert heard.getnframes() / heard.getframerate() == pytest.approx(
+            received["seconds"], abs=0.01
+        )
 
 
 @pytest.mark.parametrize(
@@ -129,10 +131,10 @@ def test_without_takes_there_is_no_dance(client):
 
 
 def test_what_is_not_open_is_said_to_be_so(client, steps):
-    asked = {"choreography": "unknown", "music": "tune-4-100-4-0"}
-    assert "make it again" in client.post("/api/dance/performances", json=asked).json()["error"]
-    asked = {"choreography": steps["id"], "music": "unknown"}
-    assert "load it again" in client.post("/api/dance/performances", json=asked).json()["error"]
+    request = {"choreography": "unknown", "music": "tune-4-100-4-0"}
+    assert "make it again" in client.post("/api/dance/performances", json=request).json()["error"]
+    request = {"choreography": steps["id"], "music": "unknown"}
+    assert "load it again" in client.post("/api/dance/performances", json=request).json()["error"]
 
 
 def test_the_live_dance_goes_after_the_pointer(client, steps):
@@ -149,7 +151,7 @@ def test_the_live_dance_goes_after_the_pointer(client, steps):
         assert where[3.0] > where[-3.0] + 1.0
 
 
-def test_the_live_dance_counts_at_the_tempo_it_is_told(client, steps):
+def test_the_live_dance_counts_at_the_tempo_it_is_reported(client, steps):
     with _live(client) as socket:
         begun, _ = _ask(socket, "dance/start", choreography=steps["id"], tempo=100)
         for tempo in (100, 140):

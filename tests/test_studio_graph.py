@@ -43,7 +43,7 @@ def texts(meta, arrays):
     return [f"{names[a]}:{i},{names[b]}:{j}" for (a, i), (b, j) in rows]
 
 
-def test_a_graph_is_built_as_a_job_and_told_as_the_command_line_tells_it(client, library):
+def test_a_graph_is_built_as_a_job_and_reported_as_on_the_command_line(client, library):
     job = client.post("/api/graphs", json=GRAPH).json()
     assert job["total"] == 6
     done = client.app.state.studio.jobs.wait(job["id"], timeout=120).model_dump()
@@ -96,8 +96,10 @@ def _sizes(points):
 def test_edits_are_drawn_kept_and_taken_back(client, library):
     meta, arrays = draw(client)
     text = texts(meta, arrays)[5]
-    told = client.post("/api/graphs/edits", json={"action": "remove", "transition": text}).json()
-    assert told == {"removed": 1, "locked": 0}
+    received = client.post(
+        "/api/graphs/edits", json={"action": "remove", "transition": text}
+    ).json()
+    assert received == {"removed": 1, "locked": 0}
     after, edited = draw(client)
     state = dict(zip(texts(after, edited), edited["states"], strict=True))
     assert after["states"][state[text]] == "removed"

@@ -38,7 +38,7 @@ def client(library):
         yield one
 
 
-def _asked(client, path="", **query):
+def _request(client, path="", **query):
     answer = client.get(f"/api/grid{path}", params=query)
     assert answer.status_code == 200, answer.text
     return messages.unpack(answer.content)
@@ -46,21 +46,21 @@ def _asked(client, path="", **query):
 
 @pytest.mark.parametrize("distance", ["pc11", "e15", "jrd"])
 def test_bytes_are_distances(client, library, distance):
-    head, arrays = _asked(client, a=KICK, b=OTHER, distance=distance)
+    head, arrays = _request(client, a=KICK, b=OTHER, distance=distance)
     exact = distance_matrix(library[KICK], library[OTHER], distance)
     cells = arrays["cells"]
     assert cells.shape == exact.shape
     shown = cells < 255
-    told = cells * (head["high"] / 254)
-    assert np.abs(told - exact)[shown].max() <= 0.51 * head["high"] / 254
+    received = cells * (head["high"] / 254)
+    assert np.abs(received - exact)[shown].max() <= 0.51 * head["high"] / 254
     assert (exact[~shown] > head["high"]).all()
     assert 0.85 < shown.mean() < 0.97  # colours end where nine of ten cells are nearer
     assert head["low"] == pytest.approx(exact.min(), abs=1e-9)
 
 
-def test_a_stretch_is_a_part_of_the_whole(client):
-    whole, all_cells = _asked(client, a=KICK, b=OTHER)
-    part, some = _asked(client, a=f"{KICK}:10-40", b=f"{OTHER}:5-65")
+def test_a_segment_is_a_part_of_the_whole(client):
+    whole, all_cells = _request(client, a=KICK, b=OTHER)
+    part, some = _request(client, a=f"{KICK}:10-40", b=f"{OTHER}:5-65")
     assert some["cells"].shape == (30, 60)
     assert (part["rows"]["first"], part["columns"]["first"]) == (10, 5)
     ours = some["cells"] * (part["high"] / 254)
@@ -70,7 +70,7 @@ def test_a_stretch_is_a_part_of_the_whole(client):
 
 
 def test_marks_are_minima_and_the_valid_region(client, library):
-    _, arrays = _asked(client, "/marks", a=KICK, b=OTHER)
+    _, arrays = _request(client, "/marks", a=KICK, b=OTHER)
     matrix = distance_matrix(library[KICK], library[OTHER], "pc11")
     assert ((arrays["marks"] & 1) > 0).tolist() == (matrix_minima(matrix) > 0).tolist()
     region = valid_region(matrix, alpha=library.compare(KICK, OTHER).alpha)
@@ -85,7 +85,7 @@ def _lines(head, arrays, kind):
 
 
 def test_chains_and_bridges_are_those_of_the_web(client, library):
-    head, arrays = _asked(client, "/web", a=KICK, b=OTHER)
+    head, arrays = _request(client, "/web", a=KICK, b=OTHER)
     web = library.compare(KICK, OTHER).web()
     assert head["whole"] == {
         "chains": web.chain_count, "bridges": web.bridge_count, "cells": len(web.cells),
@@ -101,17 +101,22 @@ def test_chains_and_bridges_are_those_of_the_web(client, library):
 def test_web_matches_are_what_the_command_finds(client, library, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     query = f"{KICK}:10-60"
-    head, arrays = _asked(client, "/web", a=query, b=OTHER)
+    head, arrays = _request(client, "/web", a=query, b=OTHER)
     line = client.get("/api/grid/lines", params={"a": query, "b": OTHER, "threshold": 0.15})
     words = shlex.split(line.json()["cli"])
     done = CliRunner().invoke(cli, [*words[1:], "--json"])
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
+    received = json.loads(done.stdout)
     assert (tmp_path / "grid.png").is_file()
-    assert (told["chains"], told["bridges"]) == (head["whole"]["chains"], head["whole"]["bridges"])
+    assert (received["chains"], received["bridges"]) == (
+        head["whole"]["chains"],
+        head["whole"]["bridges"],
+    )
     near = [float(d) for d in arrays["distances"] if d <= 0.15]
-    assert near and [one["distance"] for one in told["matches"]] == pytest.approx(near, abs=1e-6)
-    for match, path in zip(told["matches"], _lines(head, arrays, "matches"), strict=False):
+    assert near and [one["distance"] for one in received["matches"]] == pytest.approx(
+        near, abs=1e-6
+    )
+    for match, path in zip(received["matches"], _lines(head, arrays, "matches"), strict=False):
         assert (path[0, 0], path[-1, 0]) == (0, 49)
         assert (path[0, 1], path[-1, 1] + 1) == pytest.approx(
             (match["start"] * 30, match["end"] * 30)
@@ -120,18 +125,18 @@ def test_web_matches_are_what_the_command_finds(client, library, tmp_path, monke
 
 @pytest.mark.parametrize(("a", "b"), [(KICK, OTHER), (f"{KICK}:10-40", f"{OTHER}:5-65")])
 def test_the_line_of_python_gives_the_cells(client, a, b):
-    head, arrays = _asked(client, a=a, b=b)
+    head, arrays = _request(client, a=a, b=b)
     names: dict = {}
     exec(head["lines"]["python"], names)  # the studio's own line, as somebody would paste it
     shown = arrays["cells"] < 255
     assert names["grid"].shape == shown.shape
-    told = arrays["cells"] * (head["high"] / 254)
-    assert np.abs(told - names["grid"])[shown].max() < head["high"] / 254
+    received = arrays["cells"] * (head["high"] / 254)
+    assert np.abs(received - names["grid"])[shown].max() < head["high"] / 254
 
 
 def test_paths_run_through_the_grid_and_cost_what_they_say(client, library):
     query = f"{KICK}:10-60"
-    head, arrays = _asked(client, "/paths", a=query, b=OTHER)
+    head, arrays = _request(client, "/paths", a=query, b=OTHER)
     exact = distance_matrix(library[KICK], library[OTHER], "pc11")[10:60]
     offsets = arrays["offsets"]
     assert len(head["matches"]) == len(offsets) - 1 > 0
@@ -145,7 +150,7 @@ def test_paths_run_through_the_grid_and_cost_what_they_say(client, library):
 
 def test_long_takes_are_shown_by_every_second_frame(client, library, monkeypatch):
     monkeypatch.setattr(grid, "MAX_SIDE", 50)
-    head, arrays = _asked(client, a=KICK, b="walk_p0")
+    head, arrays = _request(client, a=KICK, b="walk_p0")
     assert head["step"] > 1 and max(arrays["cells"].shape) <= 50
     exact = distance_matrix(library[KICK], library["walk_p0"], "pc11")[
         :: head["step"], :: head["step"]
@@ -153,7 +158,7 @@ def test_long_takes_are_shown_by_every_second_frame(client, library, monkeypatch
     assert arrays["cells"].shape == exact.shape
     near = arrays["cells"] < 255
     assert np.abs(arrays["cells"] * head["high"] / 254 - exact)[near].max() < head["high"] / 254
-    _, marked = _asked(client, "/marks", a=KICK, b="walk_p0")
+    _, marked = _request(client, "/marks", a=KICK, b="walk_p0")
     assert marked["marks"].shape == exact.shape and (marked["marks"] & 1).any()
 
 
@@ -164,7 +169,7 @@ def test_takes_of_other_rates_keep_their_frame_numbers(tmp_path):
         held.add_motion(ml.demo.clip("walk"), name="slow")
         held.add_motion(ml.demo.clip("walk").resample(60.0), name="fast")
         with TestClient(create_app(held), base_url="http://localhost") as client:
-            head, arrays = _asked(client, a="slow:10-40", b="fast:20-80")
+            head, arrays = _request(client, a="slow:10-40", b="fast:20-80")
             assert (head["columns"]["fps"], head["rate"], head["columns"]["first"]) == (
                 60.0,
                 30.0,

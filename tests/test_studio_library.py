@@ -32,18 +32,18 @@ def client(library):
 
 
 def test_every_motion_has_a_row(client, library):
-    told = client.get("/api/library").json()
-    assert told["name"] == "takes"
-    assert [row["name"] for row in told["motions"]] == list(library.names)
-    row = told["motions"][1]
+    received = client.get("/api/library").json()
+    assert received["name"] == "takes"
+    assert [row["name"] for row in received["motions"]] == list(library.names)
+    row = received["motions"][1]
     walk = library["walk"]
     assert (row["frames"], row["fps"], row["labels"]) == (len(walk), walk.fps, ["gait"])
     assert row["seconds"] == pytest.approx(len(walk) / walk.fps, abs=1e-4)
 
 
 def test_labels_are_replaced(client, library):
-    told = client.put("/api/library/labels/day 1/groove", json={"labels": ["party", "dance "]})
-    assert told.json() == {"labels": ["dance", "party"]}
+    received = client.put("/api/library/labels/day 1/groove", json={"labels": ["party", "dance "]})
+    assert received.json() == {"labels": ["dance", "party"]}
     assert library.labels("day 1/groove") == ("dance", "party")
 
 
@@ -82,8 +82,8 @@ def test_strips_tell_how_fast_and_on_which_foot(client, library):
 
 
 def test_beats_are_those_of_the_command_line(client, library):
-    told = client.get("/api/motions/day 1/groove/beats").json()
-    assert told == ml.beats(library["day 1/groove"]).as_dict()
+    received = client.get("/api/motions/day 1/groove/beats").json()
+    assert received == ml.beats(library["day 1/groove"]).as_dict()
 
 
 def test_a_motion_that_is_not_there_is_not_found(client):
@@ -126,7 +126,7 @@ def test_a_thumbnail_shows_the_same_wherever_the_take_was_recorded():
     assert np.abs(difference).max() <= 1
 
 
-def test_the_liveliest_stretch_is_shown():
+def test_the_liveliest_segment_is_shown():
     still = ml.demo.clip("walk")[:1]
     motion = ml.concatenate([*[still] * 200, ml.demo.clip("walk")[:60], *[still] * 200])
     places = thumbnail(motion).places.astype(float)

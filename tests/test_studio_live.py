@@ -30,7 +30,7 @@ def heard(socket):
     return messages.unpack(socket.receive_bytes())[0]
 
 
-def test_every_window_is_told_what_has_changed(client, tmp_path):
+def test_every_window_is_reported_what_has_changed(client, tmp_path):
     with window(client) as one, window(client) as other:
         client.put("/api/library/labels/walk", json={"labels": ["stroll"]})
         assert [heard(one), heard(other)] == [{"changed": "labels"}] * 2
@@ -64,11 +64,11 @@ def test_a_request_that_is_refused_changes_nothing(client):
         ('{"id": 4, "kind": "player/read", "player": 1}', 4, "no player 1 in this window"),
     ],
 )
-def test_mistakes_are_told_and_the_line_stays_open(client, text, number, words):
+def test_mistakes_are_reported_and_the_line_stays_open(client, text, number, words):
     with window(client) as socket:
         socket.send_text(text)
-        told = heard(socket)
-        assert told["id"] == number and words in told["error"]
+        answer = heard(socket)
+        assert answer["id"] == number and words in answer["error"]
         socket.send_text('{"id": 9, "kind": "ping"}')
         assert heard(socket) == {"id": 9}
 

@@ -37,17 +37,17 @@ def look(client):
     return client.get("/api/movements/disco").json()
 
 
-def likelihoods(told):
-    return {(edge["from"], edge["to"]): edge["likelihood"] for edge in told["edges"]}
+def likelihoods(received):
+    return {(edge["from"], edge["to"]): edge["likelihood"] for edge in received["edges"]}
 
 
-def test_what_is_kept_is_told(client):
+def test_what_is_kept_is_reported(client):
     assert client.get("/api/movements").json() == ["disco"]
-    told = look(client)
-    assert told["meter"] == 4 and told["kind"] == "disco" and not told["dead_ends"]
-    assert all(node["members"] for node in told["nodes"])
-    for node in told["nodes"]:
-        out = sum(p for (a, _), p in likelihoods(told).items() if a == node["name"])
+    received = look(client)
+    assert received["meter"] == 4 and received["kind"] == "disco" and not received["dead_ends"]
+    assert all(node["members"] for node in received["nodes"])
+    for node in received["nodes"]:
+        out = sum(p for (a, _), p in likelihoods(received).items() if a == node["name"])
         assert out == pytest.approx(1.0)
 
 
@@ -56,8 +56,8 @@ def test_edges_are_refined_as_on_the_command_line_and_kept(client, library, tmp_
     shutil.copytree(library.path, copy)
     first, last = look(client)["nodes"][0]["name"], look(client)["nodes"][-1]["name"]
     body = {"action": "connect", "source": first, "target": last, "likelihood": 0.75}
-    told = client.post("/api/movements/disco/edits", json=body).json()
-    assert likelihoods(told)[first, last] == pytest.approx(0.75)
+    received = client.post("/api/movements/disco/edits", json=body).json()
+    assert likelihoods(received)[first, last] == pytest.approx(0.75)
     line = ["movements", str(copy), "--kept", "disco", "--add", f"{first}:{last}:0.75",
             "--keep", "disco"]  # fmt: skip
     assert CliRunner().invoke(app, line).exit_code == 0
@@ -66,25 +66,27 @@ def test_edges_are_refined_as_on_the_command_line_and_kept(client, library, tmp_
             ml.Library(path) as again,
             TestClient(create_app(again), base_url="http://localhost") as other,
         ):
-            assert likelihoods(look(other)) == pytest.approx(likelihoods(told))
+            assert likelihoods(look(other)) == pytest.approx(likelihoods(received))
 
 
 def test_a_removed_edge_can_be_connected_again(client):
-    told = look(client)
-    source = next(a for a, _ in likelihoods(told) if sum(x == a for x, _ in likelihoods(told)) > 1)
-    target = next(b for a, b in likelihoods(told) if a == source)
+    received = look(client)
+    source = next(
+        a for a, _ in likelihoods(received) if sum(x == a for x, _ in likelihoods(received)) > 1
+    )
+    target = next(b for a, b in likelihoods(received) if a == source)
     body = {"source": source, "target": target}
     after = client.post("/api/movements/disco/edits", json={**body, "action": "remove"}).json()
     assert (source, target) not in likelihoods(after)
-    again = {**body, "action": "connect", "likelihood": likelihoods(told)[source, target]}
+    again = {**body, "action": "connect", "likelihood": likelihoods(received)[source, target]}
     after = client.post("/api/movements/disco/edits", json=again).json()
-    assert likelihoods(after) == pytest.approx(likelihoods(told))
+    assert likelihoods(after) == pytest.approx(likelihoods(received))
 
 
 def test_no_dead_end_is_made(client):
-    told = look(client)
-    source = told["nodes"][0]["name"]
-    ways = [b for a, b in likelihoods(told) if a == source]
+    received = look(client)
+    source = received["nodes"][0]["name"]
+    ways = [b for a, b in likelihoods(received) if a == source]
     answers = [
         client.post(
             "/api/movements/disco/edits",
@@ -106,17 +108,17 @@ def test_the_other_windows_hear_of_a_refined_dance(client):
 
 def test_a_node_can_be_renamed_and_danced(client):
     name = look(client)["nodes"][0]["name"]
-    told = client.post(
+    received = client.post(
         "/api/movements/disco/edits",
         json={"action": "rename", "source": name, "target": "box step"},
     ).json()
-    assert told["nodes"][0]["name"] == "box step"
-    other = told["nodes"][-1]["name"]
+    assert received["nodes"][0]["name"] == "box step"
+    other = received["nodes"][-1]["name"]
     for nodes in (["box step"], ["box step", other], [other, other]):
         meta, arrays = messages.unpack(
             client.post("/api/movements/disco/dance", json={"nodes": nodes}).content
         )
-        assert meta["frames"] == round(len(nodes) * told["seconds"] * meta["fps"])
+        assert meta["frames"] == round(len(nodes) * received["seconds"] * meta["fps"])
         assert np.isfinite(arrays["positions"]).all()
 
 

@@ -143,7 +143,7 @@ def test_bad_makings_are_refused(client, body, words):
     assert answer.status_code == 422 and words in answer.json()["error"]
 
 
-def test_mistakes_in_the_work_are_told_by_the_job(client):
+def test_mistakes_in_the_work_are_reported_by_the_job(client):
     job = make(client, {**QUERY, "by": ["elbow@3"], "name": "wrong"})
     assert job["state"] == "failed" and "elbow" in job["error"]
     assert make(client, {**QUERY, "name": "../up"})["state"] == "failed"

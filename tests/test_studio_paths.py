@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hostile_requests import Asked, attacks, hostile_names, routes, sent, watched
+from hostile_requests import HttpRequest, attacks, hostile_names, routes, sent, watched
 from studio_takes import corpus_library
 
 pytest.importorskip("fastapi")
@@ -111,15 +111,17 @@ def test_no_route_leads_outside(app, place, method, address, monkeypatch):
     names += hostile_names(place / "elsewhere" / "other.loom")[:6]
     tried = 0
     with watched(place / "elsewhere") as touched:
-        for asked in attacks(app.openapi(), method, address.replace(":path", ""), names, "walk_p0"):
-            answer = sent(app, asked)
-            assert answer.status < 500, (asked, answer.body)
-            assert SECRET not in answer.body, asked
-            assert touched == [], asked
+        for request in attacks(
+            app.openapi(), method, address.replace(":path", ""), names, "walk_p0"
+        ):
+            answer = sent(app, request)
+            assert answer.status < 500, (request, answer.body)
+            assert SECRET not in answer.body, request
+            assert touched == [], request
             tried += 1
         for job in app.state.studio.jobs.all():
-            told = app.state.studio.jobs.wait(job.id, timeout=60)
-            assert "Error: " not in told.error.split(" ")[0], told  # refused, not broken
+            received = app.state.studio.jobs.wait(job.id, timeout=60)
+            assert "Error: " not in received.error.split(" ")[0], received  # refused, not broken
         assert touched == []
     assert tree(place / "elsewhere") == before
     assert os.listdir(place / "cwd") == []
@@ -158,7 +160,7 @@ def test_no_live_request_leads_outside(app, place, kind):
     ],
 )
 def test_the_page_is_served_and_nothing_beside_it(app, address):
-    answer = sent(app, Asked("GET", address))
+    answer = sent(app, HttpRequest("GET", address))
     assert answer.status in (400, 404, 405), answer
     assert b"root:" not in answer.body
     assert b"import" not in answer.body
@@ -191,9 +193,9 @@ def test_a_route_that_leads_outside_would_be_caught(place):
     names = hostile_names(place / "elsewhere" / "secret.bvh")
     for method, address in (("GET", "/files/{name}"), ("POST", "/files")):
         with watched(place / "elsewhere") as touched:
-            for asked in attacks(careless.openapi(), method, address, names, "walk_p0"):
+            for request in attacks(careless.openapi(), method, address, names, "walk_p0"):
                 try:
-                    sent(careless, asked)
+                    sent(careless, request)
                 except OSError:  # a name too long for the system
                     pass
         assert len(touched) >= 3

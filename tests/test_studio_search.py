@@ -138,9 +138,9 @@ def test_a_threshold_that_filters_leaves_out_what_lies_beyond(client, settings):
     wide, _ = _searched(client, **settings)
     distances = [one["distance"] for one in wide["matches"]]
     limit = float(np.median(distances))
-    asked, _ = _searched(client, **settings, max_distance=limit)
-    assert asked["matches"] == [one for one in wide["matches"] if one["distance"] <= limit]
-    assert 0 < len(asked["matches"]) < len(distances)
+    request, _ = _searched(client, **settings, max_distance=limit)
+    assert request["matches"] == [one for one in wide["matches"] if one["distance"] <= limit]
+    assert 0 < len(request["matches"]) < len(distances)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_threshold_that_filters_leaves_out_what_lies_beyond(client, settings):
         ({"method": "web"}, "have not been built"),
     ],
 )
-def test_mistakes_are_told_in_the_words_of_the_command_line(client, settings, words):
+def test_mistakes_are_reported_in_the_words_of_the_command_line(client, settings, words):
     answer = client.post("/api/search", json={"query": KICK, **settings})
     assert answer.status_code in (404, 422)
     assert words in answer.json()["error"]
@@ -222,15 +222,15 @@ def test_a_web_is_offered_built_and_searched(tmp_path):
         corpus_library(tmp_path / "few.loom", TAKES[3:6]) as few,
         TestClient(create_app(few), base_url="http://localhost") as client,
     ):
-        asked = {"query": KICK, "method": "web", "max_distance": 0.2}
-        told = client.post("/api/search/prepare", json=asked).json()
-        assert told["lacking"]["pairs"] == 6 and told["job"] is None
-        job = client.post("/api/search/web", json=asked).json()
+        request = {"query": KICK, "method": "web", "max_distance": 0.2}
+        received = client.post("/api/search/prepare", json=request).json()
+        assert received["lacking"]["pairs"] == 6 and received["job"] is None
+        job = client.post("/api/search/web", json=request).json()
         assert job["total"] == 6
         ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
         assert (ended["state"], ended["done"], ended["result"]["built"]) == ("done", 6, 6)
-        assert client.post("/api/search/prepare", json=asked).json()["lacking"] is None
-        head, _ = _searched(client, **asked)
+        assert client.post("/api/search/prepare", json=request).json()["lacking"] is None
+        head, _ = _searched(client, **request)
         assert _typed(head["lines"]["cli"]) == head["matches"] != []
 
 
@@ -243,11 +243,11 @@ def test_features_of_a_large_library_are_made_as_a_job(tmp_path, monkeypatch):
         TestClient(create_app(few), base_url="http://localhost") as client,
     ):
         for method in ("lazy", "emd"):
-            asked = {"query": "walk_p0:0-30", "method": method}
-            job = client.post("/api/search/prepare", json=asked).json()["job"]
+            request = {"query": "walk_p0:0-30", "method": method}
+            job = client.post("/api/search/prepare", json=request).json()["job"]
             ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
             assert (ended["state"], ended["done"], ended["total"]) == ("done", 3, 3), ended
-            assert client.post("/api/search/prepare", json=asked).json()["job"] is None
+            assert client.post("/api/search/prepare", json=request).json()["job"] is None
 
 
 # --- figures ----------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ def test_small_figures_have_few_points_and_bones_between_them(client):
         assert np.ptp(lengths, axis=0).max() < 1e-3  # bones keep their lengths
 
 
-def test_contacts_are_those_of_the_frames_asked_for(client, library):
+def test_contacts_are_those_of_the_requested_frames(client, library):
     expected = library["walk_p0"].contacts().standing_parts()
     frames = [5, 9, 9, 30]
     onto = {"motion": "walk_p0", "frame": 5}
@@ -325,7 +325,7 @@ def test_contacts_are_those_of_the_frames_asked_for(client, library):
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("body", "words"),
     [
         ({"clips": [{"motion": "walk_p0", "frames": [10**6]}]}, "has frames 0 to"),
         ({"clips": [{"motion": "walk_p0", "frames": [1], "anchor": 1}]}, "anchor must be below 1"),
@@ -333,8 +333,8 @@ def test_contacts_are_those_of_the_frames_asked_for(client, library):
         ({"clips": [{"motion": "nobody", "frames": [1]}]}, "no motion 'nobody'"),
     ],
 )
-def test_frames_that_are_not_there_are_named(client, asked, words):
-    answer = client.post("/api/poses", json={"onto": {"motion": "walk_p0", "frame": 0}, **asked})
+def test_frames_that_are_not_there_are_named(client, body, words):
+    answer = client.post("/api/poses", json={"onto": {"motion": "walk_p0", "frame": 0}, **body})
     assert answer.status_code in (404, 422) and words in answer.json()["error"]
 
 
@@ -342,53 +342,57 @@ def test_frames_that_are_not_there_are_named(client, asked, words):
 
 
 def test_a_family_is_the_library_s(client, library):
-    asked = {"query": KICK, "max_distance": 0.12}
-    told = client.post("/api/families", json=asked).json()
+    request = {"query": KICK, "max_distance": 0.12}
+    received = client.post("/api/families", json=request).json()
     expected = library.family(KICK, max_distance=0.12)
     assert len(expected.nodes) > 3
-    assert [node["motion"] for node in told["nodes"]] == [node.motion for node in expected.nodes]
+    assert [node["motion"] for node in received["nodes"]] == [
+        node.motion for node in expected.nodes
+    ]
     assert np.allclose(
-        [node["distance_to_query"] for node in told["nodes"]], expected.distance_to_query()
+        [node["distance_to_query"] for node in received["nodes"]], expected.distance_to_query()
     )
-    assert sum(edge["way"] for edge in told["edges"]) == len(expected.nodes) - 1
-    assert all(len(node["frames"]) == 50 for node in told["nodes"])
-    places = np.array([node["place"] for node in told["nodes"]])
+    assert sum(edge["way"] for edge in received["edges"]) == len(expected.nodes) - 1
+    assert all(len(node["frames"]) == 50 for node in received["nodes"])
+    places = np.array([node["place"] for node in received["nodes"]])
     gaps = np.abs(places[:, None] - places)
-    apart = (gaps[..., 0] > 0.98 * told["box"][0]) | (gaps[..., 1] > 0.98 * told["box"][1])
+    apart = (gaps[..., 0] > 0.98 * received["box"][0]) | (gaps[..., 1] > 0.98 * received["box"][1])
     assert (apart | np.eye(len(places), dtype=bool)).all()
 
 
 def test_the_lines_of_a_family_grow_the_same(client):
-    asked = {"query": KICK, "max_distance": 0.1, "max": 6, "tiers": 2}
-    told = client.post("/api/families", json=asked).json()
-    typed = _typed(told["lines"]["cli"])
-    assert [node["motion"] for node in typed["nodes"]] == [node["motion"] for node in told["nodes"]]
-    some = client.post("/api/families", json={**asked, "members": [0, 1, 3]}).json()
+    request = {"query": KICK, "max_distance": 0.1, "max": 6, "tiers": 2}
+    received = client.post("/api/families", json=request).json()
+    typed = _typed(received["lines"]["cli"])
+    assert [node["motion"] for node in typed["nodes"]] == [
+        node["motion"] for node in received["nodes"]
+    ]
+    some = client.post("/api/families", json={**request, "members": [0, 1, 3]}).json()
     made = _run(some["lines"]["python"])
     assert [node.motion for node in made.nodes] == [node["motion"] for node in some["nodes"]]
     assert len(some["nodes"]) == 3
-    assert client.post("/api/families/lines", json=asked).json()["lines"] == told["lines"]
+    assert client.post("/api/families/lines", json=request).json()["lines"] == received["lines"]
 
 
 def test_an_id_grows_the_family_again(client, library):
     """A deep link after a restart: nothing is kept, the id tells all."""
-    asked = {"query": KICK, "max_distance": 0.1, "members": [0, 1, 2]}
-    told = client.post("/api/families", json=asked).json()
+    request = {"query": KICK, "max_distance": 0.1, "members": [0, 1, 2]}
+    received = client.post("/api/families", json=request).json()
     with TestClient(create_app(library), base_url="http://localhost") as fresh:
-        again = fresh.get(f"/api/families/{told['id']}").json()
-        family = family_of(fresh.app.state.studio, told["id"])
-    assert again["nodes"] == told["nodes"]
+        again = fresh.get(f"/api/families/{received['id']}").json()
+        family = family_of(fresh.app.state.studio, received["id"])
+    assert again["nodes"] == received["nodes"]
     assert len(family.nodes) == 3
     blend = library.blend(family, leave_out_unmatched=True)
     assert len(blend(np.full(len(blend.registration), 1 / len(blend.registration)))) > 20
 
 
 def test_growing_is_a_job_that_counts_members(client):
-    asked = {"query": KICK, "max_distance": 0.105}
-    job = client.post("/api/families/grow", json=asked).json()
+    request = {"query": KICK, "max_distance": 0.105}
+    job = client.post("/api/families/grow", json=request).json()
     ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
     assert ended["state"] == "done" and ended["done"] == ended["result"]["nodes"] > 1
-    assert client.post("/api/families", json=asked).json()["seconds"] < ended["done"]
+    assert client.post("/api/families", json=request).json()["seconds"] < ended["done"]
 
 
 def test_an_id_of_nothing_is_refused(client):
@@ -396,7 +400,7 @@ def test_an_id_of_nothing_is_refused(client):
     assert answer.status_code == 422 and "is not the id of a family" in answer.json()["error"]
 
 
-def test_settings_are_told_by_what_differs():
+def test_settings_are_reported_by_what_differs():
     settings = FamilyRequest(query="a:0-9", within=("kick",), max=7)
     assert FamilyRequest.from_id(settings.id) == settings
     assert SearchRequest(query="a:0-9").flags() == []
@@ -418,8 +422,8 @@ def _clips(head, count=3):
 @pytest.mark.parametrize("suffix", ["bvh", "glb"])
 def test_accepted_matches_are_exported_and_load_again(client, library, tmp_path, suffix):
     head, _ = _searched(client)
-    asked = {"clips": _clips(head), "format": suffix, "search": {"query": KICK}}
-    answer = client.post("/api/export", json=asked)
+    request = {"clips": _clips(head), "format": suffix, "search": {"query": KICK}}
+    answer = client.post("/api/export", json=request)
     assert answer.status_code == 200, answer.text
     assert (
         'filename="like_kick_front_high_right_p0_10-60.zip"'
@@ -428,10 +432,12 @@ def test_accepted_matches_are_exported_and_load_again(client, library, tmp_path,
     with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
         assert packed.testzip() is None
         packed.extractall(tmp_path)
-    told = json.loads((tmp_path / "matches.json").read_text())
-    assert told["search"] == {"query": KICK} and told["command"] == head["lines"]["cli"]
-    assert len(told["matches"]) == 3
-    for rank, (one, clip) in enumerate(zip(told["matches"], asked["clips"], strict=True), start=1):
+    received = json.loads((tmp_path / "matches.json").read_text())
+    assert received["search"] == {"query": KICK} and received["command"] == head["lines"]["cli"]
+    assert len(received["matches"]) == 3
+    for rank, (one, clip) in enumerate(
+        zip(received["matches"], request["clips"], strict=True), start=1
+    ):
         name = f"{rank:03d}_{clip['motion']}_{clip['start_frame']}-{clip['end_frame']}.{suffix}"
         assert one["file"] == name and one["distance"] == clip["distance"]
         made = ml.load(tmp_path / name)

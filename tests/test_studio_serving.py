@@ -54,9 +54,9 @@ def ask(server, path="/api/library", method="GET", body=None, **headers):
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body=body, headers=headers)
     answer = connection.getresponse()
-    told = answer.status, dict(answer.getheaders()), answer.read()
+    received = answer.status, dict(answer.getheaders()), answer.read()
     connection.close()
-    return told
+    return received
 
 
 def token_of(server) -> str:
@@ -124,7 +124,7 @@ def test_what_a_plain_form_can_send_is_not_taken(server, kind):
     assert (status, body) == (403, b"forms are not answered; send application/json")
 
 
-def test_the_live_line_has_the_same_doorkeeper(server):
+def test_the_live_line_has_the_same_access_check(server):
     own = f"127.0.0.1:{server.port}"
     with connect(f"ws://{own}/api/live", origin=f"http://{own}") as line:
         line.send(json.dumps({"id": 7, "kind": "ping"}))
@@ -203,7 +203,7 @@ def test_with_a_token_the_server_has_more_names_but_not_all(open_server):
     assert ask(open_server, Host="evil.example", **given)[0] == 403
 
 
-def test_a_port_in_use_is_told(server, library):
+def test_a_port_in_use_is_reported(server, library):
     words = f"^cannot listen on 127.0.0.1:{server.port}: Address already in use; choose another"
     with pytest.raises(InvalidInput, match=words):
         serve(library, port=server.port)
@@ -218,7 +218,7 @@ def test_a_port_in_use_is_told(server, library):
         ({"port": 70_000}, "cannot listen on 127.0.0.1:70000: .*0-65535"),
     ],
 )
-def test_wrong_options_are_told(library, options, words):
+def test_wrong_options_are_reported(library, options, words):
     with pytest.raises(InvalidInput, match=words):
         serve(library, **options)
 

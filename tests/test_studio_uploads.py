@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from hostile_requests import Asked, hostile_names, sent, watched
+from hostile_requests import HttpRequest, hostile_names, sent, watched
 
 pytest.importorskip("fastapi")
 
@@ -76,9 +76,9 @@ def finished(client, job: dict) -> dict:
 
 
 def test_one_file_becomes_a_motion(client, library, files):
-    told = client.put("/api/uploads/walk.bvh", content=files["walk"]).json()
+    received = client.put("/api/uploads/walk.bvh", content=files["walk"]).json()
     frames = len(demo.clip("walk"))
-    assert told == {
+    assert received == {
         "added": 1, "replaced": 0, "skipped": 0, "failed": [], "frames": frames,
         "seconds": pytest.approx(frames / 30.0), "names": ["walk"],
     }  # fmt: skip
@@ -90,27 +90,27 @@ def test_one_file_becomes_a_motion(client, library, files):
 
 def test_the_same_file_again_changes_nothing(client, library, files):
     for added in (1, 0):
-        told = client.put("/api/uploads/walk.bvh", content=files["walk"]).json()
-        assert (told["added"], told["skipped"]) == (added, 1 - added)
-        assert told["names"] == ["walk"]
+        received = client.put("/api/uploads/walk.bvh", content=files["walk"]).json()
+        assert (received["added"], received["skipped"]) == (added, 1 - added)
+        assert received["names"] == ["walk"]
 
 
 def test_another_file_of_the_same_name_does_not_replace_the_first(client, library, files):
     client.put("/api/uploads/walk.bvh", content=files["walk"])
-    told = client.put("/api/uploads/walk.bvh", content=files["jump_up"]).json()
-    assert told["added"] == 1
+    received = client.put("/api/uploads/walk.bvh", content=files["jump_up"]).json()
+    assert received["added"] == 1
     assert len(library) == 2
     assert len(library["walk"]) == len(demo.clip("walk"))
-    assert told["names"][0].endswith("/walk")
+    assert received["names"][0].endswith("/walk")
 
 
 def test_names_in_any_script_survive(client, library, files):
     name = "Gehen größer 歩く.bvh"
-    told = client.put(f"/api/uploads/{quote(name)}", content=files["walk"]).json()
-    assert told["names"] == ["Gehen größer 歩く"]
+    received = client.put(f"/api/uploads/{quote(name)}", content=files["walk"]).json()
+    assert received["names"] == ["Gehen größer 歩く"]
 
 
-def test_a_bad_file_is_told_in_the_readers_words(client, library):
+def test_a_bad_file_is_reported_in_the_readers_words(client, library):
     answer = client.put("/api/uploads/bad.bvh", content=b"HIERARCHY\nnonsense")
     assert answer.status_code == 422
     assert answer.json()["error"].startswith("bad.bvh: line 2: ")
@@ -134,7 +134,7 @@ def test_a_bad_file_is_told_in_the_readers_words(client, library):
         ("C%3Aa.bvh", "not a valid file name"),
     ],
 )
-def test_a_file_that_is_not_wanted_is_told_why(client, library, files, name, words):
+def test_a_file_that_is_not_wanted_is_refused_with_a_reason(client, library, files, name, words):
     answer = client.put(f"/api/uploads/{name}", content=files["walk"])
     assert answer.status_code == 422
     assert words in answer.json()["error"]
@@ -155,7 +155,7 @@ def test_hostile_names_in_a_batch_stay_inside(client, library, files, tmp_path):
     with watched(elsewhere) as touched:
         for name in hostile_names(elsewhere / "walk.bvh"):
             for address in (f"/api/uploads/{batch}/files/{name}", f"/api/uploads/{name}"):
-                assert sent(client.app, Asked("PUT", address)).status in (404, 405, 422)
+                assert sent(client.app, HttpRequest("PUT", address)).status in (404, 405, 422)
     assert touched == []
     assert (elsewhere / "walk.bvh").read_bytes() == b"mine"
     assert staged(library) == []
@@ -176,9 +176,9 @@ def test_a_folder_is_imported_as_a_job(client, library, files):
     assert len(staged(library)) == 4
     begun = client.post(f"/api/uploads/{batch}/import", json={"label_by_folder": True}).json()
     assert (begun["total"], begun["title"]) == (3, "importing")
-    told = finished(client, begun)
-    assert (told["state"], told["done"]) == ("done", 3)
-    result = told["result"]
+    received = finished(client, begun)
+    assert (received["state"], received["done"]) == ("done", 3)
+    result = received["result"]
     assert (result["added"], result["names"]) == (2, ["kicks/a", "walks/a"])
     assert [bad["file"] for bad in result["failed"]] == ["takes/kicks/broken.bvh"]
     assert result["failed"][0]["reason"]
@@ -202,8 +202,8 @@ def test_an_import_that_is_stopped_keeps_what_came_before(client, library, files
             self.stop()
 
     monkeypatch.setattr(type(job), "advance", stops_after_two)
-    told = finished(client, client.post(f"/api/uploads/{batch}/import", json={}).json())
-    assert told["state"] == "stopped"
+    received = finished(client, client.post(f"/api/uploads/{batch}/import", json={}).json())
+    assert received["state"] == "stopped"
     assert len(library) in (2, 3)
     assert library.damage() == []
     assert staged(library) == []
@@ -259,8 +259,8 @@ def test_sizes_and_numbers_are_bounded(client, library, monkeypatch):
 
 
 def test_a_large_file_is_refused_by_its_header(client, library):
-    told = {"Content-Length": str(1 << 40)}
-    answer = client.put("/api/uploads/a.bvh", content=b"", headers=told)
+    received = {"Content-Length": str(1 << 40)}
+    answer = client.put("/api/uploads/a.bvh", content=b"", headers=received)
     assert "file may have at most 512 MB" in answer.json()["error"]
 
 
@@ -362,7 +362,7 @@ def test_what_a_killed_server_left_is_removed_and_what_another_uses_is_not(libra
     assert not (library.path / "incoming").exists()
 
 
-def test_a_full_disk_is_told(library, monkeypatch):
+def test_a_full_disk_is_reported(library, monkeypatch):
     class Full(io.BytesIO):
         def write(self, part):
             raise OSError(28, "No space left on device")
@@ -380,7 +380,7 @@ def test_a_full_disk_is_told(library, monkeypatch):
     place.close()
 
 
-def test_a_library_that_cannot_be_written_to_is_told(library, monkeypatch):
+def test_a_library_that_cannot_be_written_to_is_reported(library, monkeypatch):
     def read_only(self, mode=0o777, parents=False, exist_ok=False):
         raise PermissionError(13, "Permission denied")
 

@@ -168,13 +168,13 @@ def test_the_command_writes_picture_and_table(lib, tmp_path):
     words += ["--seconds", 1, "--queries", 10, "--neighbours", 20, "--ranked", 4]
     result = run(*words, "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["measures"] == ["e15", "pc1"]
-    assert np.array(told["poses"]).shape == (2, 2)
-    assert (told["queries"], told["neighbours"], told["ranked"]) == (10, 20, 4)
-    assert len(told["clips"]) == 6
+    answer = json.loads(result.stdout)
+    assert answer["measures"] == ["e15", "pc1"]
+    assert np.array(answer["poses"]).shape == (2, 2)
+    assert (answer["queries"], answer["neighbours"], answer["ranked"]) == (10, 20, 4)
+    assert len(answer["clips"]) == 6
     for key in ("picture", "csv"):
-        assert (tmp_path / told[key]).exists()
+        assert (tmp_path / answer[key]).exists()
     result = run(*words)
     assert "pc1" in result.stderr
     assert result.stdout.split() == [str(tmp_path / "s.png"), str(tmp_path / "s.csv")]

@@ -46,7 +46,7 @@ def test_a_slow_start_says_nothing_of_how_much_is_left(clock, capsys):
     ]
 
 
-def test_long_work_is_told_of_every_five_minutes_at_least(clock, capsys):
+def test_long_work_is_reported_of_every_five_minutes_at_least(clock, capsys):
     with progress("pairs", 4000) as advance:
         for _ in range(4000):
             clock[0] += 1.0
@@ -56,7 +56,7 @@ def test_long_work_is_told_of_every_five_minutes_at_least(clock, capsys):
     assert lines[-1].startswith("pairs: 3920 of 4000, 1 h 5 min so far")
 
 
-def test_short_and_quiet_work_is_not_told_of(clock, capsys):
+def test_short_and_quiet_work_is_not_reported(clock, capsys):
     with progress("pairs", 9) as advance:
         for _ in range(9):
             clock[0] += 1.0
@@ -76,8 +76,8 @@ def test_a_web_build_tells_beforehand_how_long_it_takes(tmp_path, monkeypatch):
     assert left.core_seconds == pytest.approx(3200 * 64e-9)
     monkeypatch.setattr(web_store, "CELL_SECONDS", 1.0)
     build = ["web", str(library.path), "build", "--workers", "1"]
-    told = CliRunner().invoke(app, build)
-    assert "3 pairs to compare: about 53 min on 1 core" in told.output
+    answer = CliRunner().invoke(app, build)
+    assert "3 pairs to compare: about 53 min on 1 core" in answer.output
     again = CliRunner().invoke(app, build)
     assert "to compare" not in again.output
     assert "0 of them built" in again.output

@@ -80,12 +80,12 @@ def test_a_leg_pulled_beyond_its_reach_straightens_without_a_jerk():
 
 
 def test_soft_reach_is_exact_inside_and_never_longer_than_the_limb():
-    asked = np.linspace(0.0, 3.0, 500)
-    given = soft_reach(asked, 1.0, softness=0.1)
-    assert np.array_equal(given[asked <= 0.9], asked[asked <= 0.9])
+    command = np.linspace(0.0, 3.0, 500)
+    given = soft_reach(command, 1.0, softness=0.1)
+    assert np.array_equal(given[command <= 0.9], command[command <= 0.9])
     assert given.max() <= 1.0
     assert np.all(np.diff(given) >= 0.0)
-    assert np.array_equal(soft_reach(asked, 1.0, softness=0.0), np.minimum(asked, 1.0))
+    assert np.array_equal(soft_reach(command, 1.0, softness=0.0), np.minimum(command, 1.0))
     each = soft_reach([0.95, 0.95], 1.0, softness=[0.0, 0.1])
     assert each[0] == 0.95
     assert each[1] < 0.95

@@ -226,7 +226,7 @@ def test_an_empty_web_and_large_values_have_bytes_too(rng):
     assert np.allclose(back.values, large.values, atol=0.2)
 
 
-def test_damaged_bytes_are_told():
+def test_damaged_bytes_are_reported():
     data = encoded(build_web(np.ones((5, 6)), rate=10.0), {})
     for bad in (b"", b"x" * 40, data[:20], data[:-3], data[:30] + b"?" * 9 + data[39:]):
         with pytest.raises(LibraryError, match="damaged web"):

@@ -30,9 +30,9 @@ def base_pose_rows(rows, starts, radius, apart, most, least):
 
 
 def passes(members, motion, apart):
-    """How many stretches the members of a pose make."""
-    stretches = 1
+    """Number of contiguous segments of the members of a pose."""
+    segments = 1
     for a, b in zip(members[:-1], members[1:], strict=True):
         if b - a > max(apart // 2, 1) or motion[a] != motion[b]:
-            stretches += 1
-    return stretches
+            segments += 1
+    return segments

@@ -1,17 +1,17 @@
-"""Blends that travel as wished, by trying every few movements."""
+"""Blends with a given travel, by exhaustive search over small sets of movements."""
 
 from itertools import combinations
 
 import numpy as np
 
 
-def best_blend(travel, wish, far, most=4):
+def best_blend(travel, target, far, most=4):
     """Weights (n,) that sum up to 1, none negative, of at most `most` movements.
 
     The least of the squared miss plus `far` times the weighted squared distances.
     """
     count = len(travel)
-    away = np.asarray(travel) - np.asarray(wish)
+    away = np.asarray(travel) - np.asarray(target)
     costs = far * np.sum(away**2, axis=1)
     best, least = None, np.inf
     for size in range(1, most + 1):

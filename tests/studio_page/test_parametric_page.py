@@ -59,7 +59,7 @@ def drag(page, dx: float, dy: float) -> None:
     page.mouse.move(x + dx, y + dy, steps=12)
 
 
-def settled(page) -> None:
+def finished(page) -> None:
     """Wait until what was dragged last is answered and drawn."""
     page.evaluate(f"{VIEW}.drag.whenDone()")
     page.evaluate("studio.stage.draw()")
@@ -78,7 +78,7 @@ def ankle(page) -> np.ndarray:
 def test_the_joint_arrives_where_the_target_is_dragged_to(kick):
     first = ankle(kick)
     drag(kick, -30, -60)
-    settled(kick)
+    finished(kick)
     target = np.array(kick.evaluate(f"{VIEW}.target"))
     assert np.linalg.norm(target - first) > 0.1, "the target was not dragged"
     assert not kick.evaluate(f"{VIEW}.answer.outside")
@@ -102,7 +102,7 @@ def test_the_joint_arrives_where_the_target_is_dragged_to(kick):
 
 def test_what_is_out_of_reach_is_said_and_brought_back(kick):
     drag(kick, -420, 0)
-    settled(kick)
+    finished(kick)
     assert kick.evaluate(f"{VIEW}.answer.outside")
     view = kick.locator("loom-parametric-view")
     expect(view).to_contain_text("out of reach")
@@ -117,7 +117,7 @@ def test_what_is_out_of_reach_is_said_and_brought_back(kick):
 
 def test_a_dragged_kick_can_be_linked_to_and_saved(kick, windows, kicks, tmp_path):
     drag(kick, 10, -40)
-    settled(kick)
+    finished(kick)
     kick.mouse.up()
     kick.wait_for_function("() => location.hash.includes('target=')")
     target = kick.evaluate(f"{VIEW}.target")
@@ -148,11 +148,11 @@ def test_it_plays_when_it_is_not_held(kick):
     assert kick.evaluate("studio.stage.clock.time") == pytest.approx(key)
 
 
-def test_one_number_is_asked_for_by_a_slider(windows, kicks):
+def test_one_number_is_set_by_a_slider(windows, kicks):
     page = windows(kicks.address + "#/parametric?name=height")
     page.wait_for_function(READY)
     page.get_by_label("Target y", exact=True).fill("0.8")
-    settled(page)
+    finished(page)
     heights = page.evaluate("""() => {
         const { positions, parents, frames, roles } = studio.stage.characters[0].motion;
         const height = (at) => positions[(at * parents.length + roles.right_ankle) * 3 + 1];
