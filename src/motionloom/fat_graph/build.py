@@ -14,8 +14,9 @@ from motionloom.blending.examples import conform
 from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph.base_poses import NEIGHBOURS, BasePoses, base_poses
-from motionloom.fat_graph.graph import Clip, FatEdge, FatGraph
+from motionloom.fat_graph.graph import FatEdge, FatGraph
 from motionloom.motion import Motion
+from motionloom.motion.segment import Segment
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
 from motionloom.parametric.settings import ParametrizeSettings
@@ -188,9 +189,9 @@ def _fat_edge(
         return None
     values = np.array([_turn_and_speed(motions[m][a : b + 1]) for m, a, b in group])
     spread = [group[n] for n in _spread_out(values, examples)]
-    clips = [Clip(motions[m].name, a, b + 1) for m, a, b in spread]
+    clips = [Segment(motions[m].name, a, b + 1, motions[m].fps) for m, a, b in spread]
     cut = [
-        replace(motions[m][a : b + 1], name=clip.text, provenance=None)
+        replace(motions[m][a : b + 1], name=str(clip), provenance=None)
         for (m, a, b), clip in zip(spread, clips, strict=True)
     ]
     try:
@@ -202,7 +203,7 @@ def _fat_edge(
         [turn(), average_speed()],
         ParametrizeSettings(samples=_SAMPLES, spacing=_SPACING, seed=seed),
     )
-    by_name = {clip.text: clip for clip in clips}
+    by_name = {str(clip): clip for clip in clips}
     kept = tuple(by_name[example.source] for example in registration.examples)
     return FatEdge(source, target, kept, len(group), parametric), len(clips) - len(kept)
 

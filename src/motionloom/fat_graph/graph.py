@@ -15,26 +15,13 @@ from numpy.typing import NDArray
 
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import QualityReport, quality_report
+from motionloom.motion.segment import Segment
 from motionloom.parametric.parametric_motion import ParametricMotion
 
 if TYPE_CHECKING:
     from motionloom.fat_graph.player import FatPlayer
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Clip:
-    """Frames ``[start_frame, end_frame)`` of a motion, from one base pose to the next."""
-
-    motion: str
-    start_frame: int
-    end_frame: int
-
-    @property
-    def text(self) -> str:
-        """``NAME:START-END``."""
-        return f"{self.motion}:{self.start_frame}-{self.end_frame}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +32,7 @@ class FatEdge:
     ----------
     source, target : int
         Base poses.
-    clips : tuple of Clip
+    clips : tuple of Segment
         The examples that are blended.
     members : int
         Number of clips found, of which the examples are some.
@@ -63,7 +50,7 @@ class FatEdge:
 
     source: int
     target: int
-    clips: tuple[Clip, ...]
+    clips: tuple[Segment, ...]
     members: int
     parametric: ParametricMotion
 

@@ -75,7 +75,7 @@ class FatPlayer(Player):
         if not 0 <= start < len(graph.poses):
             raise InvalidInput(f"base poses are 0 to {len(graph.poses) - 1}; got {start}")
         self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
-        self._clips = {clip.text: clip for edge in graph.edges for clip in edge.clips}
+        self._clips = {str(clip): clip for edge in graph.edges for clip in edge.clips}
         self._controls = {
             "direction": _number(direction, "direction"),
             "speed": _number(speed, "speed"),

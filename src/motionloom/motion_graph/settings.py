@@ -192,7 +192,7 @@ class WalkSettings(Settings):
     )
     labels: tuple[str, ...] | Any = setting(
         None,
-        "Perform motions with this label for so long; may be repeated.",
+        "Perform motions with this label for this time; may be repeated.",
         metavar="LABEL[:SECONDS]",
         option="--timeline",
         old_options=("--label",),
