@@ -228,6 +228,7 @@ def ballroom(tour: Tour) -> dict[str, Any]:
     )
     plan = CrowdPlan("ballroom", {"couples": 12, "seconds": 12})
     made = plan.run(plan.choreography())
+    assert isinstance(made, Ballroom)
     save(made.scene, scene, compact=True)
     for path in (above, moving):
         write_top_view(
