@@ -219,7 +219,7 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
 def ballroom(tour: Tour) -> dict[str, Any]:
     """Let couples waltz around a ballroom without colliding."""
     from motionloom.formats import save
-    from motionloom.library.crowd_plan import CrowdPlan
+    from motionloom.library import Ballroom, CrowdPlan
     from motionloom.plots.top_view import write_top_view
 
     scene, above, moving = (tour.folder / f"ball.{kind}" for kind in ("glb", "png", "html"))
