@@ -221,11 +221,11 @@ def test_banded_dtw_is_the_best_of_all_paths_in_the_band(seed, n, m, band):
 
 def test_the_band_of_a_grid_is_the_band(rng):
     for n, m in ((9, 9), (5, 12), (12, 5), (1, 4), (4, 1)):
-        grid = banded_matrix(np.ones((n, m)), band=0.2)
+        matrix = banded_matrix(np.ones((n, m)), band=0.2)
         reach = band_reach(n, m, 0.2)
         for i in range(n):
             for j in range(m):
-                assert np.isfinite(grid[i, j]) == naive.in_band(i, j, n, m, reach)
+                assert np.isfinite(matrix[i, j]) == naive.in_band(i, j, n, m, reach)
 
 
 def test_the_matrix_holds_each_pair(rng):

@@ -1,4 +1,4 @@
-"""Grids of distances, block by block."""
+"""Distance matrices, block by block."""
 
 import numpy as np
 import pytest

@@ -167,12 +167,12 @@ def test_lazy_with_all_neighbours_is_dtw(lib):
 def test_speeds_settle_when_an_action_begins(lib):
     """Only the paths differ: the same matches in the same order, at the same distances."""
     plain = lib.search(f"{KICK}_p0", max=6, rank="distance", speed_seconds=0.0)
-    finished = lib.search(f"{KICK}_p0", max=6, rank="distance")
-    assert [hit.motion for hit in finished] == [hit.motion for hit in plain]
-    assert [hit.distance for hit in finished] == [hit.distance for hit in plain]
-    assert (finished[0].start_frame, finished[0].end_frame) == (0, len(lib[f"{KICK}_p0"]))
-    assert [hit.text for hit in finished] != [hit.text for hit in plain]
-    for hit in finished:
+    refined = lib.search(f"{KICK}_p0", max=6, rank="distance")
+    assert [hit.motion for hit in refined] == [hit.motion for hit in plain]
+    assert [hit.distance for hit in refined] == [hit.distance for hit in plain]
+    assert (refined[0].start_frame, refined[0].end_frame) == (0, len(lib[f"{KICK}_p0"]))
+    assert [hit.text for hit in refined] != [hit.text for hit in plain]
+    for hit in refined:
         assert (hit.alignment[0, 1], hit.alignment[-1, 1] + 1) == (hit.start_frame, hit.end_frame)
 
 

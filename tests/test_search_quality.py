@@ -156,7 +156,7 @@ def test_captured_actions_are_found_within_their_take(exercise_library):
 @pytest.mark.cmu
 @pytest.mark.parametrize(("seconds", "wanted"), [(None, 0.88), (2.4, 0.65)])
 def test_exercises_are_distinguished(exercise_library, seconds, wanted):
-    """A labelled stretch as query, or its middle; labels of 0.1 s in three takes."""
+    """A labelled segment as query, or its middle; labels of 0.1 s in three takes."""
     lib, _, labels = exercise_library
     precisions = defaultdict(list)
     for name, given in labels.items():
@@ -181,7 +181,7 @@ def test_exercises_are_distinguished(exercise_library, seconds, wanted):
             )
     print()
     for label, values in sorted(precisions.items()):
-        print(f"exercise {label:2d}: {len(values)} stretches, AP {np.mean(values):.2f}")
+        print(f"exercise {label:2d}: {len(values)} segments, AP {np.mean(values):.2f}")
     mean = np.mean([value for values in precisions.values() for value in values])
     print(f"mean {mean:.3f}")
     assert mean > wanted

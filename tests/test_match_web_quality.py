@@ -1,7 +1,7 @@
 """What the match web finds in the built-in corpus; run with -s to see the tables.
 
 As in Kovar & Gleicher (2004), section 3.4: for each action a threshold is sought that finds
-all logically similar stretches and nothing else, first within a category, then everywhere.
+all logically similar segments and nothing else, first within a category, then everywhere.
 """
 
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def corpus(tmp_path_factory):
 
 
 def outcome(lib, truths, case, threshold, *, within, tiers="all"):
-    """How many true stretches were found, how many there are, and what else was found."""
+    """How many true segments were found, how many there are, and what else was found."""
     family = lib.family(case.query, method="web", max_distance=threshold, label=within, tiers=tiers)
     names = lib.names if within is None else lib.with_label(within)
     true = [
