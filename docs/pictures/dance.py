@@ -9,7 +9,6 @@ import motionloom as ml
 from motionloom.plots.filmstrip import write_match_strip
 from motionloom.plots.page import FAINT, TEXT
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dance import dance
 from motionloom.rhythm.music.music import Music
 from motionloom.rhythm.settings import ChoreographySettings
 
@@ -29,7 +28,7 @@ def main():
         (False, "#e8672c", "without music"),
         (True, "#12946f", "on the beat"),
     ):
-        motion = dance(steps, song, seed=3, synced=synced).motions[0]
+        motion = steps.dance_to(song, seed=3, synced=synced).motions[0]
         found = ml.beats(motion).times
         off = [found[np.abs(found - beat).argmin()] - beat for beat in beats]
         axes.plot(beats, np.array(off) * motion.fps, "o-", ms=4, lw=0.8, color=colour, label=name)
@@ -41,7 +40,7 @@ def main():
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(HERE / "dance_beats.png", dpi=100)
     write_match_strip(
-        [("a dance", dance(steps, song, seed=3).motions[0][:96])], HERE / "dance.png", frames=9
+        [("a dance", steps.dance_to(song, seed=3).motions[0][:96])], HERE / "dance.png", frames=9
     )
 
 

@@ -34,7 +34,7 @@ def draw_floor(folder):
             lib.add_motion(clip, name=f"groove_{performer}_{seed}", labels=["dance_groove"])
     picture = HERE / "dance-floor.png"
     words = ["dancefloor", str(lib.path), "-n", "12", "--seconds", "60", "--seed", "1",
-             "-o", f"{folder}/floor.glb", "--top", str(picture)]  # fmt: skip
+             "-o", f"{folder}/floor.glb", "--top-view", str(picture)]  # fmt: skip
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     with Image.open(picture) as drawn:
