@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import pytest
@@ -139,7 +140,7 @@ def test_sheet_of_a_library_shows_its_labels(run, folder, tmp_path):
     code, out, _ = run("sheet", "takes.loom", "--title", "My takes", "--max", 2)
     assert code == 0
     assert "2 clips" in out
-    assert "1 more were left out (--max 2)" in out
+    assert re.search(r"\b1 more .*--max 2", out)
     page = (tmp_path / "sheet.html").read_text(encoding="utf-8")
     assert "<h1>My takes</h1>" in page
     assert '<span class="chip">jog</span>' in page
@@ -157,7 +158,7 @@ def test_sheet_draws_the_chosen_motions_of_a_library(run, folder, tmp_path):
 def test_sheet_cuts_long_clips(run, folder):
     code, out, _ = run("sheet", "takes", "--seconds", 0.2)
     assert code == 0
-    assert "3 clips, 3 of them cut to 0.2 s" in out
+    assert re.search(r"\b3 clips\b.*\b3 .*\b0\.2 s", out)
 
 
 @pytest.mark.parametrize(
