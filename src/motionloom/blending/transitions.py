@@ -73,8 +73,8 @@ class Transition:
         Those of the first motion, then those of the second.
     shares : ndarray, shape (k,)
         Weight of the second motion in each frame; the last is 1.
-    transform : ndarray, shape (3,)
-        Planar transform ``x, z, yaw`` of the second motion after the transition.
+    transform : PlanarTransform
+        Of the second motion after the transition.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Transition:
     >>> walk = ml.demo.clip("walk")
     >>> late, early = (Window(m.rotations, m.root) for m in (walk[40:50], walk[6:16]))
     >>> crossing = transition(walk.skeleton, late, early)
-    >>> crossing.rotations.shape, crossing.transform.shape
+    >>> crossing.rotations.shape, crossing.transform.to_array().shape
     ((10, 21, 4), (3,))
     """
 
@@ -156,7 +156,7 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
 
 
 def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> PlanarTransform:
-    """The planar transform (3,), ``x, z, yaw``, that brings window `b` closest to `a`.
+    """The planar transform that brings window `b` closest to `a`.
 
     All joints count equally, but foot parts in contact in both windows count much more.
     """

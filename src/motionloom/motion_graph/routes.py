@@ -234,8 +234,8 @@ class Route:
     ----------
     start : (int, int)
         Motion and frame.
-    transform : ndarray, shape (3,)
-        Planar transform of that motion, ``x, z, yaw``.
+    transform : PlanarTransform
+        Of that motion.
     transitions : tuple of int
     end_frame : int
         The last motion is played up to, but not including, this frame.

@@ -69,7 +69,7 @@ def local_model(
     --------
     A hinge has one direction:
 
-    >>> from motionloom.motion import rotations as rot
+    >>> from motionloom.motion.rotations import quaternions as rot
     >>> angles = np.linspace(-0.5, 0.5, 40)
     >>> poses = rot.from_axis_angle([1, 0, 0], angles)[:, None].astype(np.float32)
     >>> model = local_model(poses, np.ones(40))

@@ -167,7 +167,7 @@ def reconstruct(
     >>> from motionloom.reconstruction import ReconstructSettings, reconstruct, tracked
     >>> six = tracked(ml.demo.clip("walk", performer=1)[:10])
     >>> reconstruct(lib, six, ReconstructSettings(mode="online"))
-    Motion('walk_p1', 10 frames at 30 fps = 0.33 s, 21 joints)
+    Reconstruction('walk_p1', 10 frames at 30 fps = 0.33 s, 21 joints)
     """
     settings = settings or ReconstructSettings()
     signal = control_signal(markers, settings.roles)
