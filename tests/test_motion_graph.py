@@ -60,7 +60,7 @@ def graph(walks):
     return motion_graph(walks, labels=labels)
 
 
-# --- spots ----------------------------------------------------------------------------------
+# --- transition candidates ----------------------------------------------------------------
 
 
 def test_bands_put_together_are_the_whole(rng, monkeypatch):
@@ -142,7 +142,7 @@ def test_a_wanted_number_of_transitions_sets_the_threshold(walks):
 
 
 def test_feet_must_agree_and_alternate():
-    def footing(left, right):
+    def support(left, right):
         standing = np.stack([np.array(left, bool), np.array(right, bool)], axis=1)
         count = len(standing)
         strikes = sorted((a, f) for f in (0, 1) for a, _ in intervals(standing[:, f]))
@@ -153,11 +153,11 @@ def test_feet_must_agree_and_alternate():
             following[:start] = foot
         return FootSupport(np.repeat(standing, 2, axis=1), standing, last, following)
 
-    walk = footing([1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1])
+    walk = support([1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1])
     same, other = np.array([[1, 7], [2, 8]]), np.array([[1, 4], [4, 1]])
     assert agreement(walk, walk, same, 2).all()
     assert not agreement(walk, walk, other, 2).any()  # other feet stand
-    flight = footing([1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 0, 0])
+    flight = support([1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 0, 0])
     assert not agreement(flight, flight, np.array([[2, 6]]), 2).any()  # in the air, wrong foot
 
 
@@ -589,7 +589,7 @@ def test_no_step_is_skipped_in_captured_walks_and_jogs(cmu30, subject, takes, di
     assert quality.seam_acceleration_ratio < 1.5
     assert quality.foot_slide_m < 0.015
     assert foot_slide(walk).contacts > 100
-    if takes[0] != "35_17":  # runs stand for three frames only: too few to be told for certain
+    if takes[0] != "35_17":  # runs stand for three frames only: too few to be certain
         found = walk.contacts()
         seen = np.stack([found.standing(side) for side in SIDES], axis=1)
         assert doubled(strikes(seen), walk.provenance.seams) == []
