@@ -72,7 +72,7 @@ def main() -> None:
     print(f"| | precision at {FIRST} | of the possible | CPU s per query |\n|---|---:|---:|---:|")
     for method, options in METHODS.items():
         began = time.process_time()
-        found = [_precision(lib, *query, without, options) for query in queries]
+        found = [_precision(lib, query, without, options) for query in queries]
         spent = (time.process_time() - began) / len(queries)
         mean, share = np.mean(found, axis=0)
         print(f"| {method} | {mean:.2f} | {share:.2f} | {spent:.2f} |", flush=True)
@@ -104,7 +104,8 @@ def _liveliest(lib, name):
     return start, start + length
 
 
-def _precision(lib, action, name, start, end, right, without, options):
+def _precision(lib, query, without, options):
+    _, name, start, end, right = query
     hits = lib.search(f"{name}:{start}-{end}", max=150, exclude=[*without, name], **options)
     takes = list(dict.fromkeys(hit.motion for hit in hits))[:FIRST]
     share = sum(take in right for take in takes) / FIRST

@@ -22,7 +22,7 @@ MEGABYTE = 1 << 20
 LIMIT = 2560 * MEGABYTE
 LINES = bvh_lines(MAN, rows_of(MAN))
 HEAD = encoded(LINES[: LINES.index("MOTION")])
-# Reads every file named, one JSON line each; what is neither read nor refused is told, too.
+# Reads the named files, one JSON line each, also for unexpected errors.
 SCRIPT = """
 import json, sys, traceback
 import motionloom as ml

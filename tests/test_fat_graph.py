@@ -1,4 +1,4 @@
-"""Fat graphs: base poses, fat edges, and a player that goes where it is told."""
+"""Fat graphs: base poses, fat edges, and a steerable player."""
 
 import numpy as np
 import pytest

@@ -199,7 +199,7 @@ def test_says_what_is_wrong(groove):
     for tempos in ((120.0,), 90.0, ("slow", "fast"), (float("nan"), 90.0)):
         with pytest.raises(InvalidInput, match="tempo_bpm must be two tempos .* got"):
             ml.beats(motion, tempo_bpm=tempos)
-    with pytest.raises(InvalidInput, match="one rate and one length"):
+    with pytest.raises(InvalidInput, match="one frame rate and one length"):
         ml.beats([motion, motion[:-1]])
     with pytest.raises(InvalidInput, match="got an empty list"):
         ml.beats([])

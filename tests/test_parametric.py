@@ -1,4 +1,4 @@
-"""Motions that are asked for by what they should do."""
+"""Parametric motions: parameters, targets, accuracy."""
 
 import json
 

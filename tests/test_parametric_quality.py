@@ -11,7 +11,7 @@ from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide,
 from motionloom.parametric.parametric_motion import parametrize
 from motionloom.parametric.settings import ParametrizeSettings
 
-# Query -> takes to search, how alike members are, what it is asked by.
+# Query -> takes to search, maximum distance of members, parameter.
 CAPTURED = {
     "35_01:23-60": (None, 0.06, "final_root_position"),  # walks, as the paper's 96
     "144_06:215-249": (["144_05", "144_06", "86_01", "135_03"], 0.10, "right_ankle@230"),  # kicks

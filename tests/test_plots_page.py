@@ -1,4 +1,4 @@
-"""Every picture is written the same way: its suffix is asked first, its bytes are its content's."""
+"""Writing of pictures: suffixes are checked first, bytes depend on the content only."""
 
 from __future__ import annotations
 

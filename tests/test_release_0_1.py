@@ -91,7 +91,7 @@ def test_an_interrupted_upgrade_is_done_again(place, golden, monkeypatch):
 
 
 def answers(place: Path) -> dict:
-    """What is asked of the library, by question."""
+    """Answers of the library, by question."""
     with ml.Library(place) as lib:
         kick = lib.parametric("kick")
         target = [float(value) for value in kick.accessible[5]]

@@ -40,7 +40,7 @@ def test_a_segment_finds_itself_first_and_at_no_distance(lib, method, features):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_keeps_what_all_of_them_promise(lib, method):
-    """One row per method: the query first, in order, within what was asked for."""
+    """One row per method: query first, sorted, within the limits."""
     lib.build_web(label=["kick", "punch"])
     query, command = f"{KICK}_p1", {"method": method, "label": ["kick", "punch"]}
     hits = lib.search(query, max=4, **command)

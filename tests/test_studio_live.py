@@ -1,4 +1,4 @@
-"""The live line: what is asked is answered, mistakes in words, changes to all windows."""
+"""Websocket of the studio: requests, errors, notification of all windows."""
 
 from __future__ import annotations
 

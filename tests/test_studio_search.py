@@ -1,4 +1,4 @@
-"""The studio's searches, figures, families and exports, asked over HTTP."""
+"""Searches, poses, families and exports of the studio over HTTP."""
 
 from __future__ import annotations
 

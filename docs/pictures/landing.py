@@ -1,6 +1,6 @@
 """Makes landing.gif, the animation of the first page: ``python docs/pictures/landing.py``.
 
-One parametric kick, asked for four places in turn. A green ball is where it is asked to land.
+One parametric kick with four targets in turn. A green ball is the target.
 """
 
 import tempfile

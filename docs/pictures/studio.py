@@ -87,11 +87,11 @@ def grid(page):
 
 
 def parametric(page):
-    asked = {
+    settings = {
         "takes": "kick_front_mid_right_p0", "within": ["kick"], "by": ["right_ankle@33"],
         "name": "kick", "samples": 600,
     }  # fmt: skip
-    work(page, "parametric", asked)
+    work(page, "parametric", settings)
     go(page, "#/parametric?name=kick&target=-0.3,0.84,0.72")
     on_stage(page, 1)
     view = "document.querySelector('loom-app').renderRoot.querySelector('loom-parametric-view')"
