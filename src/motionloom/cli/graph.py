@@ -110,6 +110,8 @@ def used_settings(
     }
     if "any_footing" in typed:
         typed.add("match_feet")
+    if settings.label is None:  # a timeline of release 0.1
+        typed.discard("label")
     given = [name for name in settings.arguments() if name in typed]
     if settings.joint_weights is not None:
         file = str(Path(settings.joint_weights).absolute())

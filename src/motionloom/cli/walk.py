@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,20 +15,6 @@ from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import GraphSettings, WalkSettings
-from motionloom.settings import Names, setting
-
-
-@dataclass(frozen=True, kw_only=True)
-class WalkGraphSettings(GraphSettings):
-    """The graph to walk in; ``--label`` was the timeline of the walk in release 0.1."""
-
-    label: Names = setting(
-        None,
-        "Graph: only motions with this label; may be repeated.",
-        metavar="LABEL",
-        option="--graph-label",
-        old_options=("--within",),
-    )
 
 
 @settings_options
@@ -35,7 +22,7 @@ def walk(
     context: typer.Context,
     library: Annotated[Path, LIB],
     settings: WalkSettings,
-    graph: WalkGraphSettings,
+    graph: GraphSettings,
     output: Annotated[
         Path,
         typer.Option("-o", "--output", help="In any format that can be written; .bvh streams."),
@@ -53,6 +40,7 @@ def walk(
     from motionloom.formats import check_output
 
     check_output(output)  # before the work
+    settings, graph = _with_old_timeline(settings, graph)
     if settings.random and settings.seconds is None:
         raise InvalidInput("a walk without a goal needs its duration: --seconds 60")
     lib = open_library(library)
@@ -79,3 +67,15 @@ def walk(
         f"feet slide {100 * report.quality.foot_slide_m:.1f} cm per contact; "
         f"{report.transition_count} transitions"
     )
+
+
+def _with_old_timeline(
+    settings: WalkSettings, graph: GraphSettings
+) -> tuple[WalkSettings, GraphSettings]:
+    """The settings where ``--label LABEL:SECONDS`` means ``--timeline``, as in release 0.1."""
+    labels = [graph.label] if isinstance(graph.label, str) else list(graph.label or ())
+    timeline = [label for label in labels if re.fullmatch(r".+:\d+(\.\d+)?", label)]
+    if not timeline:
+        return settings, graph
+    chosen = tuple(label for label in labels if label not in timeline)
+    return replace(settings, labels=tuple(timeline)), replace(graph, label=chosen or None)

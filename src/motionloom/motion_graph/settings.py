@@ -195,7 +195,6 @@ class WalkSettings(Settings):
         "Perform motions with this label for this time; may be repeated.",
         metavar="LABEL[:SECONDS]",
         option="--timeline",
-        old_options=("--label",),
     )
     lock_feet: bool = setting(True, "Hold feet that are in contact in place.", command=False)
 

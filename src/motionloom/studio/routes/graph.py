@@ -219,7 +219,7 @@ def drawn(request: GraphRequest, state: State) -> Response:
         "info": edited.graph.info(),
         "lines": request.lines(state.library.path).model_dump(),
         "flags": request.flags(),
-        "walk_flags": request.flags(label="graph-label"),
+        "walk_flags": request.flags(),
     }
     return array_response(
         head,
