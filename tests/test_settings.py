@@ -98,3 +98,16 @@ def test_every_field_is_explained(settings):
         assert row["help"] and row["label"], row["name"]
         for method in row.get("methods", {}).values():
             assert method["help"] and all(each["help"] for each in method["fields"])
+
+
+def test_arguments_of_release_0_1_are_accepted_with_a_warning(tmp_path):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    for name in ("walk", "jog"):
+        lib.add_motion(ml.demo.clip(name), name=name, labels=[name])
+    with pytest.warns(DeprecationWarning, match=r"search\(within=...\) is now label="):
+        old = lib.search("walk:5-40", within="jog", max=2)
+    assert [hit.text for hit in old] == [
+        hit.text for hit in lib.search("walk:5-40", label="jog", max=2)
+    ]
+    with pytest.raises(TypeError, match="nonsense"):
+        lib.search("walk:5-40", nonsense=1)

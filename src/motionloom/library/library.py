@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import warnings
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.blend_verbs import BlendVerbs
 from motionloom.library.graph_verbs import GraphVerbs
 from motionloom.library.rhythm_verbs import RhythmVerbs
+from motionloom.library.search_verbs import SearchVerbs
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import retarget
 
@@ -245,3 +249,33 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
         True
         """
         return retarget(self[name], skeleton)
+
+
+# Arguments of release 0.1, accepted for one release.
+_OLD_ARGUMENTS = {"within": "label", "without": "exclude", "threshold": "max_distance"}
+
+
+def _accepting_old_arguments(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """A verb that also takes its arguments by their names of release 0.1, with a warning."""
+    known = inspect.signature(verb).parameters
+
+    @wraps(verb)
+    def call(*args: Any, **given: Any) -> Any:
+        for old, new in _OLD_ARGUMENTS.items():
+            if old in given and old not in known and new in known:
+                warnings.warn(
+                    f"{verb.__name__}({old}=...) is now {new}=; the old name goes with release 0.3",
+                    DeprecationWarning,
+                    stacklevel=2,
+                )
+                given[new] = given.pop(old)
+        return verb(*args, **given)
+
+    return call
+
+
+for _verbs in (SearchVerbs, BlendVerbs, GraphVerbs, RhythmVerbs):
+    for _name, _verb in list(vars(_verbs).items()):
+        if inspect.isfunction(_verb) and not _name.startswith("_"):
+            if set(_OLD_ARGUMENTS.values()) & set(inspect.signature(_verb).parameters):
+                setattr(Library, _name, _accepting_old_arguments(_verb))
