@@ -1,19 +1,24 @@
-"""``motionloom import``: import files and folders into a library."""
+"""``motionloom import``, ``find``, ``label`` and ``studio``: the library as a whole."""
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import JSON
+from motionloom.cli.options import JSON, LIB, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
+from motionloom.errors import InvalidInput
 from motionloom.library.settings import ImportSettings
 
 if TYPE_CHECKING:
     from motionloom.library import ImportReport, Library
+
 
 _SHOWN_FAILURES = 50
 
@@ -104,3 +109,76 @@ def _spell(seconds: float) -> str:
     if seconds < 7200.0:
         return f"{seconds / 60.0:.1f} min of motion"
     return f"{seconds / 3600.0:.2f} h of motion"
+
+
+def find(
+    library: Annotated[Path, LIB],
+    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words to look for.")],
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """List the motions whose name or labels contain all of the words."""
+    lib = open_library(library)
+    names = lib.find(" ".join(words))
+    if json:
+        print_json([{"motion": name, "labels": list(lib.labels(name))} for name in names])
+        return
+    for name in names:
+        print("  ".join([name, *lib.labels(name)]))
+    remark(f"{counted(len(names), 'motion')} of {len(lib)}")
+
+
+def label(
+    library: Annotated[Path, LIB],
+    motion: Annotated[str, typer.Argument(metavar="MOTION", help="Name of a motion.")],
+    labels: Annotated[
+        list[str] | None, typer.Argument(metavar="[LABEL]...", help="Labels to add.")
+    ] = None,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove the labels instead of adding them.")
+    ] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Add labels to a motion of a library, or remove them; without labels, print those it has."""
+    lib = open_library(library)
+    name = lib.entry(motion).name
+    if labels:
+        kept = [each for each in lib.labels(name) if each not in labels]
+        lib.set_labels(name, kept if remove else [*kept, *labels])
+    if json:
+        print_json({"motion": name, "labels": list(lib.labels(name))})
+    else:
+        print("  ".join([name, *lib.labels(name)]))
+
+
+def studio(
+    lib: Annotated[Path, LIB],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0: any free port.")] = 8765,
+    token: Annotated[
+        str | None, typer.Option(help="Token of every request. Default: generated if needed.")
+    ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="Further host name of the server; may be repeated.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+) -> None:
+    """Open the library in a browser."""
+    try:
+        from motionloom.studio import serve
+    except ModuleNotFoundError as missing:
+        raise InvalidInput(
+            f"the studio needs {missing.name}; install it with: pip install 'motionloom[studio]'"
+        ) from None
+    serve(
+        lib,
+        host=host,
+        port=port,
+        token=token,
+        names=tuple(name or ()),
+        open_browser=browser,
+        report=lambda line: print(line, flush=True),
+    )
+    if any(not one.daemon for one in threading.enumerate() if one is not threading.main_thread()):
+        # A response without a client is still being computed; files are written atomically.
+        sys.stdout.flush()
+        os._exit(0)
