@@ -523,4 +523,4 @@ def test_the_tour_passes_over_what_is_missing(tmp_path, monkeypatch, capsys):
     library.add_motion(ml.demo.clip("kick_front_mid_right"), name="kick_front_mid_right_p0")
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert spreading.cluster(Tour(tmp_path, 0, quiet=True)) == {"cluster": None}
-    assert "passed over: a cluster needs Dask; install it with" in capsys.readouterr().err
+    assert "skipped: a cluster needs Dask; install it with" in capsys.readouterr().err

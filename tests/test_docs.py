@@ -55,9 +55,13 @@ def test_every_block_on_the_page_runs(page, workplace, tmp_path, monkeypatch):
                     _run(line.removeprefix("$ motionloom "), page)
 
 
+def shown_commands():
+    return [command for command in app.registered_commands if not command.hidden]
+
+
 def test_every_command_has_help_and_is_documented():
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
-    for command in app.registered_commands:
+    for command in shown_commands():
         assert command.callback is not None and command.callback.__doc__, command.name
         assert f"motionloom {command.name}" in text, f"no page shows motionloom {command.name}"
 
@@ -66,10 +70,11 @@ def test_the_reference_of_commands_names_every_option():
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## motionloom (\S+)\n(.*?)(?=^## |\Z)", page, re.M | re.S))
     hint = "run: .venv/bin/python docs/make_commands.py"
-    assert set(sections) == {command.name for command in app.registered_commands}, hint
-    for name, command in typer.main.get_command(app).commands.items():
-        for parameter in command.params:
-            for option in parameter.opts:
+    assert set(sections) == {command.name for command in shown_commands()}, hint
+    commands = typer.main.get_command(app).commands
+    for name in sections:
+        for parameter in commands[name].params:
+            for option in () if getattr(parameter, "hidden", False) else parameter.opts:
                 assert option.startswith("-") <= (option in sections[name]), (
                     f"{name} {option}: {hint}"
                 )
