@@ -1,6 +1,6 @@
-"""Arguments and options that several commands share, and how they are read.
+"""Arguments and options that several commands share.
 
-An option means the same wherever it appears; defaults that Typer cannot show stand in brackets.
+Options of verbs come from their settings, see `motionloom.cli.settings_options`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 LIB = typer.Argument(metavar="LIB", help="The library.")
 WITHIN = typer.Option(metavar="LABEL", help="Only motions with this label. May be repeated.")
-ONLY = typer.Option(metavar="TAKE,...", help="Only these motions.")
-WITHOUT = typer.Option(metavar="TAKE,...", help="Not these motions.")
 JSON = typer.Option("--json", help="Machine-readable output.")
 WORKERS = typer.Option(help="Processes to use. [one per core]", min=1)
 
@@ -26,7 +24,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def open_library(path: Path) -> Library:
-    """The library at a path; imported here, for a command's help needs none."""
+    """The library at a path; imported here, so that the help of a command loads nothing."""
     from motionloom.library import Library
 
     return Library(path)
@@ -37,14 +35,14 @@ def listed(text: str) -> list[str]: ...
 @overload
 def listed(text: None) -> None: ...
 def listed(text: str | None) -> list[str] | None:
-    """Names of ``TAKE,TAKE,...``; None if nothing was said."""
+    """Names of ``NAME,NAME,...``; None where there is no text."""
     if text is None:
         return None
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def check_picture(path: Path) -> None:
-    """Complain about a name that no picture can have, before the work."""
+    """Raise `InvalidInput` if the suffix is not one of a picture."""
     if path.suffix.lower() not in PICTURES:
         known = ", ".join(PICTURES)
         raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {known}")

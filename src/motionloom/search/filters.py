@@ -71,14 +71,6 @@ def chosen_names(
     return [name for k, name in enumerate(names) if mask is None or mask[k]]
 
 
-def whole_takes(
-    library: Store, first: str, *, label: str | Iterable[str] | None = None
-) -> list[str]:
-    """Names of all motions with one of these labels, `first` before the others."""
-    name = library.entry(first).name
-    return [name, *(one for one in chosen_names(library, label=label) if one != name)]
-
-
 def labelled(library: Store, label: str) -> tuple[str, ...]:
     """Names of the motions with a label.
 
