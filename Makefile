@@ -6,6 +6,9 @@ PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # What the product needs, and with what its tests and checks need.
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.dev-ready
+# Bytecode is written once, also where the environment forbids it (most container images):
+# compiling all sources again costs every command two seconds.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: page types demo test coverage test-all lint format docs pictures bench clean
 
