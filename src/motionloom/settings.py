@@ -131,6 +131,15 @@ class Settings:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
+@dataclass(frozen=True, kw_only=True)
+class MotionChoice(Settings):
+    """Which motions of a library a command takes."""
+
+    label: Names = setting(None, LABEL)
+    only: Names = setting(None, ONLY)
+    exclude: Names = setting(None, EXCLUDE)
+
+
 def motion_choice(settings: Any) -> dict[str, Any]:
     """The fields `label`, `only` and `exclude` of settings as keyword arguments; None if empty."""
     return {name: getattr(settings, name) or None for name in ("label", "only", "exclude")}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motionloom.cli.arguments import motion_from
-from motionloom.cli.options import JSON, LIB, WITHIN, listed, open_library
+from motionloom.cli.options import JSON, LIB, listed, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
@@ -21,8 +21,6 @@ Takes = Annotated[
     str | None,
     typer.Option(help="Names of takes; NAME+NAME were danced together.", metavar="NAME,..."),
 ]
-Label = Annotated[list[str] | None, WITHIN]
-OldLabel = Annotated[list[str] | None, typer.Option("--within", hidden=True)]
 
 _SHOWN = 5  # takes without movements that are listed by name
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.beats import Label, OldLabel, Takes, takes_from
+from motionloom.cli.beats import Takes, takes_from
 from motionloom.cli.options import JSON, LIB, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import TUNE, DanceSettings
+from motionloom.settings import MotionChoice, motion_choice
 
 if TYPE_CHECKING:
     from motionloom.library import Choreography, Dance, Library
@@ -37,8 +38,7 @@ def dance(
         typer.Option("-o", "--output", help="A motion file, or .mp4: a video with the music."),
     ],
     takes: Takes = None,
-    label: Label = None,
-    within: OldLabel = None,
+    motions: MotionChoice,
     graph: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A choreography (.json) from motionloom movements."),
@@ -75,11 +75,10 @@ def dance(
     _check_song(song, tempo)
     path = None if follow is None else _path(follow)
     skeleton = None if onto is None else _skeleton(onto)
-    label = label or within
     lib = open_library(library)
     if kind is None:
-        steps = _choreography(lib, takes, label, graph, meter, quiet=json)
-    elif takes or label or graph:
+        steps = _choreography(lib, takes, motions, graph, meter, quiet=json)
+    elif takes or graph or any(motion_choice(motions).values()):
         raise InvalidInput("--kind names a saved choreography; leave out --takes, --label, --graph")
     else:
         steps = lib.choreography_for(song, kind=None if kind == ANY else kind, meter=meter)
@@ -116,7 +115,7 @@ def dance(
 def _choreography(
     lib: Library,
     takes: str | None,
-    label: list[str] | None,
+    motions: MotionChoice,
     graph: Path | None,
     meter: int | None,
     *,
@@ -125,7 +124,9 @@ def _choreography(
     if graph is not None:
         return lib.load_choreography(graph)
     with progress("analysing takes", len(lib), quiet=quiet) as advance:
-        return lib.choreography(meter=meter, takes=takes_from(takes), label=label, progress=advance)
+        return lib.choreography(
+            meter=meter, takes=takes_from(takes), progress=advance, **motion_choice(motions)
+        )
 
 
 def _generated(song: str) -> bool:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from motionloom.library import Library
 
 LIB = typer.Argument(metavar="LIB", help="The library.")
-WITHIN = typer.Option(metavar="LABEL", help="Only motions with this label. May be repeated.")
 JSON = typer.Option("--json", help="Machine-readable output.")
 WORKERS = typer.Option(help="Processes to use. [one per core]", min=1)
 

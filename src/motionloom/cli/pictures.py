@@ -16,7 +16,7 @@ from motionloom.cli.options import JSON, PICTURES
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
-from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, motion_choice, setting
+from motionloom.settings import MotionChoice, motion_choice
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion
@@ -107,15 +107,6 @@ def _draw(motion: Motion, path: Path, strip: dict[str, Any], film: dict[str, Any
             f"{path} shows the first {GIF_SECONDS:g} of {motion.duration:.1f} s; "
             f"--seconds {motion.duration:.0f} draws all of it"
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class MotionChoice(Settings):
-    """Which motions of a library to draw."""
-
-    label: Names = setting(None, LABEL)
-    only: Names = setting(None, ONLY)
-    exclude: Names = setting(None, EXCLUDE)
 
 
 @settings_options
