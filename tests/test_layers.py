@@ -12,10 +12,10 @@ PACKAGE = ROOT / "src" / "motionloom"
 
 # A folder imports from itself and from those before it.
 LAYERS = [
-    "errors", "ragged", "settings", "configuration", "atomic_write", "parallel", "motion",
-    "formats", "demo", "store", "distance", "alignment", "search", "blending", "parametric",
-    "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction", "evaluation", "library",
-    "plots", "studio", "cli",
+    "errors", "ragged", "settings", "configuration", "atomic_write", "kernels", "parallel",
+    "motion", "formats", "demo", "store", "distance", "alignment", "search", "blending",
+    "parametric", "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction", "evaluation",
+    "library", "plots", "studio", "cli",
 ]  # fmt: skip
 
 # The doors that look ahead: (file, function) -> what it may import. `Motion.save` and

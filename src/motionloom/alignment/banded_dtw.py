@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 
 BAND = 0.1  # of the longer clip; Keogh 2002, and Tam et al. 2007, section 4
 _ROUNDING = 2.0**-22  # of a sum of squares in single precision, per feature
@@ -236,14 +236,14 @@ def _stack(clips: ArrayLike) -> NDArray[np.float32]:
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _cost(a, b, reach):
     n, m = len(a), b.shape[1]
     cells = np.empty(m, np.float32)
     return _fill(a, b, reach, np.inf, np.zeros(n + 1), cells, np.empty(m + 1), np.empty(m + 1))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _fill(a, b, reach, limit, rest, cells, above, here):
     """Cost of the best path of rows `a` (n, D) and columns `b` (D, m); inf beyond `limit`.
 
@@ -289,7 +289,7 @@ def _fill(a, b, reach, limit, rest, cells, above, here):
     return above[m]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _matrix_rows(rows, columns, reach, usable, first, last):
     count, length, _ = rows.shape
     out = np.full((last - first, count), np.nan)
@@ -307,7 +307,7 @@ def _matrix_rows(rows, columns, reach, usable, first, last):
 
 
 # Sums may be taken in any order, so that eight run at a time.
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc"})
+@kernel(fastmath={"reassoc"})
 def _keogh(rows, clips, low, high, bounds, rests):
     """Squared excess of clips over the envelope: in all (C,), and from each row on (C, T + 1)."""
     length, width = low.shape
@@ -322,7 +322,7 @@ def _keogh(rows, clips, low, high, bounds, rests):
         bounds[c] = rests[c, 0]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def farthest(found, costs):
     """Which of the nearest so far (k,) is replaced next: the farthest; of equals, the last."""
     worst = 0
@@ -332,7 +332,7 @@ def farthest(found, costs):
     return worst
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _nearest(rows, columns, reach, order, bounds, rests, k):
     length = rows.shape[1]
     cells = np.empty(length, np.float32)

@@ -28,11 +28,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 
 Steps = Literal["slope", "classic"]
 STEPS: tuple[str, ...] = ("slope", "classic")
@@ -202,7 +202,7 @@ def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
     return matrix
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _slope(matrix, subsequence, toll):
     n_rows, n_columns = matrix.shape
     costs = np.full(matrix.shape, np.inf)
@@ -222,7 +222,7 @@ def _slope(matrix, subsequence, toll):
     return costs, came
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _slope_path(came, end):
     n_rows = came.shape[0]
     path = np.empty((n_rows, 2), np.int64)
@@ -239,7 +239,7 @@ def _slope_path(came, end):
         j -= 2 if how == _SKIP else 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _classic(matrix, subsequence, toll):
     n_rows, n_columns = matrix.shape
     costs = np.full(matrix.shape, np.inf)
@@ -263,7 +263,7 @@ def _classic(matrix, subsequence, toll):
     return costs, came
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _classic_path(came, end):
     path = np.empty((came.shape[0] + came.shape[1], 2), np.int64)
     i, j, at = came.shape[0] - 1, end, len(path)

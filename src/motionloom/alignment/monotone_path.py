@@ -18,12 +18,12 @@ References
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike
 
 from motionloom.alignment.dtw import Alignment, checked_matrix
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 
 MAX_SLOPE = 3  # local changes of speed by up to this factor count as timing
 
@@ -101,7 +101,7 @@ def _cell(
     return row, column
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def band_path(matrix, row, column, stride, low, high, first, last, max_slope):
     """Kernel: the cheapest path through a band of a matrix, and its cost.
 
@@ -178,7 +178,7 @@ def band_path(matrix, row, column, stride, low, high, first, last, max_slope):
         state = before
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel
 def _least(costs, first, last):
     """The least of ``costs[first:last]`` and its index."""
     best, where = np.inf, first
@@ -188,7 +188,7 @@ def _least(costs, first, last):
     return best, where
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel
 def _turn(costs, first, last):
     """The least of ``costs[0]`` and ``costs[first:last]`` and its index."""
     best, where = _least(costs, first, last)

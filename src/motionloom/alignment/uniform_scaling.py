@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from math import ceil, floor
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike
 
 from motionloom.alignment.banded_dtw import Nearest, checked_frames, farthest
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 
 FACTOR = 1.2  # Tam et al. 2007, section 4
 _SLACK = 1e-9
@@ -132,14 +132,14 @@ def scaled_lengths(n: int, m: int, factor: float) -> tuple[int, int]:
     return min(most, max(1, ceil(n / factor - 1e-9))), most
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _place(i, p, n):
     """Frame of the first p of a clip that is compared with frame i of n."""
     return (p * (i + 1) + n - 1) // n - 1
 
 
 # Sums may be taken in any order, so that four run at a time.
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc"})
+@kernel(fastmath={"reassoc"})
 def _cost(query, clip, least, most, limit):
     n, width = query.shape
     best = np.inf
@@ -159,7 +159,7 @@ def _cost(query, clip, least, most, limit):
     return best
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _bounds(query, rows, starts, lengths):
     """Squared excess of the query over the envelope of each clip, (C,)."""
     n, width = query.shape
@@ -180,7 +180,7 @@ def _bounds(query, rows, starts, lengths):
     return bounds
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _nearest(query, rows, starts, lengths, order, bounds, k):
     found = np.full(k, -1)
     costs = np.full(k, np.inf)

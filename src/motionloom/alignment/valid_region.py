@@ -9,12 +9,12 @@ a given fraction. The cells covered are the *valid region* (Kovar & Gleicher 200
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.alignment.dtw import checked_matrix
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 
 ALPHA = 0.15  # Kovar & Gleicher 2004, section 3.1
 HORIZONTAL, VERTICAL = 1, 2
@@ -92,7 +92,7 @@ def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _minima(matrix, starts):
     n_rows, n_columns = matrix.shape
     out = np.zeros(matrix.shape, np.uint8)
@@ -109,7 +109,7 @@ def _minima(matrix, starts):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _extended(matrix, minima, starts, factor):
     n_rows = matrix.shape[0]
     out = np.zeros(matrix.shape, np.bool_)

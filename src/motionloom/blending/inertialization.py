@@ -9,9 +9,9 @@ of numbers per coordinate.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from motionloom.kernels import kernel
 from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.rotations import quaternions as rot
 
@@ -113,7 +113,7 @@ def _led_on(before: Array, last: Array) -> Array:
     return last + 0.5 * (last - before)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fade_out(q, root, turns, spins, shift, drift, start, dt, fade):
     """Add the remaining offsets at times start, start + dt, ..."""
     for n in range(q.shape[0]):

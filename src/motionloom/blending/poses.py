@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.kernels import rotate_floor
@@ -199,7 +199,7 @@ def blend_poses(
     return rotations, root
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def blend_kernel(rotations, root, offsets, active, weights, times, transforms, place, out_q, out_p):
     """Kernel of `blend_poses`: no checks, fills `out_q` (T, J, 4) and `out_p` (T, 3)."""
     joints = rotations.shape[1]
@@ -271,7 +271,7 @@ def blend_kernel(rotations, root, offsets, active, weights, times, transforms, p
                     total[a + k] = flat[offsets[active[0]], a + k]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel
 def _cubic(time, start, end, rows, taps):
     """Four rows around a time of clip [start, end), and their Catmull-Rom weights."""
     time = min(max(time, 0.0), end - start - 1.0)
@@ -291,7 +291,7 @@ def _cubic(time, start, end, rows, taps):
     taps[3] = f * f * (-0.5 + 0.5 * f)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def slerp_poses(a, b, shares):
     """Rotations (T, J, 4) at `shares` (T,) of the great arcs from `a` to `b`, both (T, J, 4)."""
     out = np.empty(a.shape, np.float32)

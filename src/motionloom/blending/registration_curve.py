@@ -26,10 +26,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from motionloom.blending.examples import Example
+from motionloom.kernels import kernel
 from motionloom.motion.feet.contacts import FOOT_PARTS, FOOT_ROLES
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 
@@ -134,7 +134,7 @@ class Track:
         return times, transforms, place
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _blended(times, speeds, transforms, twists, active, weights, time, speed, place):
     for k in range(len(time)):
         t, s = 0.0, 0.0
@@ -166,14 +166,14 @@ def _blended(times, speeds, transforms, twists, active, weights, time, speed, pl
         place[k + 1, 2] = place[k, 2] + yaw
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel
 def _cubic(a, b, da, db, f):
     """A cubic over one unit, from value `a` and slope `da` to `b` and `db`."""
     g = 1.0 - f
     return g * g * ((1.0 + 2.0 * f) * a + f * da) + f * f * ((1.0 + 2.0 * g) * b - g * db)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _points(time, speed, moments):
     out = np.empty(len(moments))
     k, last = 0, len(time) - 2
@@ -202,7 +202,7 @@ def _points(time, speed, moments):
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _moments(time, speed, points):
     out = np.empty(len(points))
     for n in range(len(points)):
@@ -212,7 +212,7 @@ def _moments(time, speed, points):
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _states(times, speeds, transforms, active, knots, points, out_times, out_transforms, out_place):
     last = len(knots) - 2
     for n in range(len(points)):

@@ -9,10 +9,10 @@ velocity is removed, half from each disc; and so on to the end of the step.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 
 Array = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ def moved_discs(
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def near_pairs(places, reach):
     """Pairs (P, 2), the lower index first, within a distance of `reach`, by a grid."""
     count = len(places)
@@ -102,7 +102,7 @@ def near_pairs(places, reach):
     return found[:total]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contact_time(x, z, vx, vz, apart):
     """Time until a point at (x, z) with velocity (vx, vz) is `apart` from the origin, or inf."""
     closing = x * vx + z * vz
@@ -118,7 +118,7 @@ def contact_time(x, z, vx, vz, apart):
     return gap / (-closing + np.sqrt(inside))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _wall_time(place, velocity, room):
     """Time until a centre reaches +-room on one axis."""
     if velocity == 0.0:
@@ -127,7 +127,7 @@ def _wall_time(place, velocity, room):
     return max(left - _SKIN, 0.0) / abs(velocity)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def advance(places, velocities, radii, half, columns):
     """Kernel of `moved_discs`: one unit of time; changes places and velocities in place."""
     count, posts = len(places), len(columns)
@@ -182,7 +182,7 @@ def advance(places, velocities, radii, half, columns):
                 velocities[i] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _meet(places, velocities, contacts, a, b, fastest):
     """Remove the closing velocity of two discs."""
     x, z = places[b, 0] - places[a, 0], places[b, 1] - places[a, 1]
@@ -206,7 +206,7 @@ def _meet(places, velocities, contacts, a, b, fastest):
             velocities[i] *= fastest / speed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slide(velocity, x, z):
     """Remove the component of a velocity from (x, z) towards the origin."""
     size = np.hypot(x, z)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
+from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.kinematics.forward import global_rotations
@@ -165,7 +165,7 @@ def _at(motion: Motion, joint: int, offset: Array) -> Array:
     return np.asarray(place + rot.rotate(world.astype(np.float64), offset), np.float64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keep(
     q0, root0, q1, root1, parents0, offsets0, chain0, parents1, offsets1, chain1, arms, tips,
     anchors, mates,
@@ -196,7 +196,7 @@ def _keep(
                            scratch)  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
     """Global rotations and positions of the joints of a chain at frame t."""
     for j in chain:
@@ -213,7 +213,7 @@ def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
                 place[j, c] = place[parents[j], c] + bone[c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bring(q, t, parents, turn, place, arm, tip, goal, scratch):
     """Rotate shoulder and elbow so that the tip reaches the goal; the hand does not turn."""
     shoulder, elbow, wrist = arm[1], arm[2], arm[3]

@@ -13,10 +13,10 @@ step ahead and a long step back is a short step, but with low hips and straight 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.crowd.collision import advance, contact_time, near_pairs
+from motionloom.kernels import kernel
 from motionloom.motion.rotations.kernels import rotate_floor
 from motionloom.rhythm.dance_nodes import DanceNode
 
@@ -30,7 +30,7 @@ _FASTEST = 0.8  # m/s
 _LANE = 0.62  # radius of the lane, as a fraction of the way from the centre to the wall
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def flow(place, half, speed, out):
     """Velocity of the flow: around the room, and back to the lane."""
     if not np.isfinite(half[0]):
@@ -47,7 +47,7 @@ def flow(place, half, speed, out):
     out[0], out[1] = speed * x / size, speed * z / size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def wanted_velocities(places, wanted, radii, half, columns, speed, dt):
     """One step of the wanted velocities (A, 2), in place."""
     count = len(places)
@@ -82,7 +82,7 @@ def wanted_velocities(places, wanted, radii, half, columns, speed, dt):
             wanted[i] *= _FASTEST / fast
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push(x, z, vx, vz, apart):
     """Repulsion of something at (x, z) from the origin that moves at (vx, vz)."""
     gap = np.hypot(x, z) - apart
@@ -101,7 +101,7 @@ _GAIN = 1.6  # 1/s: how fast a soldier returns to its place in the formation
 _HARDLY = 0.15  # m/s below which a movement has no direction
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
     """Step of agent i, x and z, turned and shifted.
 
@@ -119,7 +119,7 @@ def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
     return x + drifts[i, 0] * dt, z + drifts[i, 1] * dt
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def danced(
     centres, wanted, yaws, rates, drifts, steps, means, radii, half, columns, speed, dt,
     out_centres, out_yaws,
@@ -151,7 +151,7 @@ def danced(
             out_yaws[i, k] = yaws[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def marched(centres, yaws, rates, drifts, steps, headings, goals, dt, out_centres, out_yaws):
     """Steer soldiers through the frames of a movement, towards their goals (A, n, 3).
 
@@ -206,7 +206,7 @@ def travel_weights(node: DanceNode, travel: ArrayLike) -> Array:
     return weights
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh(travel, targets, weights):
     """Kernel of `travel_weights`: movements (n, 3), targets (A, 3), fills weights (A, n)."""
     count = len(travel)
@@ -231,7 +231,7 @@ def _weigh(travel, targets, weights):
         weights[a] /= weights[a].sum()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _solve(products, pull, x):
     """Minimum of ``x @ products @ x / 2 - pull @ x`` over x >= 0."""
     count = len(x)
@@ -270,7 +270,7 @@ def _solve(products, pull, x):
                 gain[i] -= products[i, j] * x[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _positive(matrix, values, rows):
     """Solution s of ``matrix[rows, rows] @ s = values[rows]``, by Cholesky factorization."""
     size = len(rows)

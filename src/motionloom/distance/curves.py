@@ -24,12 +24,12 @@ References
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.distance.joint_angles import joint_rotations
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
@@ -152,7 +152,7 @@ def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
     return angles
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _unwrap(angles):
     other = np.empty(3)
     for t in range(1, len(angles)):
@@ -241,7 +241,7 @@ def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
     return np.diff(edges)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def split(points, threshold):
     """Which points are kept, by a stack of segments still to be split."""
     count, width = points.shape

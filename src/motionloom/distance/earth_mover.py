@@ -17,11 +17,11 @@ References
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 
 _BALANCE = 1e-9  # relative difference allowed between totals
 _DUST = 1e-13  # of the total: less is rounding, not mass
@@ -117,7 +117,7 @@ def _check_balance(a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
         raise InvalidInput(f"both must have the same total mass; got {a.sum():g} and {b.sum():g}")
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def signature_distance(points_a, mass_a, points_b, mass_b):
     """Kernel of `earth_mover_distance`: checked arrays, equal totals."""
     n, m = len(mass_a), len(mass_b)
@@ -131,7 +131,7 @@ def signature_distance(points_a, mass_a, points_b, mass_b):
     return transport(costs, mass_a, mass_b) / mass_a.sum()
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def transport(costs, supply, demand):
     """Kernel of `transport_cost`: successive shortest paths on a dense matrix."""
     n, m = costs.shape

@@ -22,11 +22,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.distance.euclidean import matching_tables
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.roles.assignment import ROLES
 
@@ -256,7 +256,7 @@ def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
     return _matrix(np.ascontiguousarray(rows_a), np.ascontiguousarray(rows_b.T))
 
 
-@njit(cache=True)
+@kernel
 def _matrix(a, columns):
     """Kernel: rows (M, D) and columns (D, N) -> (M, N); NaN stays NaN.
 

@@ -23,13 +23,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.distance.frame_distances import FrameDistance, frame_distance
 from motionloom.distance.point_cloud import PointCloud
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 from motionloom.motion import Motion
 from motionloom.ragged import offsets_of, row_of
 
@@ -251,7 +251,7 @@ def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int,
         done = reach
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _window_sums(out, products, centres_a, centres_b, norms_a, norms_b, weights, step):
     n_rows, n_columns = out.shape
     re, im, up = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
@@ -273,7 +273,7 @@ def _window_sums(out, products, centres_a, centres_b, norms_a, norms_b, weights,
             line[j] = np.sqrt(0.5 * (squared + np.abs(squared)))
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _add_diagonals(sums, plane, row, weights, step):
     """Add to each sum the poses of the window: cells along a diagonal of `plane`."""
     n, taps = len(sums), len(weights)

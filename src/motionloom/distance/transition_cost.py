@@ -25,13 +25,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.distance.body_frame import body_rotations
 from motionloom.distance.euclidean import squared_matrix
 from motionloom.distance.joint_angles import joint_rotations
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import facing
 from motionloom.motion.rotations import quaternions as rot
@@ -137,7 +137,7 @@ def _velocities(path: NDArray[np.float64], fps: float) -> NDArray[np.float64]:
     return np.gradient(path, 1.0 / fps, axis=0) if len(path) > 1 else np.zeros_like(path)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _add_squared_angles(a, b, weights, polynomial, out):
     """Add to `out` (M, N) the weighted squared angles of joints' quaternions.
 

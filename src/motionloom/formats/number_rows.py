@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from motionloom.kernels import kernel
 
 _POWERS = np.array([float(f"1e{k}") for k in range(309)])
 
@@ -68,7 +69,7 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _scan(data, powers, values, line_starts, line_numbers):
     n = data.shape[0]
     position = 0

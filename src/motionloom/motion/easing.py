@@ -8,8 +8,9 @@ their slope, so the edited motion stays smooth.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from motionloom.kernels import kernel
 
 Array = NDArray[np.float64]
 
@@ -78,7 +79,7 @@ def ease_corrections(known: Array, reach: float) -> Array:
     return np.where(fixed[:, None], values, curve)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def critically_damped_spring(away, speed, rate, time):
     """Critically damped spring: offset and velocity after some time.
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
 from motionloom.motion_graph.routes import STEP, Goal, Route
 from motionloom.parallel import Progress
@@ -227,7 +227,7 @@ def _traced(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch) ->
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def _trace(
     floor, shift, yaw, turning, progress, time, path, step, guide, label_mismatch, frames, dt
 ):  # fmt: skip
@@ -274,7 +274,7 @@ def _trace(
     return costs, along, places, turns, turned, stop
 
 
-@njit(cache=True)
+@kernel
 def _turning(turning, gone, aim, dt):
     """Radians by which a walker moving by `gone` turns in this frame, towards `aim`."""
     wanted = 0.0

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.kernels import kernel
 from motionloom.motion.rotations.kernels import log_into, multiply_into
 
 Array = NDArray[np.float64]
@@ -95,7 +95,7 @@ def local_model(
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _moments(poses, weights):
     """Weighted mean rotations (A, 4) and covariance (3 A, 3 A) about them."""
     n_poses, n_joints = poses.shape[:2]

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.kernels import kernel
 from motionloom.motion import Skeleton
 from motionloom.motion.rotations.kernels import (
     exp_into,
@@ -180,7 +180,7 @@ def map_pose(
     return SolvedPose(turns, root, unlikeliness)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _solve(
     parents, offsets, joints, rest, carriers, arms, moved_by, low, high,
     mean, directions, spreads, rest_spread, heading, heading_spread,
@@ -257,7 +257,7 @@ def _solve(
     return turns, x[size + 1 :].copy(), energy / max(3 * len(seen), 1)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _energy(
     x, goal, gap, noise, n_rows, directions, along, across, heading_spread, root_spread
 ):  # fmt: skip
@@ -274,7 +274,7 @@ def _energy(
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _centre(mean, directions, spreads, rest_spread, facing, expected, expected_spread):
     """Prior and smoothness combined: centre (3 A,), variances along and across the model."""
     size = 3 * len(mean)
@@ -298,7 +298,7 @@ def _centre(mean, directions, spreads, rest_spread, facing, expected, expected_s
     return centre, along, across
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
     """Rotations of `joints`, world rotations and positions of all joints, from `x`."""
     n_active = len(joints)
@@ -327,7 +327,7 @@ def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
             a += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _rows(
     x, turns, world, place, joints, carriers, arms, moved_by, low, high,
     goals, goal_spreads, seen, jacobian, gap, noise,

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
+from motionloom.kernels import kernel
 from motionloom.ragged import row_of
 from motionloom.search.settings import ANY_DURATION, MAX_OVERLAP, SearchSettings, SegmentOptions
 
@@ -228,7 +228,7 @@ def _traced(costs: NDArray, came: NDArray, end: int, low: int, steps: str) -> Ca
     return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def local_minima(costs, starts, reach):
     """Frames whose cost is finite and the least within `reach` frames of the same motion.
 

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.distance import FEATURES
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 from motionloom.ragged import row_of
 from motionloom.search.candidates import ANY, Candidate, Limits, realigned
 from motionloom.search.index.neighbours import library_neighbours
@@ -149,7 +149,7 @@ def lazy_matches(
     return [found for _, found in kept]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _by_row(offsets, rows, distances):
     """Neighbours of each frame in order of row."""
     rows, distances = rows.copy(), distances.copy()
@@ -161,7 +161,7 @@ def _by_row(offsets, rows, distances):
     return rows, distances
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _farthest(offsets, distances):
     out = np.zeros(len(offsets) - 1)
     for i in range(len(out)):
@@ -170,7 +170,7 @@ def _farthest(offsets, distances):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sought(rows, pointer, stop, row):
     """First node from `pointer` on, before `stop`, that is not before `row`."""
     while pointer < stop and rows[pointer] < row:
@@ -178,7 +178,7 @@ def _sought(rows, pointer, stop, row):
     return pointer
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
     """Cost of the cheapest path to every node, its cells, and the node before.
 
@@ -272,7 +272,7 @@ def _sparse_minima(rows, motions, costs, ends, reach):
     return order[kept]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _minima(rows, motions, costs, reach):
     kept = np.zeros(len(rows), np.bool_)
     for a in range(len(rows)):
@@ -289,7 +289,7 @@ def _minima(rows, motions, costs, reach):
     return kept
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _path(offsets, rows, came, end, length):
     """Pairs of query frame and row, traced back; bridges are straight."""
     path = np.empty((2 * length + len(rows), 2), np.int64)

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
+from motionloom.kernels import kernel
 from motionloom.ragged import row_of
 from motionloom.search.candidates import ANY, Candidate, Limits
 
@@ -119,7 +119,7 @@ def differences(
     return _differences(query.astype(np.float64) * factors, np.asarray(vectors), factors)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _differences(query, rows, weights):
     matrix = np.empty((len(query), len(rows)))
     for i in range(len(query)):

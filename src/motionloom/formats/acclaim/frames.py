@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
 from motionloom.formats.acclaim.skeleton import Bone
 from motionloom.formats.conventions import Repairs
 from motionloom.formats.number_rows import number_rows
+from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of, row_of
 
 _LIMIT = 1e7  # units or degrees; larger values are errors
@@ -107,7 +107,7 @@ def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64
     return lines, unknown_at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _blank_names(body, letters, starts, lines):
     n = body.shape[0]
     bones = starts.shape[0] - 1

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
@@ -29,6 +28,7 @@ from motionloom.formats.conventions import (
     with_user_roles,
 )
 from motionloom.formats.inference import Unit, infer_unit, infer_up, is_tpose_frame, unit_from
+from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
 
 
@@ -147,7 +147,7 @@ class Figure:
         return self.layout.nodes[self.layout.joints[joint]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _rotations(table, columns, axes, out):
     """Products of up to three axis rotations: degrees (T, C) to quaternions (T, J, 4)."""
     sines = np.empty(table.shape[1], np.float32)
@@ -170,7 +170,7 @@ def _rotations(table, columns, axes, out):
             out[t, j, 0], out[t, j, 1], out[t, j, 2], out[t, j, 3] = w, x, y, z
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _half_angles(degrees, sines, cosines):
     """Sines and cosines of half the angles, within 1e-7; vectorised, unlike the C library's.
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.kernels import kernel
 from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.feet.foot_lock import LIFT_ONSET
@@ -203,14 +203,14 @@ def _ancestors(skeleton: Skeleton, joints: NDArray[np.int64]) -> NDArray[np.int6
     return np.array(sorted(found), np.int64)
 
 
-@njit(cache=True)
+@kernel
 def _spring_step(state, c, target, rate, dt):
     """One frame of a spring: position in column c, velocity in column 3 + c."""
     away, speed = critically_damped_spring(state[c] - target, state[3 + c], rate, dt)
     state[c], state[3 + c] = target + away, speed
 
 
-@njit(cache=True)
+@kernel
 def _hold_point(state, place, stands, other, other_held, dt):
     """Advance the correction of one point by a frame.
 
@@ -235,7 +235,7 @@ def _hold_point(state, place, stands, other, other_held, dt):
             _spring_step(state, c, other[c] if other_held else 0.0, _RELEASE_RATE, dt)
 
 
-@njit(cache=True)
+@kernel
 def _settle_ball(state, rise, stands, first, dt):
     """Advance the vertical correction of a ball: down to its ground in contact, never below.
 
@@ -254,7 +254,7 @@ def _settle_ball(state, rise, stands, first, dt):
         state[4] = 0.0 if first else (state[1] - before) / dt
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lock_all(
     q, root, contacts, levels, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
     max_root_shift, dt, states,
@@ -266,7 +266,7 @@ def _lock_all(
         )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lock(
     q, root, contacts, levels, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
     max_root_shift, dt, state,

@@ -9,10 +9,10 @@ vectorized by the compiler.
 from __future__ import annotations
 
 import numpy as np
-from numba import float32, int32, njit, types, void
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 
 _BLOCK = 32  # frames per block: 31 joints x 7 floats x 32 frames stay in the L1 cache
 _NO_TRANSLATIONS = np.zeros((0, 0, 3), np.float32)
@@ -130,24 +130,20 @@ def _array(name: str, value: ArrayLike, shape: tuple[int, ...], dtype) -> NDArra
     return array
 
 
-def _read_only(kind, axes):
-    return types.Array(kind, axes, "C", readonly=True)
+def _signature():
+    """One signature, so that frozen and writable arrays share the compiled code."""
+    from numba import float32, int32, types, void
+
+    def frozen(kind, axes):
+        return types.Array(kind, axes, "C", readonly=True)
+
+    return void(
+        frozen(float32, 3), frozen(float32, 2), frozen(int32, 1), frozen(float32, 2),
+        frozen(float32, 3), float32[:, :, ::1],
+    )  # fmt: skip
 
 
-# One signature, so that frozen and writable arrays share the compiled code.
-@njit(
-    void(
-        _read_only(float32, 3),
-        _read_only(float32, 2),
-        _read_only(int32, 1),
-        _read_only(float32, 2),
-        _read_only(float32, 3),
-        float32[:, :, ::1],
-    ),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)
+@kernel(signature=_signature, error_model="numpy")
 def _positions(q, root, parents, offsets, translations, out):
     """Fill `out` (T, P, 3); the first J points have rotations, the rest are end sites."""
     frames, joints = q.shape[0], q.shape[1]
@@ -212,7 +208,7 @@ def _positions(q, root, parents, offsets, translations, out):
                     out[start + t, p, c] = place[p, c, t]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _global_rotations(q, parents, out):
     for t in range(q.shape[0]):
         for j in range(q.shape[1]):

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.kernels import kernel
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.kernels import multiply_into
@@ -371,7 +371,7 @@ def _direction(vectors: Array) -> Array:
     return np.where(length > 1e-9, vectors / np.maximum(length, 1e-9), down)
 
 
-@njit(cache=True)
+@kernel
 def shortest_rotation_into(a, b, out):
     """``out``: the shortest rotation of the direction of `a` (3,) to that of `b` (3,)."""
     size = math.sqrt((a @ a) * (b @ b))
@@ -389,7 +389,7 @@ def shortest_rotation_into(a, b, out):
     out[0], out[1], out[2], out[3] = w / norm, x / norm, y / norm, z / norm
 
 
-@njit(cache=True)
+@kernel
 def _soft_extension(wanted, natural, length):
     """Extension of a limb for a target at `wanted` that was extended to `natural`: soft limit."""
     most = max(MAX_EXTENSION * length, min(natural, 0.9999 * length))
@@ -403,7 +403,7 @@ def _soft_extension(wanted, natural, length):
     return start + room * (1.0 - math.exp(-(wanted - start) / room))
 
 
-@njit(cache=True)
+@kernel
 def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
     """World rotations of thigh and shank, into `upper` and `lower`, that bring the ankle to `goal`.
 
@@ -441,7 +441,7 @@ def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
     return hip + reach * (far / wanted)
 
 
-@njit(cache=True)
+@kernel
 def set_global_rotation(q, t, joint, turn, parents, change, parent_change, around, world):
     """Local rotation of a joint rotated by `change` whose parent was rotated by `parent_change`."""
     multiply_into(change, turn[joint], world)
@@ -453,7 +453,7 @@ def set_global_rotation(q, t, joint, turn, parents, change, parent_change, aroun
         q[t, joint, c] = sign * world[c]
 
 
-@njit(cache=True)
+@kernel
 def _inverse_product(a, b, out):
     """The product inverse(a) b."""
     w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]

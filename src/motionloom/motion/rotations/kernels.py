@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
+from motionloom.kernels import kernel
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def multiply_into(a, b, out):
     """``out = a * b``: first `b`, then `a`. `out` must be neither of them."""
     out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
@@ -16,7 +16,7 @@ def multiply_into(a, b, out):
     out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def rotate_into(q, v, out):
     """``out``: the vector `v` (3,) rotated by `q` (4,)."""
     tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
@@ -28,7 +28,7 @@ def rotate_into(q, v, out):
     out[0], out[1], out[2] = x, y, z
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def log_into(q, out):
     """``out``: the rotation vector (3,) of `q`, of at most half a turn."""
     sign = 1.0 if q[0] >= 0.0 else -1.0
@@ -44,7 +44,7 @@ def log_into(q, out):
     out[0], out[1], out[2] = factor * q[1], factor * q[2], factor * q[3]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def exp_into(v, out):
     """``out``: the quaternion (4,) of the rotation vector `v` (3,)."""
     angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
@@ -53,7 +53,7 @@ def exp_into(v, out):
     out[1], out[2], out[3] = factor * v[0], factor * v[1], factor * v[2]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def right_jacobian_into(v, out):
     """``out`` (3, 3): ``exp(v + d) = exp(v) * exp(out @ d)`` for a small `d` (right Jacobian)."""
     x, y, z = v[0], v[1], v[2]
@@ -72,7 +72,7 @@ def right_jacobian_into(v, out):
     out[1, 2], out[2, 1] = a * x + b * y * z, -a * x + b * y * z
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel
 def rotate_floor(c, s, x, z):
     """Floor position (x, z) after a rotation by `yaw`, given its cosine `c` and sine `s`.
 

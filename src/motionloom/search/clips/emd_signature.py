@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,6 +35,7 @@ from motionloom.alignment.banded_dtw import Nearest, farthest
 from motionloom.distance.curves import THRESHOLD, split
 from motionloom.distance.earth_mover import signature_distance
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 
 PARTS = 8  # of the mass, for the bound: more parts hardly raise it
@@ -103,7 +103,7 @@ class EmdSignatures:
         return EmdSignatures(self.points[rows], self.mass[rows], starts, self.quantiles[clips])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def limited_distance(
     points_a, mass_a, starts_a, a, points_b, mass_b, starts_b, b, weights, bounds, limit
 ):
@@ -128,7 +128,7 @@ def limited_distance(
     return each.sum()  # in a fixed order, because float sums depend on it
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def joint_bounds(quantiles, clip, weights):
     """Lower bounds of the weighted distances, joint by joint, of a clip (J, 4, P) to all."""
     count, joints, axes, parts = quantiles.shape
@@ -145,7 +145,7 @@ def joint_bounds(quantiles, clip, weights):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _signatures(curves, threshold, time_weight):
     clips, frames, joints, _ = curves.shape
     room = clips * joints * min(frames, 16)
@@ -172,7 +172,7 @@ def _signatures(curves, threshold, time_weight):
     return points[:at].copy(), mass[:at].copy(), counts
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _quantiles(points, mass, starts):
     count = len(starts) - 1
     out = np.zeros((count, _AXES, PARTS))
@@ -240,7 +240,7 @@ def emd_nearest(
     return Nearest(found[best], gaps[best], int(computed))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _matrix_rows(points, mass, starts, weights, count, first, last):
     out = np.full((last - first, count), np.nan)
     nothing = np.zeros(len(weights))
@@ -253,7 +253,7 @@ def _matrix_rows(points, mass, starts, weights, count, first, last):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _nearest(points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, k):
     found = np.full(k, -1)
     gaps = np.full(k, np.inf)

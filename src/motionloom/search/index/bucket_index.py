@@ -21,10 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.kernels import kernel
 from motionloom.store.remote.folder import Folder
 
 _WIDTH = 64  # vectors in a bucket: 16 SIMD registers of four; 15,000 boxes per million frames
@@ -169,7 +169,7 @@ def _rotated(rows, numbers, centre, axes):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _bucket_order(rows, width):
     """An order in which every `width` successive vectors lie close together."""
     order = np.arange(len(rows))
@@ -194,7 +194,7 @@ def _bucket_order(rows, width):
     return order
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _widest_axis(rows, order, first, last):
     step = max(1, (last - first) // 4096)
     widest, axis = -1.0, 0
@@ -211,7 +211,7 @@ def _widest_axis(rows, order, first, last):
     return axis
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _select(keys, order, first, last, middle):
     """Partition at `middle` by Hoare's quickselect."""
     low, high = first, last - 1
@@ -237,7 +237,7 @@ def _select(keys, order, first, last, middle):
             return
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _nearest(
     queries, rotated, rows, values, numbers, low, high, group_low, group_high,
     k, radius, factor, slack, allowed, all_allowed,
@@ -307,7 +307,7 @@ def _nearest(
     return offsets, found[:total].copy(), distances[:total].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _box_square(point, low, high):
     """Squared distance from a point to a box."""
     square = np.float32(0.0)
@@ -319,7 +319,7 @@ def _box_square(point, low, high):
     return square
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _bucket_squares(point, bucket, sums, limit):
     """Squared distances of 64 vectors, or False as soon as all are beyond the limit."""
     for p in range(_WIDTH):
@@ -340,7 +340,7 @@ def _bucket_squares(point, bucket, sums, limit):
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _tightened(squares, members, count, k, bound, slack):
     """Keep the k smallest, and what rounding cannot distinguish from the k-th."""
     if count <= k:
@@ -356,7 +356,7 @@ def _tightened(squares, members, count, k, bound, slack):
     return kept, bound
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _exact_distances(query, rows, members, count):
     out = np.empty(count)
     for i in range(count):
@@ -369,7 +369,7 @@ def _exact_distances(query, rows, members, count):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _by_distance(distances, members, count):
     """Order by distance, then by number."""
     order = np.argsort(distances)
@@ -383,7 +383,7 @@ def _by_distance(distances, members, count):
     return order
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _longer(values, length):
     out = np.empty(length, values.dtype)
     out[: len(values)] = values

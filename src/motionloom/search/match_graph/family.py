@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment import corresponding
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 from motionloom.search.match import Match, Matches
 from motionloom.search.match_graph.graph import Edge, Family, Node, cheapest_paths, path_from_query
 from motionloom.search.settings import APART, SAME
@@ -50,7 +50,7 @@ def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> N
     return _fitted_to_nodes(np.ascontiguousarray(path, np.int64), a[0], a[1], b[0], b[1])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _fitted_to_nodes(path, first_a, end_a, first_b, end_b):
     low, high = 0, len(path)
     while low < high and (path[low, 0] < first_a or path[low, 1] < first_b):

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from motionloom.kernels import kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ def bridges_between(
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _bridges(matrix, region, starts, cells, offsets, owner, max_slope, limit):
     n_rows = matrix.shape[0]
     states = 2 * max_slope - 1
@@ -202,7 +203,7 @@ def _bridges(matrix, region, starts, cells, offsets, owner, max_slope, limit):
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _label(
     source, total, number, came, row, now, above, at, over, low, high, left, max_slope,
     value, least, cells,
@@ -251,7 +252,7 @@ def _label(
     return alive
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _best_state(source, total, now, at, states):
     best = -1
     for s in range(states):
@@ -259,7 +260,7 @@ def _best_state(source, total, now, at, states):
     return best
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _better_state(source, total, row, at, one, other):
     """Of two labels of a cell the one with the later source, then the cheaper; -1 is none."""
     if source[row, at, other] < 0:
@@ -271,7 +272,7 @@ def _better_state(source, total, row, at, one, other):
     return other if total[row, at, other] < total[row, at, one] else one
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _traced(came, base, top, i, j, state, max_slope, path):
     """Trace a path back to its start into the end of `path`; returns its length."""
     runs = max_slope - 1
@@ -289,7 +290,7 @@ def _traced(came, base, top, i, j, state, max_slope, path):
         state = before
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _number_of(cells, first, last, cell):
     """Number of a cell of a chain, whose rows and columns increase."""
     wanted = cell[0] + cell[1]

@@ -14,9 +14,10 @@ so many starts, accidental chains are longer.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from motionloom.kernels import kernel
 
 
 def minima_chains(
@@ -54,7 +55,7 @@ def minima_chains(
     return cells, offsets, owner
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _chains(matrix, minima, starts, max_slope, least_length, owner):
     n_rows = matrix.shape[0]
     cells = np.empty((1024, 2), np.int32)
@@ -97,7 +98,7 @@ def _chains(matrix, minima, starts, max_slope, least_length, owner):
     return cells[:count].copy(), np.array(offsets)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _grow(matrix, minima, used, i, j, last, max_slope, path):
     """Follow minima from (i, j) into `path`, up to used ones; returns their number."""
     n_rows = matrix.shape[0]

@@ -12,11 +12,11 @@ import struct
 import zlib
 from pathlib import Path
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError
+from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 from motionloom.search.match_web.web import Web
 
@@ -136,7 +136,7 @@ def _from_planes(data: bytes) -> NDArray[np.int64]:
     return (folded >> 1).astype(np.int64) ^ -(folded & 1).astype(np.int64)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _steps(cells, offsets, chain_count, leaves, arrives):
     """0 diagonal, 1 right, 2 down: within chains, then along bridges from end to end."""
     out = np.empty(len(cells) + len(leaves), np.int64)
@@ -154,7 +154,7 @@ def _steps(cells, offsets, chain_count, leaves, arrives):
     return out[:at].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _cells(steps, offsets, chain_count, heads, leaves):
     out = np.empty((offsets[-1], 2), np.int32)
     at = 0
@@ -176,7 +176,7 @@ def _cells(steps, offsets, chain_count, heads, leaves):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _differences(levels, offsets):
     """First value of each path, then differences from cell to cell."""
     out = np.empty_like(levels)
@@ -188,7 +188,7 @@ def _differences(levels, offsets):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sums(differences, offsets):
     out = np.empty(len(differences))
     for p in range(len(offsets) - 1):

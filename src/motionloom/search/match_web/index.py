@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of, row_of
 from motionloom.search.match_web.web import Web
 
@@ -137,7 +137,7 @@ def web_index(
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _blocks(side, offsets, last_block):
     """For each block of frames the paths that pass it, as bounds and paths."""
     bounds = np.zeros(last_block + 2, np.int64)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.monotone_path import band_path
+from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of, row_of
 from motionloom.search.match_web.web import Web
 
@@ -115,7 +115,7 @@ def refined(web: Web, coarse: Level, fine: Level, *, max_slope: int) -> Web:
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _refined_chains(
     cells, offsets, matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope
 ):
@@ -157,7 +157,7 @@ def _refined_chains(
     return out[:filled].copy(), spans[: found + 1].copy(), number
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _refined_bridges(
     cells, offsets, chain_count, leaves, arrives, chain_cells, chain_offsets, number,
     matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope,
@@ -211,7 +211,7 @@ def _refined_bridges(
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _smallest(matrix, stride, starts, own_starts, coarse_starts, ratio, near, cell, k):
     """The smallest cell of the finer level within `near` cells of a coarse one."""
     row, column = cell[0] * ratio, own_starts[k] + (cell[1] - coarse_starts[k]) * ratio
@@ -230,7 +230,7 @@ def _smallest(matrix, stride, starts, own_starts, coarse_starts, ratio, near, ce
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _continued(path, direction, matrix, stride, starts, own_starts, ratio, max_slope, k):
     """Minima beyond the end of a path (`direction` 1), or before its start (-1), nearest first."""
     most = 2 * ratio
@@ -259,7 +259,7 @@ def _continued(path, direction, matrix, stride, starts, own_starts, ratio, max_s
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _is_minimum(matrix, stride, starts, own_starts, k, i, j):
     """Whether a cell of the finer level is the least of its row or column there."""
     rows = (len(matrix) + stride - 1) // stride
@@ -273,7 +273,7 @@ def _is_minimum(matrix, stride, starts, own_starts, k, i, j):
     return 0 < i < rows - 1 and value <= matrix[r - stride, c] and value < matrix[r + stride, c]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _on_chain(
     cell, chain, cells, offsets, matrix, stride, starts, own_starts, coarse_starts, ratio, k
 ):
@@ -300,7 +300,7 @@ def _on_chain(
     return smallest, first, last
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _through_band(
     path, start, end, matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope, k
 ):

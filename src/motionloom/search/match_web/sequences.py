@@ -14,10 +14,10 @@ few remain on each path.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.kernels import kernel
 from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.match_web.index import WebIndex
@@ -60,7 +60,7 @@ def web_matches(
             other = index.cells[index.offsets[paths], 1 - direction]
             paths = paths[allowed[row_of(index.starts, other)]]
         arrays = _arrays(index, direction)
-        directions.append(_sequences(*arrays, paths, start, end - 1, threshold))  # type: ignore
+        directions.append(_sequences(*arrays, paths, start, end - 1, threshold))
     means = np.concatenate([one[0] for one in directions])
     # First cell, cells at the end, last label, bridge that the end lies on: see `_sequences`.
     ends = np.concatenate([one[1] for one in directions])
@@ -124,7 +124,7 @@ def _cells_of(
     return np.concatenate(parts[::-1])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sequences(
     rows, columns, sums, offsets, bridge_of, leaves, arrives, bridge_paths, arrive_paths,
     paths, a, b, threshold,
@@ -249,7 +249,7 @@ def _sequences(
     return means[:count], ends[:count], (entry[:labels], before[:labels], taken[:labels])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _first_at(rows, low, high, row):
     """The first of the cells low..high of a path whose row is at least `row`, or `high`."""
     while low < high:
@@ -261,12 +261,12 @@ def _first_at(rows, low, high, row):
     return low
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _is_before(rows, columns, one, other):
     return rows[one] + columns[one] < rows[other] + columns[other]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _bridge_end(rows, offsets, path, arrival, b):
     """Last cell of a bridge in row `b` (or -1), and whether the bridge reaches that row."""
     if rows[arrival] == b:
@@ -277,7 +277,7 @@ def _bridge_end(rows, offsets, path, arrival, b):
     return -1, rows[arrival] > b
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _along(sums, offsets, path, first, last, arrival):
     """Distance and number of a bridge's cells from `first` to `last`, its own or the arrival."""
     if last != arrival:
@@ -287,19 +287,19 @@ def _along(sums, offsets, path, first, last, arrival):
     return T, own + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _room(means, ends, count):
     if count < len(means):
         return means, ends
     return _doubled(means), _doubled(ends)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _doubled(numbers):
     return np.concatenate((numbers, np.empty_like(numbers)))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _kept(first, last, order, taken, max_overlap, limit):
     """Of the matches in order those that share little with the ones kept before."""
     low = np.empty(len(order) + len(taken), np.int64)

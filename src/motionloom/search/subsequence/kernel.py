@@ -16,9 +16,10 @@ ends; the few chosen are computed again in float64 (`motionloom.alignment`).
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from motionloom.kernels import kernel
 
 # Columns: eight rows of a tile and one of the matrix fit into the first-level cache; no power of
 # two, whose rows would collide there.
@@ -83,7 +84,7 @@ def end_costs(
     return _slope_costs(factors, centre, weights, rows, starts, np.float32(limit), enough)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _load_tile(rows, first, last, centre, weights, tile):
     """Weighted rows as columns, less `centre`; their squares in the last row of the tile."""
     width, n_features = last - first, rows.shape[1]
@@ -96,7 +97,7 @@ def _load_tile(rows, first, last, centre, weights, tile):
         tile[-1, j] = square
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def _distances(factors, tile, width, row):
     """Distances of one query row to the tile, into `row`."""
     last = len(factors) - 1
@@ -112,7 +113,7 @@ def _distances(factors, tile, width, row):
         row[j] = np.sqrt(clamped) if square == square else np.float32(np.inf)
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def _add_products(f, t, width, row):
     f0, f1, f2, f3, f4, f5, f6, f7 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]
     t0, t1, t2, t3, t4, t5, t6, t7 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]
@@ -121,7 +122,7 @@ def _add_products(f, t, width, row):
         row[j] = even + (f1 * t1[j] + f3 * t3[j] + f5 * t5[j] + f7 * t7[j])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
     n_query, n_rows = factors.shape[0], rows.shape[0]
     infinite = np.float32(np.inf)
@@ -186,7 +187,7 @@ def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
 
 
 # There are no NaN among costs, and a minimum without them is a vector instruction.
-@nb.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@kernel(fastmath={"nnan", "nsz"})
 def _any_below(costs, width, limit):
     least = np.float32(np.inf)
     for j in range(width):
@@ -194,7 +195,7 @@ def _any_below(costs, width, limit):
     return least <= limit
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _respect_borders(now, before, earlier, matrix, i, starts, border, first, last):
     """Undo steps from the motion before: no step crosses a border."""
     infinite = np.float32(np.inf)
@@ -212,14 +213,14 @@ def _respect_borders(now, before, earlier, matrix, i, starts, border, first, las
         b += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _is_start(starts, b, row):
     while b < len(starts) and starts[b] < row:
         b += 1
     return b < len(starts) and starts[b] == row
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _classic_costs(factors, centre, weights, rows, starts):
     n_query, n_rows = factors.shape[0], rows.shape[0]
     infinite = np.float32(np.inf)
@@ -252,7 +253,7 @@ def _classic_costs(factors, centre, weights, rows, starts):
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _transpose(matrix, columns, width):
     for block in range(0, width, 16):
         for i in range(matrix.shape[0]):

@@ -1,0 +1,264 @@
+"""Compiled kernels: functions that Numba compiles at their first call, cached by their content.
+
+Importing Numba takes longer than most small tasks, so nothing imports it at the top of a module:
+`kernel` only notes the function, and the first call loads Numba and compiles. A kernel may name a
+NumPy function with the same results (``numpy=``); it is used as long as Numba is not loaded and
+the arrays of all such calls together are small.
+
+Compiled code is cached in ``NUMBA_CACHE_DIR``, else in the user's cache folder. The name of a file
+contains a digest of everything the machine code depends on: bytecode and constants of the
+function and of all kernels it calls, the types of its arguments, the versions of Python and Numba,
+and the processor. A cached kernel that no longer fits its source can therefore not be found, and
+one that still fits is found after an upgrade and in every copy of the sources.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from motionloom.atomic_write import atomic_write
+from motionloom.configuration import user_cache
+
+# Elements of array arguments that NumPy functions may process in one process before Numba is
+# loaded. At 80 ns per byte of text (the dearest of them) this is a third of a second, about what
+# loading Numba and a few cached kernels takes.
+SMALL = 4_000_000
+_DIGEST_SIZE = 32  # of SHA-256, in front of the compiled code in a file
+
+kernels: dict[str, Kernel] = {}
+_processed = 0
+
+
+def kernel(
+    function: Callable | None = None,
+    *,
+    numpy: Callable | None = None,
+    signature: Callable | None = None,
+    **options: Any,
+):
+    """Decorate a function that is compiled by Numba in nopython mode, without the GIL.
+
+    Parameters
+    ----------
+    numpy : callable, optional
+        Function with the same parameters and the same results, to the bit, for small arrays.
+    signature : callable, optional
+        Returns the only signature to compile, of Numba's types; default: one per combination of
+        types the function is called with.
+    **options
+        Options of `numba.njit`.
+
+    Examples
+    --------
+    >>> @kernel
+    ... def total(values):
+    ...     result = 0.0
+    ...     for value in values:
+    ...         result += value
+    ...     return result
+    >>> total(np.arange(4.0))
+    6.0
+    """
+    if function is None:
+        return functools.partial(Kernel, numpy=numpy, signature=signature, **options)
+    return Kernel(function, numpy=numpy, signature=signature, **options)
+
+
+class Kernel:
+    """A function that is compiled at its first call; see `kernel`.
+
+    Attributes
+    ----------
+    function : function
+        The Python function.
+    numpy : callable or None
+        Its NumPy equivalent for small arrays.
+    """
+
+    def __init__(
+        self,
+        function: Callable,
+        *,
+        numpy: Callable | None = None,
+        signature: Callable | None = None,
+        **options: Any,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function: FunctionType = function  # type: ignore[assignment]
+        self.numpy = numpy
+        self.signature = signature
+        self.options = options
+        kernels[f"{function.__module__}.{function.__qualname__}"] = self
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the compiled function, or its NumPy equivalent if the arrays are small."""
+        if self.numpy is not None and _is_small(args):
+            return self.numpy(*args)
+        return self.compiled(*args)
+
+    def __reduce__(self) -> str:
+        """Pickle by name, as functions are."""
+        return self.__qualname__  # type: ignore[attr-defined]
+
+    @functools.cached_property
+    def compiled(self) -> Callable:
+        """Numba's dispatcher of the function, whose global kernels are dispatchers as well."""
+        import numba
+
+        function = self.function
+        scope = dict(function.__globals__)
+        scope[function.__name__] = None  # a kernel that calls itself is not supported
+        for name, callee in _callees(function):
+            scope[name] = callee.compiled
+        copy = FunctionType(
+            function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+        )
+        copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+        dispatcher = numba.njit(nogil=True, **self.options)(copy)
+        dispatcher._cache = _Cache(self)
+        if self.signature is not None:
+            dispatcher.compile(self.signature())
+            dispatcher.disable_compile()
+        return dispatcher
+
+    @functools.cached_property
+    def content(self) -> bytes:
+        """Digest of code and constants of the function and of the kernels it calls."""
+        content = hashlib.sha256()
+        for part in _content(self.function):
+            content.update(part)
+        for option in sorted(self.options):
+            value = self.options[option]
+            value = sorted(value) if isinstance(value, set) else value
+            content.update(f"{option}={value!r}".encode())
+        for name, callee in _callees(self.function):
+            content.update(name.encode() + callee.content)
+        return content.digest()
+
+
+def _is_small(args: tuple) -> bool:
+    """Whether these arrays and all before them are small, and Numba is not loaded yet."""
+    global _processed
+    if "numba" in sys.modules:
+        return False
+    _processed += sum(arg.size for arg in args if isinstance(arg, np.ndarray))
+    return _processed <= SMALL
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A code object and those of functions and comprehensions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _globals(function: FunctionType) -> dict[str, Any]:
+    """Global variables a function reads, by name."""
+    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    scope = function.__globals__
+    return {name: scope[name] for name in sorted(names) if name in scope}
+
+
+def _callees(function: FunctionType) -> list[tuple[str, Kernel]]:
+    return [(n, value) for n, value in _globals(function).items() if isinstance(value, Kernel)]
+
+
+def _content(function: FunctionType) -> Iterator[bytes]:
+    """What Numba compiles of a function: bytecode, constants, values of global variables."""
+    for code in _codes(function.__code__):
+        constants = [c for c in code.co_consts if not isinstance(c, CodeType)]
+        yield code.co_code
+        yield repr((constants, code.co_names, code.co_varnames, code.co_argcount)).encode()
+    yield repr(function.__defaults__).encode()
+    for name, value in _globals(function).items():
+        yield name.encode()
+        yield from _value(name, value)
+
+
+def _value(name: str, value: Any) -> Iterator[bytes]:
+    if isinstance(value, Kernel):
+        return  # its own digest is added
+    if isinstance(value, np.ndarray):
+        yield f"{value.dtype.str}{value.shape}".encode()
+        yield value.tobytes()
+    elif isinstance(value, ModuleType):
+        yield value.__name__.encode()
+    elif isinstance(value, type | BuiltinFunctionType | np.ufunc | FunctionType):
+        yield f"{getattr(value, '__module__', '')}.{value.__name__}".encode()
+    elif isinstance(value, int | float | complex | str | bytes | tuple | np.generic | None):
+        yield repr(value).encode()
+    else:
+        raise TypeError(f"a kernel cannot depend on {name}, a {type(value).__name__}")
+
+
+class _Cache:
+    """Cache of the compiled forms of one kernel, with the methods that Numba's dispatcher calls."""
+
+    def __init__(self, owner: Kernel) -> None:
+        self._kernel = owner
+
+    @property
+    def cache_path(self) -> str:
+        """The folder, as Numba shows it."""
+        return str(cache_folder())
+
+    def load_overload(self, signature, target_context):
+        """The compiled form for these types of arguments, or None."""
+        from numba.core.compiler import CompileResult
+
+        target_context.refresh()
+        try:
+            data = self._path(signature, target_context).read_bytes()
+        except OSError:
+            return None
+        payload = data[_DIGEST_SIZE:]
+        if hashlib.sha256(payload).digest() != data[:_DIGEST_SIZE]:  # cut off or damaged
+            return None
+        return CompileResult._rebuild(target_context, *pickle.loads(payload))
+
+    def save_overload(self, signature, result) -> None:
+        """Write a compiled form; without a cache the work goes on, so errors are ignored."""
+        from numba.core.serialize import dumps
+
+        if result.library.has_dynamic_globals:
+            return
+        payload = dumps(result._reduce())
+        path = self._path(signature, result.target_context)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(path) as scratch:
+                scratch.write_bytes(hashlib.sha256(payload).digest() + payload)
+        except OSError:
+            pass
+
+    def _path(self, signature, target_context) -> Path:
+        import numba
+
+        key = (
+            self._kernel.content,
+            str(signature),
+            target_context.codegen().magic_tuple(),
+            numba.__version__,
+            sys.version_info[:2],
+        )
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:32]
+        function = self._kernel.function
+        package = function.__module__.rpartition(".")[2]
+        return cache_folder() / f"{package}.{function.__name__}-{digest}.nbc"
+
+
+def cache_folder() -> Path:
+    """Folder of compiled kernels: ``NUMBA_CACHE_DIR``, else in the user's cache folder."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(chosen) if chosen else user_cache() / "motionloom" / "kernels"
