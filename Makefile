@@ -6,6 +6,7 @@ PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # What the product needs, and with what its tests and checks need.
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.dev-ready
+TEST := $(RUN)/python -m pytest -q -n 2
 # Bytecode is written once, also where the environment forbids it (most container images):
 # compiling all sources again costs every command two seconds.
 export PYTHONDONTWRITEBYTECODE :=
@@ -17,13 +18,13 @@ demo: $(READY)  ## a tour of the product, on motions made from code
 	$(RUN)/motionloom demo demo
 
 test: page  ## all tests but the slow ones, and every example in the docs
-	$(RUN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow"
+	$(TEST) -m "not slow"
 
 coverage: page  ## which lines no test but the slow ones runs
-	$(RUN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow" --cov --cov-report=term
+	$(TEST) -m "not slow" --cov --cov-report=term
 
 test-all: page  ## the slow ones too: all of the real data, kills, large files
-	$(RUN)/python -m pytest -q -n 2 --dist loadgroup
+	$(TEST)
 
 page: $(STAMP)  ## the studio's page, if its sources have changed since it was built
 	@$(RUN)/python build_page.py --if-possible

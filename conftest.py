@@ -1,8 +1,15 @@
-"""What examples in docstrings may use without making it: `ml`, `np`, and a small library `lib`."""
+"""Order of tests, and what examples in docstrings may use: `ml`, `np`, a small library `lib`."""
 
 from __future__ import annotations
 
 import pytest
+
+_ONE_BROWSER = "tests/studio_page/"  # two at once are too much for two cores
+# The dearest files, which are run first so that no worker is left alone with one at the end.
+_FIRST = (
+    _ONE_BROWSER,
+    "tests/test_docs.py",
+)
 
 _MOTIONS = (
     "walk",
@@ -12,6 +19,33 @@ _MOTIONS = (
     "kick_front_high_right",
     "dance_groove",
 )
+
+
+def pytest_collection_modifyitems(config, items) -> None:
+    """The tests of dear files come first."""
+    items.sort(key=lambda item: _rank(item.path.relative_to(config.rootpath).as_posix()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Each file is run by one worker, so that its fixtures are made once; all pages by the same.
+
+    Groups (``--dist loadgroup``) do not serve: pytest-xdist 3.8 ignores them with pytest 9.2.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Files(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return _ONE_BROWSER if file.startswith(_ONE_BROWSER) else file
+
+    config.option.loadscopereorder = False  # in the order of the collection
+    return Files(config, log)
+
+
+def _rank(file: str) -> int:
+    """Place of a file in `_FIRST`."""
+    return next((rank for rank, name in enumerate(_FIRST) if file.startswith(name)), len(_FIRST))
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,6 @@ import motionloom as ml
 from motionloom.evaluation.retrieval import read_tasks, score
 from motionloom.search.match_web.store import WebStore
 
-pytestmark = pytest.mark.xdist_group("web_quality")  # one corpus for all, not one per process
-
 CATEGORIES = {
     "kick": "fighting", "punch": "fighting", "take_strikes": "fighting",
     "walk": "locomotion", "jog": "locomotion", "march": "locomotion", "spiral": "locomotion",

@@ -23,8 +23,6 @@ connect = pytest.importorskip("websockets.sync.client").connect
 from motionloom.errors import InvalidInput  # noqa: E402
 from motionloom.studio import serve  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("studio-server")
-
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):

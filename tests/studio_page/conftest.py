@@ -36,12 +36,10 @@ QUICK = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
-    """All tests of the page run in one worker: one browser at a time is enough for two cores."""
+    """Tests that are not in `QUICK` are slow."""
     for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
-            if item.name not in QUICK:
-                item.add_marker(pytest.mark.slow)
+        if HERE in item.path.parents and item.name not in QUICK:
+            item.add_marker(pytest.mark.slow)
 
 
 def _missing() -> str | None:
