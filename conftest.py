@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+# Two workers share two cores. Read when NumPy is imported, here and in the processes tests start.
+for _setting in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_setting, "1")
 
 _ONE_BROWSER = "tests/studio_page/"  # two at once are too much for two cores
 # The dearest files, which are run first so that no worker is left alone with one at the end.

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 import sys
+from pathlib import Path
+from unittest import mock
 
 from typer.testing import CliRunner
+
+from motionloom.cli import main
 
 MOTIONLOOM = [sys.executable, "-c", "from motionloom.cli import main; main()"]
 
@@ -16,6 +22,24 @@ def invoked(app, *words):
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done
+
+
+def ran(*words, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    """What `finished` returns, of the same entry point in this process: quicker by its start."""
+    argv = ["motionloom", *map(str, words)]
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", argv),
+        contextlib.chdir(cwd or Path.cwd()),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+    return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
 
 
 def started(*words, **options) -> subprocess.Popen:

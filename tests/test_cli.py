@@ -4,15 +4,12 @@ import inspect
 import json
 import subprocess
 import sys
-from functools import partial
 
 import pytest
-from commands import finished
+from commands import finished, ran
 
 import motionloom as ml
 from motionloom.cli import app
-
-run = partial(finished, timeout=120)
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +24,11 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
-    assert "import" in run("--help").stdout
+    assert "import" in finished("--help").stdout
 
 
 def test_help_tells_every_command_in_a_whole_sentence():
-    shown = " ".join(run("--help").stdout.split())
+    shown = " ".join(ran("--help").stdout.split())
     for command in (one for one in app.registered_commands if not one.hidden):
         sentence = inspect.getdoc(command.callback).split("\n\n")[0]
         assert " ".join(sentence.split()) in shown
@@ -47,11 +44,11 @@ def test_info_of_a_library_lists_what_is_in_it(walk, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     lib.add(walk)
     lib.set_labels("walk", ["gait"])
-    answer = run("info", lib.path)
+    answer = ran("info", lib.path)
     assert answer.returncode == 0, answer.stderr
     assert "walk" in answer.stdout
     assert "gait (1)" in answer.stdout
-    facts = json.loads(run("info", lib.path, "--json").stdout)
+    facts = json.loads(ran("info", lib.path, "--json").stdout)
     (motion,) = facts["motions"]
     assert (motion["name"], motion["labels"]) == ("walk", ["gait"])
     assert motion["frames"] == facts["frames"] == len(lib["walk"])
@@ -71,7 +68,7 @@ def test_an_interruption_says_that_nothing_is_lost():
 
 
 def test_info_as_json_keeps_its_contract(walk):
-    done = run("info", walk, "--json")
+    done = finished("info", walk, "--json")
     facts = json.loads(done.stdout)
     assert done.returncode == 0
     assert {
@@ -89,7 +86,7 @@ def test_info_as_json_keeps_its_contract(walk):
 
 
 def test_info_for_people_names_the_essentials(walk):
-    text = run("info", walk).stdout
+    text = ran("info", walk).stdout
     for word in ("30 fps", "cm", "left_ankle", "none"):
         assert word in text
 
@@ -114,6 +111,7 @@ def test_wrong_input_ends_with_one_clear_line_and_code_2(walk, arguments, messag
     folder = walk.parent
     (folder / "broken.bvh").write_text("hello\n")
     (folder / "walk.doc").write_text("")
+    run = finished if message == "nonsense" else ran  # in a process of its own, and in this one
     done = run(*arguments, cwd=folder)
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
@@ -122,13 +120,13 @@ def test_wrong_input_ends_with_one_clear_line_and_code_2(walk, arguments, messag
 
 
 def test_ranges_are_given_in_frames_or_seconds(walk):
-    in_frames = json.loads(run("info", f"{walk}:30-60", "--json").stdout)
-    in_seconds = json.loads(run("info", f"{walk}:1s-2s", "--json").stdout)
+    in_frames = json.loads(ran("info", f"{walk}:30-60", "--json").stdout)
+    in_seconds = json.loads(ran("info", f"{walk}:1s-2s", "--json").stdout)
     assert in_frames["frames"] == in_seconds["frames"] == 30
 
 
 def test_prints_its_version():
-    assert run("--version").stdout.strip() == f"motionloom {ml.__version__}"
+    assert ran("--version").stdout.strip() == f"motionloom {ml.__version__}"
 
 
 @pytest.mark.parametrize(

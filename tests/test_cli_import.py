@@ -8,14 +8,14 @@ import signal
 import time
 
 import pytest
-from commands import finished, started
+from commands import finished, ran, started
 from small_takes import needs_fork, write_takes
 
 from motionloom import Library
 
 
-def run(*words) -> tuple[int, str, str]:
-    done = finished(*words)
+def run(*words, run=finished) -> tuple[int, str, str]:
+    done = run(*words)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -35,7 +35,7 @@ def test_the_command_lists_bad_files_and_ends_with_code_1(takes, tmp_path):
     assert (code, out) == (1, "")
     assert f"failed   {takes / 'bad.bvh'}: " in err
     assert "added    12 (240 frames)" in err and "failed   1\n" in err
-    code, out, _ = run("import", tmp_path / "l.loom", takes, "--json")
+    code, out, _ = run("import", tmp_path / "l.loom", takes, "--json", run=ran)
     assert code == 1 and json.loads(out)["skipped"] == 12
     (failure,) = json.loads(out)["failed"]
     assert failure["file"] == str(takes / "bad.bvh") and failure["reason"]
@@ -44,10 +44,10 @@ def test_the_command_lists_bad_files_and_ends_with_code_1(takes, tmp_path):
 def test_the_command_refuses_wrong_input_with_code_2(takes, tmp_path):
     (tmp_path / "bare").mkdir()
     for path, message in [("nowhere", "no such file or folder"), ("bare", "no motion files")]:
-        code, _, err = run("import", tmp_path / "l.loom", tmp_path / path)
+        code, _, err = run("import", tmp_path / "l.loom", tmp_path / path, run=ran)
         assert code == 2 and message in err and "Traceback" not in err
         assert not (tmp_path / "l.loom").exists()
-    code, _, err = run("import", tmp_path / "bare" / ".." / "takes", takes)
+    code, _, err = run("import", tmp_path / "bare" / ".." / "takes", takes, run=ran)
     assert code == 2 and "holds other files" in err
 
 

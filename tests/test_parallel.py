@@ -9,6 +9,7 @@ import time
 from functools import partial
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from motionloom.errors import InvalidInput
 from motionloom.parallel import WorkerDied, available_cores, completed, executor
@@ -36,9 +37,7 @@ def die_the_first_time(number, *, marker):
 
 
 def worker_facts(_):
-    import threadpoolctl
-
-    limits = [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
+    limits = [pool["num_threads"] for pool in threadpool_info()]
     return os.getpid(), limits, signal.getsignal(signal.SIGINT)
 
 
@@ -94,7 +93,7 @@ def test_items_are_taken_as_they_are_needed(workers):
 
 
 def test_workers_use_one_thread_each_and_leave_ctrl_c_to_the_parent():
-    with executor(2) as pool:
+    with threadpool_limits(2), executor(2) as pool:
         facts = [one.result for one in completed(worker_facts, range(8), pool)]
     assert os.getpid() not in {pid for pid, _, _ in facts}
     assert all(limit == 1 for _, limits, _ in facts for limit in limits)

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from commands import finished as run
 from commands import invoked
+from commands import ran as run
 from naive.parameter_space import is_valid
 
 import motionloom as ml

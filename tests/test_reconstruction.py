@@ -237,7 +237,6 @@ def test_a_walk_of_an_unknown_performer_is_found_again(lib, walk, mode):
     assert ((body.confidence > 0) & (body.confidence <= 1)).all()
 
 
-@pytest.mark.slow
 def test_where_and_which_way_it_happens_does_not_matter(lib, walk):
     here = lib.reconstruct(walk, skeleton=walk)
     there = lib.reconstruct(walk.transform(yaw=2.0, shift=(3, 0, 1)), skeleton=walk)
@@ -245,7 +244,6 @@ def test_where_and_which_way_it_happens_does_not_matter(lib, walk):
     assert np.abs(there.positions() - moved.positions()).max() < 0.02
 
 
-@pytest.mark.slow
 def test_gaps_cost_little_and_a_lost_marker_is_reported(lib, walk):
     whole = joint_errors(walk, lib.reconstruct(walk, skeleton=walk))[0].mean()
     gappy = tracked(walk).positions.copy()
@@ -262,7 +260,6 @@ def test_gaps_cost_little_and_a_lost_marker_is_reported(lib, walk):
 
 
 @pytest.mark.parametrize("roles", [("head", "left_wrist", "right_wrist"), SIX[1:]])
-@pytest.mark.slow
 def test_three_points_will_do_and_hips_may_be_missing(lib, walk, roles):
     found = lib.reconstruct(tracked(walk, roles), skeleton=walk)
     errors, names = joint_errors(walk, found)
@@ -316,7 +313,6 @@ def test_a_skeleton_is_chosen_and_scaled_by_the_markers(lib, walk):
     assert len(lib.reconstruct(giant)) == len(giant)
 
 
-@pytest.mark.slow
 def test_feature_sets_that_markers_do_not_give_are_taken_from_the_first_pass(lib, walk):
     found = lib.reconstruct(walk, skeleton=walk, features="e30")
     assert joint_errors(walk, found)[0].mean() < 2.0

@@ -20,7 +20,7 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.markers import Markers
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.parallel import Progress
+from motionloom.parallel import Progress, one_thread
 from motionloom.reconstruction.control_signal import ControlSignal, control_signal
 from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream, solve_frames
@@ -173,11 +173,12 @@ def reconstruct(
     signal = control_signal(markers, settings.roles)
     performer = _performer(library, signal, settings.skeleton)
     prior = Prior(library, performer, searched_roles(signal), settings)
-    if settings.mode == "offline":
-        found = solve_sequence(prior, signal, progress=progress)
-    else:
-        stream = _stream(prior, signal.roles, signal.fps)
-        found = solve_frames(stream, signal, progress=progress)
+    with one_thread():  # of matrices this small a second thread makes ten times the work
+        if settings.mode == "offline":
+            found = solve_sequence(prior, signal, progress=progress)
+        else:
+            stream = _stream(prior, signal.roles, signal.fps)
+            found = solve_frames(stream, signal, progress=progress)
     seen = np.isfinite(signal.points[..., 0]).mean(axis=1)
     return Reconstruction(
         performer,
