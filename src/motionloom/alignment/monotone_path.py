@@ -124,74 +124,78 @@ def band_path(matrix, row, column, stride, low, high, first, last, max_slope):
     cost : float
     """
     # States: 0 diagonal step or start; s < max_slope: s consecutive steps to the right;
-    # above: consecutive steps down.
+    # above: consecutive steps down. Only costs are kept, no origins: taking a minimum needs no
+    # branch, finding its place does, and that is needed along the path alone.
     n_rows, width = len(low), 0
     for r in range(n_rows):
-        width = max(width, high[r] - low[r] + 1)
+        width = max(width, high[min(r + 1, n_rows - 1)] - low[r] + 1)
     runs = max_slope - 1
     states = 2 * runs + 1
-    # A column of infinities on either side stands for cells outside the band.
-    above = np.full((width + 2, states), np.inf)
-    here = np.full((width + 2, states), np.inf)
-    came = np.zeros((n_rows, width, states), np.int8)
+    # Row r and column c of the band are at [r + 1, c - low[r] + 1]; around it is infinity.
+    costs = np.empty((n_rows + 1, width + 1, states))
+    costs[0] = np.inf
     for r in range(n_rows):
-        here[:] = np.inf
         shift = low[r] - low[r - 1] if r > 0 else 0
-        for w in range(high[r] - low[r] + 1):
-            c = low[r] + w
-            value = matrix[row + stride * r, column + stride * c]
+        count = high[r] - low[r] + 1
+        for s in range(states):
+            costs[r + 1, 0, s] = np.inf
+        for w in range(1, count + 1):
+            value = matrix[row + stride * r, column + stride * (low[r] + w - 1)]
             if np.isnan(value):
-                continue
-            cell, back = here[w + 1], came[r, w]
-            if r == 0 and c == first:
-                cell[0] = value
-                continue
-            over = min(w + shift + 1, width + 1)  # where the cell above is in its row
-            before = min(w + shift, width + 1)
-            cell[0], back[0] = _least(above[before], 0, states)
+                value = np.inf
+            diagonal = costs[r, w + shift - 1, 0]
+            for s in range(1, states):
+                other = costs[r, w + shift - 1, s]
+                diagonal = other if other < diagonal else diagonal
+            costs[r + 1, w, 0] = diagonal + value
             if runs > 0:
-                cell[1], back[1] = _turn(here[w], runs + 1, states)
-                cell[runs + 1], back[runs + 1] = _turn(above[over], 1, runs + 1)
+                right, down = costs[r + 1, w - 1, 0], costs[r, w + shift, 0]
+                for run in range(1, runs + 1):
+                    other = costs[r + 1, w - 1, runs + run]
+                    right = other if other < right else right
+                    other = costs[r, w + shift, run]
+                    down = other if other < down else down
+                costs[r + 1, w, 1] = right + value
+                costs[r + 1, w, runs + 1] = down + value
                 for run in range(2, runs + 1):
-                    down = runs + run
-                    cell[run], back[run] = here[w, run - 1], run - 1
-                    cell[down], back[down] = above[over, down - 1], down - 1
+                    costs[r + 1, w, run] = costs[r + 1, w - 1, run - 1] + value
+                    costs[r + 1, w, runs + run] = costs[r, w + shift, runs + run - 1] + value
+            if r == 0 and low[0] + w - 1 == first:
+                costs[1, w, 0] = value
+        for w in range(count + 1, high[min(r + 1, n_rows - 1)] - low[r] + 2):
             for s in range(states):
-                cell[s] += value
-        above, here = here, above
+                costs[r + 1, w, s] = np.inf
     path = np.empty((n_rows + high[-1] - low[0] + 1, 2), np.int64)
     at = len(path)
-    cost, state = _least(above[last - low[-1] + 1], 0, states)
+    r, c = n_rows - 1, last
+    state = _least(costs, n_rows, last - low[-1] + 1, 1, states)
+    cost = costs[n_rows, last - low[-1] + 1, state]
     if cost == np.inf:
         return path[at:], cost
-    r, c = n_rows - 1, last
     while True:
         at -= 1
         path[at, 0], path[at, 1] = r, c
         if r == 0 and c == first:
             return path[at:].copy(), cost
-        before = came[r, c - low[r], state]
+        before = state - 1
         if state <= runs:
             c -= 1
         if state == 0 or state > runs:
             r -= 1
+        if state == 0:
+            before = _least(costs, r + 1, c - low[r] + 1, 1, states)
+        elif state == 1:
+            before = _least(costs, r + 1, c - low[r] + 1, runs + 1, states)
+        elif state == runs + 1:
+            before = _least(costs, r + 1, c - low[r] + 1, 1, runs + 1)
         state = before
 
 
 @kernel
-def _least(costs, first, last):
-    """The least of ``costs[first:last]`` and its index."""
-    best, where = np.inf, first
+def _least(costs, row, column, first, last):
+    """The cheapest of state 0 and of states `first` to `last` of a cell; 0 if they are equal."""
+    best = 0
     for s in range(first, last):
-        if costs[s] < best:
-            best, where = costs[s], s
-    return best, where
-
-
-@kernel
-def _turn(costs, first, last):
-    """The least of ``costs[0]`` and ``costs[first:last]`` and its index."""
-    best, where = _least(costs, first, last)
-    if costs[0] <= best:
-        return costs[0], 0
-    return best, where
+        if costs[row, column, s] < costs[row, column, best]:
+            best = s
+    return best
