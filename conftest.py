@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -10,10 +11,16 @@ import pytest
 for _setting in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_setting, "1")
 
-_ONE_BROWSER = "tests/studio_page/"  # two at once are too much for two cores
+# Files that are run by the same worker: one browser at a time, one cluster for all.
+_TOGETHER = {
+    "tests/studio_page/": "browser",
+    "tests/test_cluster.py": "cluster",
+    "tests/test_object_store.py": "cluster",
+    "tests/test_shards.py": "cluster",
+}
 # The dearest files, which are run first so that no worker is left alone with one at the end.
 _FIRST = (
-    _ONE_BROWSER,
+    "tests/studio_page/",
     "tests/test_docs.py",
 )
 
@@ -32,9 +39,14 @@ def pytest_collection_modifyitems(config, items) -> None:
     items.sort(key=lambda item: _rank(item.path.relative_to(config.rootpath).as_posix()))
 
 
+def pytest_collection_finish() -> None:
+    """Whatever was imported stays: the garbage collector need not look at it again."""
+    gc.freeze()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Each file is run by one worker, so that its fixtures are made once; all pages by the same.
+    """Each file is run by one worker, so that its fixtures are made once.
 
     Groups (``--dist loadgroup``) do not serve: pytest-xdist 3.8 ignores them with pytest 9.2.
     """
@@ -43,7 +55,7 @@ def pytest_xdist_make_scheduler(config, log):
     class Files(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return _ONE_BROWSER if file.startswith(_ONE_BROWSER) else file
+            return next((group for name, group in _TOGETHER.items() if name in file), file)
 
     config.option.loadscopereorder = False  # in the order of the collection
     return Files(config, log)
