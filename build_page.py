@@ -18,7 +18,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-_TIMEOUT = 5 * 60.0  # seconds of one npm command
+_TIMEOUT = 30 * 60.0  # seconds of one npm command: a slow machine is no failure
 _INSTALLED = Path("node_modules") / ".installed-from.txt"
 _NOT_BUILT_FROM = {"node_modules", "tests"}
 
@@ -39,17 +39,26 @@ def build_page(root: Path, report: Callable[[str], None] = print) -> None:
     PageNotBuilt
         If Node or the npm packages are not available, or the build failed.
     """
-    source, target = root / "studio", root / "src" / "motionloom" / "studio" / "static"
-    stamp = target / "built-from.txt"
-    if not source.is_dir():  # an sdist: it contains the built page
+    if is_current(root):
         return
+    source = root / "studio"
     sources = _digest(source)
-    if stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == sources:
-        return
     report("building the studio's page (npm ci && npm run build)")
     _install(source)
     _npm(source, "run", "build")
-    stamp.write_text(sources + "\n", encoding="utf-8")
+    _stamp(root).write_text(sources + "\n", encoding="utf-8")
+
+
+def is_current(root: Path) -> bool:
+    """Whether the page of the checkout at `root` is built from its sources as they are now."""
+    source, stamp = root / "studio", _stamp(root)
+    if not source.is_dir():  # an sdist: it contains the built page
+        return True
+    return stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == _digest(source)
+
+
+def _stamp(root: Path) -> Path:
+    return root / "src" / "motionloom" / "studio" / "static" / "built-from.txt"
 
 
 def run_script(root: Path, *arguments: str) -> str:

@@ -11,7 +11,9 @@ import shutil
 
 import numpy as np
 from PIL import Image
+from waiting import LIMIT
 
+MILLISECONDS = 1e3 * LIMIT  # Playwright's unit; for everything that waits
 FLAGS = [
     "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
     "--autoplay-policy=no-user-gesture-required",  # else no sound without a real click
@@ -26,6 +28,34 @@ def chromium() -> str | None:
         if found:
             return found
     return None
+
+
+_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def settled(page):
+    """Wait until all requests are answered, and what they changed is laid out and drawn."""
+    while True:
+        page.wait_for_function("() => studio.idle")
+        page.evaluate(_FRAMES)  # in two frames sizes have been observed, and drawn after it
+        if page.evaluate("studio.idle"):
+            return page
+
+
+def in_address(page, text: str) -> None:
+    """Wait until a text is part of the address."""
+    page.wait_for_function("text => location.hash.includes(text)", arg=text)
+
+
+def wheel(page, pixels: float, times: int = 1) -> None:
+    """Turn the wheel under the mouse, and wait until the page has seen every turn of it."""
+    page.evaluate("""() => {
+        if (window.turns === undefined) addEventListener("wheel", () => { window.turns += 1; },
+            { capture: true, passive: true });
+        window.turns = 0; }""")
+    for turn in range(1, times + 1):
+        page.mouse.wheel(0, pixels)
+        page.wait_for_function("turn => window.turns === turn", arg=turn)
 
 
 _AT_FIRST = """() => {
@@ -47,20 +77,27 @@ _AT_FIRST = """() => {
 def as_at_first(page):
     """Reset a page that other tests have used: empty stage, library view."""
     page.evaluate(_AT_FIRST)
-    return page
+    return settled(page)
 
 
-def go(page, view: str, **query) -> None:
-    """Follow a deep link within the open page: ``go(page, "library", take="walk_p0")``."""
+def go(page, view: str, *, wait: bool = True, **query) -> None:
+    """Follow a deep link within the open page: ``go(page, "library", take="walk_p0")``.
+
+    Returns when everything that the link asks for is there, or at once without `wait`.
+    """
     page.evaluate("([view, query]) => window.studio.go(view, query)", [view, query])
+    if wait:
+        settled(page)
 
 
-def open_take(page, name: str) -> None:
+def open_take(page, name: str, *, wait: bool = True) -> None:
     """Open a take from the library and wait until it is on the stage."""
-    go(page, "library", take=name)
+    go(page, "library", wait=False, take=name)
     page.wait_for_function(
         "name => studio.take === name && studio.stage.characters.length > 0", arg=name
     )
+    if wait:
+        settled(page)
 
 
 def stage_pixels(page) -> np.ndarray:
@@ -92,6 +129,9 @@ def drawn_joints(page, character: int = 0) -> np.ndarray:
     A joint is drawn if the pixel there changes when the character is hidden. Freeze the stage
     first: ``page.evaluate("studio.stage.freeze(0.5)")``.
     """
+    # Who is hidden is not followed: the camera would move between the two pictures.
+    follow = page.evaluate("""() => { const { stage } = studio, { follow } = stage.display;
+        stage.display = { ...stage.display, follow: false }; stage.draw(); return follow; }""")
     places = np.rint(joint_pixels(page, character)).astype(int)
     shown = stage_pixels(page)
     hide = """([character, visible]) => {
@@ -99,6 +139,7 @@ def drawn_joints(page, character: int = 0) -> np.ndarray:
     page.evaluate(hide, [character, False])
     hidden = stage_pixels(page)
     page.evaluate(hide, [character, True])
+    page.evaluate("follow => { Object.assign(studio.stage.display, { follow }); }", follow)
     height, width = shown.shape[:2]
     inside = (places >= 0).all(axis=1) & (places < [width, height]).all(axis=1)
     x, y = np.where(inside[:, None], places, 0).T

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
+
+from waiting import LIMIT, wait_until
 
 import motionloom as ml
 from motionloom import demo
@@ -79,12 +80,17 @@ class StudioServer:
 
     def restart(self) -> None:
         """Restart on the same port."""
-        for _ in range(20):
+
+        def started() -> bool:
             try:
-                return self._start(self.port)
-            except RuntimeError:  # the port is freed a moment after the process has gone
-                time.sleep(0.1)
-        self._start(self.port)
+                self._start(self.port)
+            except RuntimeError as error:  # the port is freed a moment after the process has gone
+                if "Address already in use" not in str(error):
+                    raise
+                return False
+            return True
+
+        wait_until(started, f"port {self.port} is free")
 
     def stop(self) -> tuple[str, str]:
         """Stop it; returns its output."""
@@ -94,7 +100,7 @@ class StudioServer:
 
     def _collect(self) -> tuple[str, str]:
         try:
-            return self.process.communicate(timeout=20)
+            return self.process.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.communicate()

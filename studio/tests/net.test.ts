@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { ServerError, fill, finished, getJson, send, type Job } from "../src/net/api";
 import { Latest } from "../src/net/live";
 import { parseMessage } from "../src/net/message";
+import { pendingCount } from "../src/net/pending";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -35,6 +36,29 @@ describe("requests", () => {
   });
 });
 
+describe("work under way", () => {
+  it("is counted until the answer is read or has failed", async () => {
+    let read: (body: string) => void = () => {};
+    const body = new ReadableStream({
+      start(stream) {
+        read = (text) => {
+          stream.enqueue(new TextEncoder().encode(text));
+          stream.close();
+        };
+      },
+    });
+    answering(new Response(body), new Response("closed", { status: 403 }));
+    const answer = getJson("library");
+    const refused = getJson("library").catch(() => "refused");
+    expect(pendingCount()).toBe(2);
+    expect(await refused).toBe("refused");
+    expect(pendingCount()).toBe(1); // its head has come, its body has not
+    read("{}");
+    await answer;
+    expect(pendingCount()).toBe(0);
+  });
+});
+
 describe("jobs", () => {
   const job = (state: Job["state"], rest: Partial<Job<number>> = {}): Job<number> => ({
     id: 1,
@@ -51,6 +75,7 @@ describe("jobs", () => {
     answering(Response.json(job("running", { done: 1 })), Response.json(job("done", { result: 7 })));
     const states: string[] = [];
     const result = finished(job("running"), (now) => states.push(now ? `${now.state} ${now.done}` : "end"));
+    expect(pendingCount()).toBeGreaterThan(0); // also between two requests
     await vi.runAllTimersAsync();
     vi.useRealTimers();
     expect(await result).toBe(7);

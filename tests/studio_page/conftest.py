@@ -6,13 +6,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from browser import FLAGS, chromium
+from browser import FLAGS, MILLISECONDS, chromium, settled
 from studio_takes import StudioServer, corpus_library
 
+import build_page
 import motionloom
 
 PAGE = Path(motionloom.__file__).parent / "studio" / "static" / "index.html"
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 
 
 # The whole job, once through; software draws slowly, so everything finer is a slow test.
@@ -51,6 +53,8 @@ def _missing() -> str | None:
         return "no Chromium is installed (apt-get install chromium)"
     if not PAGE.is_file():
         return "the studio's page is not built (python build_page.py)"
+    if ROOT in PAGE.parents and not build_page.is_current(ROOT):
+        return "the studio's page is older than its sources (python build_page.py)"
     return None
 
 
@@ -82,9 +86,11 @@ def browser(browser_is_here):
     """Chromium. Of the module, not the session: its event loop would stand in the way of others."""
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=20_000)  # of a machine that does other things too
+    expect.set_options(timeout=MILLISECONDS)
     with sync_playwright() as playwright:
-        chrome = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        chrome = playwright.chromium.launch(
+            executable_path=chromium(), args=FLAGS, timeout=MILLISECONDS
+        )
         yield chrome
         chrome.close()
 
@@ -108,10 +114,10 @@ def shared_windows(browser):
 def _windows(browser):
     opened = []
 
-    def open_window(address: str, *, width: int = 1280, height: int = 800):
+    def open_window(address: str, *, width: int = 1280, height: int = 800, wait: bool = True):
         context = browser.new_context(viewport={"width": width, "height": height})
+        context.set_default_timeout(MILLISECONDS)
         page = context.new_page()
-        page.set_default_timeout(60_000)  # a busy machine draws slowly
         page.expected, page.problems = [], []
         page.on("pageerror", lambda error: page.problems.append(f"uncaught: {error}"))
         page.on("console", lambda said: _listen(page, said))
@@ -122,7 +128,7 @@ def _windows(browser):
         page.wait_for_function(
             "() => window.studio && studio.library.name && studio.live.connected"
         )  # a function: the page forbids strings that become code
-        return page
+        return settled(page) if wait else page
 
     yield open_window
     problems = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser import drawn_joints, go
+from browser import drawn_joints, go, in_address
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -29,7 +29,7 @@ def test_a_ballroom_and_a_march_are_on_the_stage(page):
     view.locator("#couples").focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function(MADE, arg=10)
-    assert "couples=5" in page.url
+    in_address(page, "couples=5")
     # A crowd that does not fit is refused, and the last one stays.
     go(page, "crowd", kind="ballroom", couples=30, width=5, depth=5, seconds=5)
     expect(page.locator("loom-app [role=alert]")).to_contain_text("do not fit into the room")

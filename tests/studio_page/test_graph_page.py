@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from browser import drawn_joints
+from browser import drawn_joints, in_address, settled
 from studio_takes import StudioServer
 from typer.testing import CliRunner
 
@@ -33,16 +33,18 @@ def walks(studio_library, tmp_path_factory):
 @pytest.fixture
 def graph(windows, walks):
     page = windows(f"{walks.address}#/graph?only={TAKES}&per_minute=90")
-    page.wait_for_function(f"() => {VIEW}?.drawn && {VIEW}.arcs?.lines.length", timeout=60_000)
-    return page
+    page.wait_for_function(f"() => {VIEW}?.drawn && {VIEW}.arcs?.lines.length")
+    return settled(page)
 
 
 def pick(page, number: int) -> None:
     """Click the middle of an arc."""
+    settled(page)  # or the arcs may move before the click
     page.evaluate(f"{VIEW}.arcs.scrollIntoView({{ block: 'center' }})")
     at = page.evaluate(f"number => {VIEW}.arcs.middleOf({VIEW}.arcs.pairs[number])", number)
     page.mouse.click(at["x"], at["y"])
     page.wait_for_function(f"() => {VIEW}.picked && studio.stage.characters.length === 1")
+    settled(page)
 
 
 def picked(page) -> int:
@@ -52,23 +54,30 @@ def picked(page) -> int:
 def walking(page, seed: int = 1) -> None:
     page.locator("loom-graph-view #seed").fill(str(seed))
     page.locator("loom-graph-view #seed").press("Tab")
+    settled(page)
     page.locator("loom-graph-view #walk").click()
-    page.wait_for_function(f"() => {VIEW}.walker?.motion?.frames > 12")
+    # Paused as soon as it runs: how many frames are played does not depend on who is slow.
+    page.wait_for_function(f"""() => {VIEW}.walker?.motion?.frames > 12
+        && studio.stage.characters.length === 1 && (studio.stage.clock.pause(), true)""")
 
 
 def played(page, frames: int) -> np.ndarray:
     """Hips of the first frames of a walk that runs, metres."""
-    page.wait_for_function(f"() => {VIEW}.walker.motion.frames >= {frames}")
-    rows = page.evaluate(
+    # In the moment when they are there: a walk that runs on writes over its first frames.
+    rows = page.wait_for_function(
         f"""frames => {{
-        const {{ positions, parents }} = {VIEW}.walker.motion, root = parents.indexOf(-1);
+        const {{ positions, parents, frames: there }} = {VIEW}.walker.motion;
+        studio.stage.clock.play();
+        if (there < frames) return null;
+        studio.stage.clock.pause();
+        const root = parents.indexOf(-1);
         const hips = (at) => (at * parents.length + root) * 3;
         const row = (_, at) => Array.from(positions.slice(hips(at), hips(at) + 3));
         return Array.from({{ length: frames }}, row);
     }}""",
-        frames,
+        arg=frames,
     )
-    return np.array(rows)
+    return np.array(rows.json_value())
 
 
 def test_an_edge_is_watched_removed_kept_and_restored(graph, windows, walks):
@@ -87,7 +96,7 @@ def test_an_edge_is_watched_removed_kept_and_restored(graph, windows, walks):
     graph.expected.extend(["WebSocket", "ERR_CONNECTION", "api/"])
     walks.restart()
     again = windows(graph.url)
-    again.wait_for_function(f"() => {VIEW}?.drawn && {VIEW}.arcs?.lines.length", timeout=60_000)
+    again.wait_for_function(f"() => {VIEW}?.drawn && {VIEW}.arcs?.lines.length")
     assert again.evaluate(f"{VIEW}.head.info.removed.by_hand") == 1
     assert "removed" in again.evaluate(STATES)[number]
     pick(again, number)
@@ -114,11 +123,13 @@ def test_a_transition_now_changes_the_course_and_is_saved(graph, tmp_path):
     graph.locator("loom-graph-view #walk").click()  # stop
     walking(graph)
     graph.locator("loom-graph-view #now").click()
+    graph.evaluate("studio.stage.clock.play()")
     graph.wait_for_function(f"() => {VIEW}.walker.steered.length === 1")
     steered = graph.evaluate(f"{VIEW}.walker.steered[0].frame")
     second = played(graph, 150)
     np.testing.assert_allclose(second[:steered], first[:steered], atol=1e-6)  # same seed
     assert np.abs(second - first).max() > 0.05
+    graph.evaluate("studio.stage.clock.play()")
     graph.wait_for_function(f"() => {VIEW}.walker.shownFrame >= 90")
     expect(graph.locator("loom-graph-view #seen")).to_contain_text("transitions so far")
     graph.locator("loom-graph-view #walk").click()
@@ -148,6 +159,7 @@ def test_the_shown_line_writes_what_is_saved(graph, tmp_path):
 def test_a_path_drawn_on_the_floor_is_followed(graph):
     pick(graph, 0)  # show a character
     graph.evaluate("studio.stage.freeze(0)")
+    graph.evaluate("studio.stage.set({ follow: false })")  # or the camera turns to the character
     graph.evaluate(
         "studio.stage.camera.position.set(0, 7, 7); studio.stage.controls.target.set(0, 0, 1.5);"
         "studio.stage.controls.update()"
@@ -167,7 +179,7 @@ def test_a_path_drawn_on_the_floor_is_followed(graph):
     for pixel in pixels[1:]:
         graph.mouse.move(*pixel, steps=6)
     graph.mouse.up()
-    graph.wait_for_function(f"() => {VIEW}.pathError !== null", timeout=120_000)
+    graph.wait_for_function(f"() => {VIEW}.pathError !== null")
     drawn = np.array(graph.evaluate(f"{VIEW}.path"))
     assert np.linalg.norm(drawn[[0, -1]] - np.array(places)[[0, -1]], axis=1).max() < 0.1
     assert graph.evaluate(f"{VIEW}.pathError") < 0.3
@@ -187,17 +199,20 @@ def test_movements_are_cut_danced_and_refined(windows, walks):
     steps.get_by_label("Name of the choreography").fill("disco")
     steps.get_by_role("button", name="Cut movements").click()
     graph = f"{VIEW}.renderRoot.querySelector('loom-movement-graph').graph"
-    page.wait_for_function(f"() => {graph}?.nodes.length", timeout=60_000)
-    assert "steps=disco" in page.url
+    page.wait_for_function(f"() => {graph}?.nodes.length")
+    in_address(page, "steps=disco")
+    settled(page)  # or the nodes may move before the click
     source, target = page.evaluate(f"[{graph}.nodes[0].name, {graph}.nodes.at(-1).name]")
     steps.locator("g.node circle").first.click(force=True)
     page.wait_for_function("() => studio.stage.characters.length === 1")
+    settled(page)
     steps.locator("#other").select_option(target)
     steps.locator("#connect").click()
     page.wait_for_function(f"""() => {graph}.edges.some((edge) => edge.from === '{source}'
         && edge.to === '{target}' && Math.abs(edge.likelihood - 0.25) < 1e-6)""")
     other = windows(page.url)  # and a window that only looks on
     other.wait_for_function(f"() => {graph}?.nodes.length")
+    settled(page)
     steps.locator("#rename").click()
     steps.get_by_label("New name of this node").fill("box step")
     page.keyboard.press("Enter")

@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from browser import as_at_first, go, open_take
+from browser import as_at_first, go, in_address, open_take, settled
 from studio_takes import StudioServer
 
 import motionloom as ml
@@ -42,7 +42,7 @@ def test_takes_are_found_by_name_and_label(page):
     page.locator("#find").fill("kick high")
     expect(page.locator("#count")).to_contain_text("3 takes")
     assert all("kick" in name and "high" in name for name in shown_takes(page))
-    assert "find=kick+high" in page.url
+    in_address(page, "find=kick+high")
     page.locator("#find").fill("")
     labels = page.evaluate(
         "() => studio.library.motions.find(row => row.name === 'march_p0').labels"
@@ -76,7 +76,7 @@ def test_a_click_opens_and_a_click_with_shift_lays_over(page):
     assert page.evaluate("() => studio.stage.characters.map(one => one.motion.name)") == [
         "walk_p0", "walk_p1",
     ]  # fmt: skip
-    assert "with=walk_p1" in page.url
+    in_address(page, "with=walk_p1")
     expect(page.locator("button.card[aria-pressed=true]")).to_have_count(2)
     page.locator("button.card[data-take=walk_p1]").click(modifiers=["Shift"])
     page.wait_for_function("() => studio.stage.characters.length === 1")
@@ -115,9 +115,11 @@ def test_labels_are_changed(own_server, windows):
     page.get_by_label("Add a label").fill("warm up")
     page.get_by_label("Add a label").press("Enter")
     expect(page.locator("loom-take-labels")).to_contain_text("warm up")
+    settled(page)  # sent to the library, too
     assert "warm up" in ml.Library(own_server.library).labels("jog_p0")
     page.get_by_label("Remove the label warm up").click()
     expect(page.locator("loom-take-labels")).not_to_contain_text("warm up")
+    settled(page)
     assert "warm up" not in ml.Library(own_server.library).labels("jog_p0")
 
 

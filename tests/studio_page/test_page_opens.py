@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser import drawn_joints, joint_pixels, open_take
+from browser import drawn_joints, in_address, joint_pixels, open_take
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -13,7 +13,7 @@ def test_the_page_shows_the_library_and_opens_a_take(page):
     expect(page.locator("loom-library-view")).to_contain_text("cartwheel_left_p0")
     open_take(page, "kick_front_high_right_p0")
     assert page.evaluate("studio.stage.characters.length") == 1
-    assert "take=kick_front_high_right_p0" in page.url
+    in_address(page, "take=kick_front_high_right_p0")
 
 
 def test_joints_are_drawn_where_they_are(page):

@@ -8,13 +8,13 @@ import zipfile
 
 import numpy as np
 import pytest
-from browser import drawn_joints, go, open_take
+from browser import drawn_joints, go, in_address, open_take, settled
 from PIL import Image
+from waiting import wait_until
 
 import motionloom as ml
 
 expect = pytest.importorskip("playwright.sync_api").expect
-expect.set_options(timeout=30_000)  # a busy machine draws slowly
 
 KICK = "kick_front_high_right_p0"
 QUERY = f"{KICK}:10-60"
@@ -37,6 +37,10 @@ def _wait(page, condition: str) -> None:
 def _two(page, name: str) -> None:
     """Wait for two characters, the second of them of this take."""
     _wait(page, f"studio.stage.characters[1]?.motion.name === {name!r}")
+
+
+def _pixels(card) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(card.screenshot())).convert("L"), int)
 
 
 def _gap(page, joint: str, time: float) -> float:
@@ -135,13 +139,9 @@ def test_cards_answer_to_sliders_clicks_and_arrows(page):
     expect(cards.nth(0)).to_have_attribute("aria-selected", "true")
 
     _wait(page, f"{SEARCH}.figures.size >= 4")
-    shots = []
-    for _ in range(2):
-        shots.append(
-            np.asarray(Image.open(io.BytesIO(cards.nth(1).screenshot())).convert("L"), int)
-        )
-        page.wait_for_timeout(400)
-    assert np.abs(shots[0] - shots[1]).max() > 40  # figures move
+    settled(page)
+    first = _pixels(cards.nth(1))
+    wait_until(lambda: np.abs(_pixels(cards.nth(1)) - first).max() > 40, "figures move")
 
 
 def test_methods_bring_their_settings_and_errors_are_shown(page):
@@ -155,7 +155,7 @@ def test_methods_bring_their_settings_and_errors_are_shown(page):
     expect(form.locator("#features")).to_have_count(0)
     form.locator("#method").select_option("web")
     expect(page.locator("#build")).to_contain_text("595 webs")
-    assert "method=web" in page.url
+    in_address(page, "method=web")
     page.expected += ["api/search", "404"]
     go(page, "search", query="nobody:0-30")
     expect(page.get_by_role("alert")).to_contain_text("no motion 'nobody'")
@@ -214,6 +214,7 @@ def _cells(page) -> np.ndarray:
 def test_a_click_on_the_grid_shows_both_poses(windows, studio_address):
     page = windows(f"{studio_address}#/grid?a={QUERY}&b={OTHER}&at=25,33")
     _wait(page, f"{GRID}?.data && {GRID}.dtw && {GRID}.web")
+    settled(page)
     _two(page, OTHER)  # what the address says
     assert page.evaluate("studio.stage.characters[1].spec.title") == f"{OTHER} 33"
     cells = _cells(page)
@@ -229,7 +230,7 @@ def test_a_click_on_the_grid_shows_both_poses(windows, studio_address):
     page.mouse.click(*_cell(page, row, far))
     _wait(page, f"studio.stage.characters[1].spec.title === '{OTHER} {far}'")
     assert _gap(page, "right_ankle", 0.0) > 2 * near
-    assert f"at=25%2C{far}" in page.url
+    in_address(page, f"at=25%2C{far}")
     page.locator("loom-grid-view .chips button").first.click()  # the best path, played
     _wait(page, "studio.stage.characters[0].motion.frames === 50")
     assert _gap(page, "right_ankle", 0.8) < 0.25
@@ -243,7 +244,7 @@ def test_the_grid_is_painted_zoomed_and_moved(page):
     line = page.locator("loom-grid-view loom-code code").first
     expect(line).to_contain_text(f"--threshold {high:g}")  # any: as far as matches are looked for
     page.mouse.move(5, 5)
-    page.wait_for_timeout(300)
+    settled(page)
     grid = page.locator("loom-grid-map")
     shot = np.asarray(Image.open(io.BytesIO(grid.screenshot())).convert("RGB"), int)
     cells, box = _cells(page), grid.bounding_box()
@@ -271,4 +272,4 @@ def test_the_grid_is_painted_zoomed_and_moved(page):
     for layer, part in (("chains", "web"), ("minima", "marks"), ("path", "dtw")):
         page.locator(f"[data-layer={layer}]").click()
         _wait(page, f"{GRID}.{part}")
-    assert "layers=chains.minima.path" in page.url
+    in_address(page, "layers=chains.minima.path")

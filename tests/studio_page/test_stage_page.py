@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser import as_at_first, drawn_joints, go, joint_pixels, open_take, stage_pixels
+from browser import (
+    as_at_first,
+    drawn_joints,
+    go,
+    joint_pixels,
+    open_take,
+    stage_pixels,
+    wheel,
+)
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -34,8 +42,8 @@ def test_a_take_plays_and_space_stops_it(page):
     page.wait_for_function("() => studio.stage.clock.time > 0.3")
     page.keyboard.press("Space")
     expect(page.locator("#play")).to_have_text("Play")
-    stopped = clock(page)
-    page.wait_for_timeout(150)
+    stopped, drawn = page.evaluate("[studio.stage.clock.time, studio.stage.drawn]")
+    page.wait_for_function("drawn => studio.stage.drawn > drawn", arg=drawn)  # one more frame
     assert clock(page) == stopped
     page.keyboard.press("Space")
     page.wait_for_function("before => studio.stage.clock.time > before + 0.1", arg=stopped)
@@ -186,8 +194,7 @@ def test_the_camera_frames_follows_and_comes_home(page):
     assert np.abs(joint_pixels(page)[0] - first).max() < 30  # it has come along
     box = page.locator("loom-app #stage canvas").first.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    for _ in range(4):
-        page.mouse.wheel(0, 300)
+    wheel(page, 300, times=4)
     page.wait_for_function("home => studio.stage.rig.distance > home * 1.3", arg=home)
     page.keyboard.press("f")
     page.wait_for_function("home => Math.abs(studio.stage.rig.distance - home) < 0.1", arg=home)

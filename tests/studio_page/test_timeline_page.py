@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser import as_at_first, open_take
+from browser import as_at_first, in_address, open_take, wheel
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -58,7 +58,7 @@ def test_a_range_is_selected_adjusted_copied_and_cleared(page):
     assert selection(page) == pytest.approx([120, 180], abs=1)
     start, end = selection(page)
     expect(page.locator("#segment")).to_have_text(f"dance_groove_p0:{start}-{end}")
-    assert f"range={start}-{end}" in page.url
+    in_address(page, f"range={start}-{end}")
     drag(page, place(page, end / 30, 60), place(page, 8.0, 60))  # its right handle
     assert selection(page) == pytest.approx([start, 240], abs=1)
     drag(page, place(page, start / 30, 60), place(page, 5.0, 60))  # its left handle
@@ -99,8 +99,7 @@ def test_a_selected_range_is_repeated(page):
 def test_the_wheel_zooms_around_the_mouse(page):
     x, y = place(page, 10.0, 60)
     page.mouse.move(x, y)
-    for _ in range(5):
-        page.mouse.wheel(0, -300)
+    wheel(page, -300, times=5)
     expect(page.get_by_role("button", name="Whole")).to_be_visible()
     page.mouse.click(x, y)
     assert page.evaluate("() => studio.stage.clock.time") == pytest.approx(10.0, abs=0.05)

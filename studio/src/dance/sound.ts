@@ -1,5 +1,6 @@
 // Sound synchronized with the clock of the stage.
 
+import { tracked } from "../net/pending";
 import type { Clock } from "../stage/clock";
 
 const MAX_DRIFT = 0.12; // seconds between clock and sound from which the sound is restarted
@@ -22,7 +23,7 @@ export class SoundTrack {
   static async load(clock: Clock, sound: Promise<ArrayBuffer>): Promise<SoundTrack> {
     const track = new SoundTrack(clock);
     try {
-      track.buffer = await track.context.decodeAudioData(await sound);
+      track.buffer = await tracked(track.context.decodeAudioData(await sound));
     } catch (error) {
       track.release();
       throw error;

@@ -2,6 +2,7 @@
 
 import type { Answers, Heads, Job } from "./answers";
 import { parseMessage, type Message } from "./message";
+import { tracked } from "./pending";
 import type { paths } from "./schema";
 
 export type { Job } from "./answers";
@@ -53,14 +54,14 @@ export async function getJson<P extends PathOf<"get">>(
   path: P,
   ...[options]: Arguments<Operation<"get", P>>
 ): Promise<Answer<"get", P>> {
-  return (await request("get", path, options)).json();
+  return request("get", path, options, (response) => response.json());
 }
 
 export async function getArrays<P extends PathOf<"get"> & keyof Heads>(
   path: P,
   ...[options]: Arguments<Operation<"get", P>>
 ): Promise<Message<Heads[P]>> {
-  return parseMessage(await (await request("get", path, options)).arrayBuffer());
+  return parseMessage(await request("get", path, options, (response) => response.arrayBuffer()));
 }
 
 /** The bytes of an answer, such as a sound. */
@@ -68,7 +69,7 @@ export async function getBytes<P extends PathOf<"get">>(
   path: P,
   ...[options]: Arguments<Operation<"get", P>>
 ): Promise<ArrayBuffer> {
-  return (await request("get", path, options)).arrayBuffer();
+  return request("get", path, options, (response) => response.arrayBuffer());
 }
 
 export async function send<M extends "post" | "put" | "delete", P extends PathOf<M>>(
@@ -76,14 +77,14 @@ export async function send<M extends "post" | "put" | "delete", P extends PathOf
   path: P,
   ...[options]: Arguments<Operation<M, P>>
 ): Promise<Answer<M, P>> {
-  return (await request(method, path, options)).json();
+  return request(method, path, options, (response) => response.json());
 }
 
 export async function sendForArrays<P extends PathOf<"post"> & keyof Heads>(
   path: P,
   ...[options]: Arguments<Operation<"post", P>>
 ): Promise<Message<Heads[P]>> {
-  return parseMessage(await (await request("post", path, options)).arrayBuffer());
+  return parseMessage(await request("post", path, options, (response) => response.arrayBuffer()));
 }
 
 /** Request a file and hand it to the browser to save as `name`. */
@@ -92,7 +93,7 @@ export async function download<P extends PathOf<"post">>(
   path: P,
   ...[options]: Arguments<Operation<"post", P>>
 ): Promise<void> {
-  saveFile(await (await request("post", path, options)).blob(), name);
+  saveFile(await request("post", path, options, (response) => response.blob()), name);
 }
 
 /** Hand a file to the browser, which saves it where the user wants. */
@@ -105,7 +106,11 @@ export function saveFile(file: Blob, name: string): void {
 }
 
 /** The result of a job; `progress` is called with each of its states, and with null at the end. */
-export async function finished<Result>(job: Job<Result>, progress: (job: Job | null) => void): Promise<Result> {
+export function finished<Result>(job: Job<Result>, progress: (job: Job | null) => void): Promise<Result> {
+  return tracked(polled(job, progress));
+}
+
+async function polled<Result>(job: Job<Result>, progress: (job: Job | null) => void): Promise<Result> {
   try {
     while (job.state === "running") {
       progress(job);
@@ -134,7 +139,17 @@ export function withQuery(path: string, query: Record<string, unknown> = {}): st
   return text ? `${path}?${text}` : path;
 }
 
-async function request(method: Method, template: string, options: AnyOptions = {}): Promise<Response> {
+/** The body of an answer, as `read` reads it. */
+function request<Result>(
+  method: Method,
+  template: string,
+  options: AnyOptions | undefined,
+  read: (response: Response) => Promise<Result>,
+): Promise<Result> {
+  return tracked(respond(method, template, options).then(read));
+}
+
+async function respond(method: Method, template: string, options: AnyOptions = {}): Promise<Response> {
   const { path, query, body, signal } = options;
   const raw = body === undefined || body instanceof Blob;
   const response = await fetch(

@@ -3,6 +3,7 @@
 import type { LiveHeads } from "./answers";
 import { ServerError } from "./api";
 import { parseMessage, type Message } from "./message";
+import { tracked } from "./pending";
 
 type LiveMessage = Message<{ id: number; error?: string; changed?: string }>;
 type Waiting = { resolve: (message: never) => void; reject: (error: Error) => void };
@@ -44,10 +45,12 @@ export class Live extends EventTarget {
   request<Kind extends keyof LiveHeads>(kind: Kind, message: object = {}): Promise<Message<LiveHeads[Kind]>> {
     if (!this.connected) return Promise.reject(new ServerError("the connection to the server is lost"));
     const id = ++this.number;
-    return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
-      this.socket!.send(JSON.stringify({ id, kind, ...message }));
-    });
+    return tracked(
+      new Promise((resolve, reject) => {
+        this.waiting.set(id, { resolve, reject });
+        this.socket!.send(JSON.stringify({ id, kind, ...message }));
+      }),
+    );
   }
 
   /** A browser does not report why a websocket was refused; a plain request does: mostly a new token. */

@@ -4,6 +4,7 @@ import { fetchMotion, clearMotionCache } from "../motion/motion";
 import { StreamedMotion } from "../motion/streamed";
 import { getJson, type Answer } from "../net/api";
 import { Live } from "../net/live";
+import { pendingCount } from "../net/pending";
 import type { Character, CharacterSpec, Stage } from "../stage/stage";
 import { replaceRoute, readRoute, pushRoute, type Route } from "./route";
 
@@ -40,12 +41,14 @@ export class Studio extends EventTarget {
   /** The last route of each view. */
   readonly visited = new Map<string, Route>();
   private openings = 0;
+  private handledHash = location.hash;
   private wasDisconnected = false;
 
   async start(): Promise<void> {
     window.addEventListener("hashchange", () => {
       this.visited.set(this.route.view, this.route);
       this.route = readRoute();
+      this.handledHash = location.hash;
       this.fire("route");
     });
     this.live.addEventListener("disconnected", () => {
@@ -66,6 +69,11 @@ export class Studio extends EventTarget {
     this.live.addEventListener("changed", (event) => this.changed((event as CustomEvent<string>).detail));
     this.live.connect();
     await this.refresh();
+  }
+
+  /** Whether all requests are answered and the address is handled; for tests, which wait for it. */
+  get idle(): boolean {
+    return pendingCount() === 0 && this.handledHash === location.hash;
   }
 
   /** The library has been changed, in this window or another. */
@@ -118,6 +126,7 @@ export class Studio extends EventTarget {
   /** Change the query of the address without an event and without a new entry in the history. */
   replaceQuery(query: Record<string, string | number | undefined>): void {
     this.route = replaceRoute({ view: this.route.view, query });
+    this.handledHash = location.hash;
   }
 
   /** Show a take on the stage and the timeline, with others overlaid. */
