@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,11 @@ def ran(*words, cwd: Path | None = None) -> subprocess.CompletedProcess:
         except SystemExit as stop:
             code = stop.code or 0
     return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
+
+
+def error_lines(stderr: str) -> list[str]:
+    """Lines on standard error but those of progress, which a slow machine prints."""
+    return [line for line in stderr.splitlines() if not re.search(r": \d+ of \d+, .* so far", line)]
 
 
 def started(*words, **options) -> subprocess.Popen:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from waiting import LIMIT
 
 import motionloom as ml
 
@@ -29,7 +30,7 @@ def blender():
 
     def positions(path, fps, output):
         words = [python or sys.executable, str(SCRIPT), str(path), str(fps), str(output)]
-        subprocess.run([*words, *map(str, FRAMES)], check=True, capture_output=True, timeout=250)
+        subprocess.run([*words, *map(str, FRAMES)], check=True, capture_output=True, timeout=LIMIT)
         return json.loads(output.read_text())
 
     return positions

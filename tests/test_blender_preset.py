@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from waiting import LIMIT
 
 import motionloom as ml
 from motionloom.formats.presets import apply_preset, preset_named
@@ -31,7 +32,7 @@ def blender(tmp_path_factory):
     def positions(path, fps):
         """Bone heads in the first frame, Blender's z up turned to y up: -Y becomes +Z."""
         words = [python or sys.executable, str(SCRIPT), str(path), str(fps), str(output), "0"]
-        subprocess.run(words, check=True, capture_output=True, timeout=250)
+        subprocess.run(words, check=True, capture_output=True, timeout=LIMIT)
         return {name: np.array(place[0]) for name, place in json.loads(output.read_text()).items()}
 
     return positions

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
+import subprocess
+import sys
 
 import pytest
-from commands import finished, ran, started
+from commands import finished, ran
 from small_takes import needs_fork, write_takes
+from waiting import wait_until
 
 from motionloom import Library
 
@@ -53,20 +55,34 @@ def test_the_command_refuses_wrong_input_with_code_2(takes, tmp_path):
 
 @needs_fork
 def test_ctrl_c_ends_the_command_with_code_130_and_a_whole_library(tmp_path):
-    takes = write_takes(tmp_path / "takes", 60, frames=3000)
-    process = started(
-        "import", tmp_path / "l.loom", takes, "--workers", "2", start_new_session=True,
+    takes = write_takes(tmp_path / "takes", 60)
+    # Every row is committed at once, and from the 30th file on workers read without end.
+    script = (
+        "import sys, threading\n"
+        "from pathlib import Path\n"
+        "from motionloom.store.ingest import importing, task\n"
+        "load, frames = task.load, Path(sys.argv[2]) / 'frames'\n"
+        "def held(file, **options):\n"
+        "    if len(list(frames.glob('*.npy'))) >= 30: threading.Event().wait()\n"
+        "    return load(file, **options)\n"
+        "task.load, importing.BATCH_ROWS = held, 1\n"
+        "from motionloom.cli import main\n"
+        "main()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "import", tmp_path / "l.loom", takes, "--workers", "2"],
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also in the background
     )  # fmt: skip
-    frames = tmp_path / "l.loom/frames"
-    deadline = time.monotonic() + 60
-    while not (frames.exists() and len(list(frames.glob("*.npy"))) > 5):
-        assert time.monotonic() < deadline and process.poll() is None
-        time.sleep(0.01)
+    library = tmp_path / "l.loom"
+    wait_until(
+        lambda: len(list(library.glob("frames/*.npy"))) > 5 and len(Library(library)) > 5,
+        "some takes are imported",
+    )
     os.killpg(process.pid, signal.SIGINT)  # what a terminal does: to every process of the group
     _, err = process.communicate()
     assert process.returncode == 130 and "Traceback" not in err
-    lib = Library(tmp_path / "l.loom")
-    assert 0 < len(lib) < 60 and lib.damage() == []
+    lib = Library(library)
+    assert 5 < len(lib) < 60 and lib.damage() == []
     report = lib.add(takes)
     assert report.added + report.skipped == 60 and report.skipped >= 1

@@ -16,6 +16,7 @@ import pytest
 from cluster_tasks import die, square, whereabouts
 from commands import MOTIONLOOM
 from typer.testing import CliRunner
+from waiting import random_pause, wait_until
 
 import motionloom as ml
 from motionloom import parallel
@@ -264,10 +265,20 @@ def _build_among_kills(cluster, tmp_path, seeds):
 
 def recover(cluster):
     """Wait until killed workers have come up again."""
-    deadline = time.monotonic() + 120
-    while len(cluster.scheduler.workers) < len(cluster.workers):
-        assert time.monotonic() < deadline, "workers did not come up again"
-        time.sleep(0.1)
+    wait_until(
+        lambda: len(cluster.scheduler.workers) >= len(cluster.workers), "workers come up again"
+    )
+
+
+def begun_tasks_end(address):
+    """Wait until the workers have ended the tasks that had begun when the loop was left."""
+    from distributed import Client
+
+    def running(dask_worker):
+        return len(dask_worker.state.executing)
+
+    with Client(address, set_as_default=False) as client:
+        wait_until(lambda: not any(client.run(running).values()), "begun tasks end")
 
 
 class Killer:
@@ -287,7 +298,7 @@ class Killer:
             if nanny.pid and nanny.worker_address in self.cluster.scheduler.workers
         ]
         if len(self.done) - 1 in self.moments and alive:
-            time.sleep(self.rng.uniform(0.0, 0.005))
+            random_pause(self.rng, 0.005)
             chosen = int(self.rng.choice(alive))
             with suppress(ProcessLookupError):  # dead from the last time
                 os.kill(chosen, signal.SIGKILL)
@@ -449,7 +460,8 @@ def test_an_import_onto_a_full_disk_is_reported_and_goes_on(
     with on_cluster(address) if on == "a cluster" else nullcontext():
         with pytest.raises(LibraryError, match="No space left on device|the disk is full"):
             library.add(tmp_path / "takes", workers=2)
-    time.sleep(0.5)  # tasks that had begun end, too
+    if on == "a cluster":
+        begun_tasks_end(address)
     whole = ml.Library(library.path)
     assert whole.damage() == []
     assert np.array_equal(whole["jog"].rotations, held)
@@ -471,7 +483,7 @@ def test_a_full_disk_is_reported_and_leaves_the_library_whole(address, small_dis
     with on_cluster(address):
         with pytest.raises(LibraryError, match="No space left on device"):
             store.build(workers=2)
-        time.sleep(0.5)  # tasks that had begun end, too
+        begun_tasks_end(address)
         assert list(store.folder.glob(".*part*")) == []
         assert len(frames) == len(NAMES)
         for name, rotations in frames.items():

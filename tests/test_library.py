@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from small_takes import contents, small_motion
+from waiting import LIMIT
 
 from motionloom import Library, LibraryError
 from motionloom.errors import InvalidInput
@@ -313,12 +314,27 @@ def test_a_closed_library_opens_again_when_it_is_used(lib):
     assert lib.names == ("m",)
 
 
-def test_a_second_writer_waits_and_then_gives_up(lib, caplog):
+class SimulatedTime:
+    """The module `time`, for one who waits alone: only sleeping takes time."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+def test_a_second_writer_waits_and_then_gives_up(lib, caplog, monkeypatch):
+    clock = SimulatedTime()
+    monkeypatch.setattr("motionloom.store.lock.time", clock)
     patient = Library(lib.path, timeout=1.3)
     with writer_lock(lib.path, timeout=0.0):
         with pytest.raises(LibraryError, match="another process has been writing .* for 1 s"):
             patient.add_motion(small_motion(), name="m")
         assert lib.names == ()  # reading needs no lock
+    assert clock.now == pytest.approx(1.3)
     assert "waiting for another process" in caplog.text
     patient.add_motion(small_motion(), name="m")
     assert lib.names == ("m",)
@@ -327,18 +343,22 @@ def test_a_second_writer_waits_and_then_gives_up(lib, caplog):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_the_writer_lock_dies_with_its_process_even_if_workers_live_on(lib):
     script = (
-        "import os, sys, time\n"
+        "import os, sys\n"
         "from pathlib import Path\n"
         "from motionloom.store.lock import writer_lock\n"
         "with writer_lock(Path(sys.argv[1]), timeout=5):\n"
         "    child = os.fork()\n"
         "    if child == 0:\n"
-        "        time.sleep(60)\n"
+        "        sys.stdin.read()\n"
+        "        os._exit(0)\n"
         "    print(child, flush=True)\n"
-        "    time.sleep(60)\n"
+        "    sys.stdin.read()\n"
     )
     holder = subprocess.Popen(
-        [sys.executable, "-c", script, lib.path], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", script, lib.path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     child = int(holder.stdout.readline())
     with pytest.raises(LibraryError, match="another process has been writing"):
@@ -346,9 +366,10 @@ def test_the_writer_lock_dies_with_its_process_even_if_workers_live_on(lib):
     holder.kill()
     holder.wait()
     try:
-        Library(lib.path, timeout=5.0).add_motion(small_motion(), name="m")
+        Library(lib.path, timeout=LIMIT).add_motion(small_motion(), name="m")
     finally:
         os.kill(child, 9)
+        holder.stdin.close()
         holder.stdout.close()
     assert lib.names == ("m",)
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from commands import invoked
+from commands import error_lines, invoked
 from commands import ran as run
 from naive.parameter_space import is_valid
 
@@ -244,7 +244,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
 def test_wrong_input_ends_with_one_line_and_code_2(lib, arguments, message):
     done = run(*(str(lib.path) if part == "LIB" else part for part in arguments))
     assert done.returncode == 2
-    assert message in done.stderr and len(done.stderr.strip().splitlines()) == 1
+    assert message in done.stderr and len(error_lines(done.stderr)) == 1
 
 
 @pytest.mark.parametrize(("by", "off"), [("turn", "rad off"), ("highest(hips)", "cm off")])

@@ -30,7 +30,7 @@ def client(tmp_path_factory):
 
 def made(client, **settings) -> dict:
     begun = client.post("/api/crowds", json=settings).json()
-    client.app.state.studio.jobs.wait(begun["id"], timeout=120)
+    client.app.state.studio.jobs.wait(begun["id"])
     received = client.get(f"/api/jobs/{begun['id']}").json()
     assert received["state"] == "done", received["error"]
     return received["result"]
@@ -102,7 +102,7 @@ def test_another_seed_is_another_crowd(client):
 )
 def test_what_cannot_be_is_reported(client, settings, words):
     begun = client.post("/api/crowds", json={**BALLROOM, **settings}).json()
-    client.app.state.studio.jobs.wait(begun["id"], timeout=60)
+    client.app.state.studio.jobs.wait(begun["id"])
     received = client.get(f"/api/jobs/{begun['id']}").json()
     assert received["state"] == "failed"
     assert words in received["error"]

@@ -46,7 +46,7 @@ def texts(meta, arrays):
 def test_a_graph_is_built_as_a_job_and_reported_as_on_the_command_line(client, library):
     job = client.post("/api/graphs", json=GRAPH).json()
     assert job["total"] == 6
-    done = client.app.state.studio.jobs.wait(job["id"], timeout=120).model_dump()
+    done = client.app.state.studio.jobs.wait(job["id"]).model_dump()
     assert done["state"] == "done", done["error"]
     line = shlex.split(draw(client)[0]["lines"]["cli"])
     typed = CliRunner().invoke(app, [*line[1:], "--json"])

@@ -25,7 +25,7 @@ def resident() -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(7200)
 @pytest.mark.skipif(not _STATUS.exists(), reason="memory is read from /proc")
 def test_a_thousand_searches_leave_no_more_memory_than_a_hundred(tmp_path):
     """All different, and some that are refused: nothing of them is kept without bound."""

@@ -28,7 +28,7 @@ def client(library):
     with TestClient(create_app(library), base_url="http://localhost") as client:
         body = {"name": "disco", "within": ["dance_groove"], "meter": 4}
         job = client.post("/api/movements", json=body).json()
-        done = client.app.state.studio.jobs.wait(job["id"], timeout=120).model_dump()
+        done = client.app.state.studio.jobs.wait(job["id"]).model_dump()
         assert done["state"] == "done", done["error"]
         yield client
 

@@ -38,7 +38,7 @@ def client(library):
 
 def make(client, body):
     job = client.post("/api/parametric", json=body).json()
-    return client.app.state.studio.jobs.wait(job["id"], timeout=120).model_dump()
+    return client.app.state.studio.jobs.wait(job["id"]).model_dump()
 
 
 def drag(client, **message):

@@ -10,15 +10,20 @@ import socket
 import subprocess
 import sys
 import threading
-import time
+from functools import partial
 
 import pytest
 from studio_takes import StudioServer, corpus_library
+from waiting import LIMIT
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 websockets = pytest.importorskip("websockets")
-connect = pytest.importorskip("websockets.sync.client").connect
+connect = partial(
+    pytest.importorskip("websockets.sync.client").connect,
+    open_timeout=LIMIT,
+    ping_timeout=LIMIT,
+)
 
 from motionloom.errors import InvalidInput  # noqa: E402
 from motionloom.studio import serve  # noqa: E402
@@ -48,7 +53,7 @@ def open_server(library):
 
 def ask(server, path="/api/library", method="GET", body=None, **headers):
     """Status, headers and body; raw, so that the headers are the ones given."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=LIMIT)
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body=body, headers=headers)
     answer = connection.getresponse()
@@ -130,7 +135,7 @@ def test_the_live_line_has_the_same_access_check(server):
     for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}):
         with pytest.raises(websockets.exceptions.InvalidStatus, match="403"):
             connect(f"ws://{own}/api/live", additional_headers=headers)
-    sent = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    sent = socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT)
     sent.sendall(
         b"GET /api/live HTTP/1.1\r\nHost: evil.example\r\nUpgrade: websocket\r\n"
         b"Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -141,7 +146,7 @@ def test_the_live_line_has_the_same_access_check(server):
 
 
 def test_two_names_in_one_request_are_not_answered(server):
-    sent = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    sent = socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT)
     sent.sendall(b"GET /api/library HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")
     assert b" 40" in sent.recv(100)[:16]
     sent.close()
@@ -235,7 +240,7 @@ def test_ctrl_c_ends_it_at_once_whatever_is_open(library):
     path = f"/api/uploads/{begun}/files/a.bvh"
     assert ask(running, path, "PUT", b"HIERARCHY")[0] == 200
     assert (library / "incoming").is_dir()
-    half = socket.create_connection(("127.0.0.1", running.port), timeout=10)
+    half = socket.create_connection(("127.0.0.1", running.port), timeout=LIMIT)
     half.sendall(
         b"PUT /api/uploads/b.bvh HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n"
     )
@@ -243,7 +248,7 @@ def test_ctrl_c_ends_it_at_once_whatever_is_open(library):
         line.send(json.dumps({"id": 1, "kind": "ping"}))
         line.recv()
         running.process.send_signal(signal.SIGINT)
-        out, err = running.process.communicate(timeout=15)
+        out, err = running.process.communicate(timeout=LIMIT)
     half.close()
     assert running.process.returncode in (0, 130)
     assert "Traceback" not in err
@@ -255,6 +260,7 @@ def test_ctrl_c_does_not_wait_for_long_work(tmp_path):
     """A job that steps, and an answer that takes forever."""
     script = """
 import sys, threading, time
+seconds = float(sys.argv[2])
 sys.argv = ["motionloom", "studio", sys.argv[1], "--no-browser", "--port", "0"]
 from motionloom.studio.routes import library
 from motionloom.studio.app_state import State
@@ -267,7 +273,7 @@ def forever(state: State):
             time.sleep(0.05)
     state.jobs.start("counting", work)
     print("asked", flush=True)
-    time.sleep(600)
+    time.sleep(seconds)
 
 from motionloom.cli import main
 main()
@@ -276,7 +282,7 @@ main()
 
     ml.Library.create(tmp_path / "a.loom").close()
     running = subprocess.Popen(
-        [sys.executable, "-c", script, str(tmp_path / "a.loom")],
+        [sys.executable, "-c", script, str(tmp_path / "a.loom"), str(100 * LIMIT)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -286,16 +292,17 @@ main()
     asking.start()
     assert "asked\n" in iter(running.stdout.readline, "")
     running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=20)  # not 600
+    _, err = running.communicate(timeout=LIMIT)  # not a hundred times that
     assert running.returncode in (0, 130)
     assert "Traceback" not in err
 
 
 def _ask_quietly(port: int) -> None:
     try:
-        http.client.HTTPConnection("127.0.0.1", port).request("GET", "/api/forever")
-        time.sleep(30)
-    except OSError:
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("GET", "/api/forever")
+        connection.getresponse()
+    except (OSError, http.client.HTTPException):
         pass
 
 

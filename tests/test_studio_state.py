@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import pytest
+from waiting import LIMIT, wait_until
 
 pytest.importorskip("fastapi")
 
@@ -27,7 +27,7 @@ def test_two_windows_wait_for_one_making(state):
 
     def make():
         made.append(1)
-        begun.wait(10)
+        begun.wait(LIMIT)
         return "thing"
 
     found = []
@@ -39,7 +39,7 @@ def test_two_windows_wait_for_one_making(state):
         thread.start()
     begun.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(LIMIT)
     assert (found, made) == (["thing"] * 4, [1])
 
 
@@ -87,15 +87,14 @@ def test_a_job_tells_how_far_it_is_and_how_it_ended():
 
     def work(job):
         job.advance(2)
-        steps.wait(10)
+        steps.wait(LIMIT)
         return {"made": 3}
 
     job = jobs.start("making", work, total=5)
-    while job.done < 2:
-        time.sleep(0.01)
+    wait_until(lambda: job.done == 2, "two steps are done")
     assert (jobs[job.id].status().state, job.status().total) == ("running", 5)
     steps.set()
-    status = jobs.wait(job.id, 10)
+    status = jobs.wait(job.id, LIMIT)
     assert (status.state, status.result) == ("done", {"made": 3})
 
 
@@ -108,33 +107,34 @@ def test_a_job_that_fails_says_why(error, words):
         raise error
 
     jobs = Jobs()
-    status = jobs.wait(jobs.start("making", work).id, 10)
+    status = jobs.wait(jobs.start("making", work).id, LIMIT)
     assert (status.state, status.error) == ("failed", words)
 
 
 def endless(job):
+    between = threading.Event()
     while True:
         job.advance()
-        time.sleep(0.005)
+        between.wait(0.005)
 
 
 def test_a_job_can_be_stopped():
     jobs = Jobs()
     job = jobs.start("counting", endless)
     job.stop()
-    assert jobs.wait(job.id, 10).state == "stopped"
+    assert jobs.wait(job.id, LIMIT).state == "stopped"
 
 
 def test_jobs_end_with_the_studio(state):
     running = [state.jobs.start("counting", endless) for _ in range(3)]
     state.close()
-    assert [job.state for job in running] == ["stopped"] * 3
+    wait_until(lambda: [job.state for job in running] == ["stopped"] * 3, "the jobs stop")
 
 
 def test_closing_does_not_wait_for_work_that_does_not_step():
     jobs = Jobs()
     waiting = threading.Event()
-    jobs.start("sleeping", lambda job: waiting.wait(60))
+    jobs.start("sleeping", lambda job: waiting.wait(LIMIT))
     before = threading.active_count()
     jobs.close(timeout=0.05)
     assert threading.active_count() == before  # it goes with the process
@@ -144,7 +144,7 @@ def test_closing_does_not_wait_for_work_that_does_not_step():
 def test_jobs_that_ended_long_ago_are_forgotten():
     jobs = Jobs()
     for _ in range(80):
-        jobs.wait(jobs.start("short", lambda job: None).id, 10)
+        jobs.wait(jobs.start("short", lambda job: None).id, LIMIT)
     assert len(jobs.all()) < 60
     with pytest.raises(InvalidInput, match="no job 1; it may have ended long ago"):
         jobs[1]

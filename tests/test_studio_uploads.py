@@ -71,7 +71,7 @@ def streamed(app, path: str, receive) -> bytes:
 
 
 def finished(client, job: dict) -> dict:
-    client.app.state.studio.jobs.wait(job["id"], timeout=60)
+    client.app.state.studio.jobs.wait(job["id"])
     return client.get(f"/api/jobs/{job['id']}").json()
 
 

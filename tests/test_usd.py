@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from waiting import LIMIT
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
@@ -299,7 +300,7 @@ def test_mutated_files_are_read_or_refused(tmp_path, suffix, count):
     for _ in range(count):
         path.write_bytes(mutated(whole, dice))
         try:
-            again = ml.load(path, timeout=60)
+            again = ml.load(path, timeout=LIMIT)
         except MotionFormatError as error:
             assert str(error).startswith(str(path))
         else:

@@ -6,9 +6,12 @@ The limit is there for hangs only. To see a hang sooner, set MOTIONLOOM_TEST_LIM
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections.abc import Callable
 from typing import TypeVar
+
+import numpy as np
 
 Result = TypeVar("Result")
 
@@ -24,3 +27,11 @@ def wait_until(condition: Callable[[], Result], what: str) -> Result:
             return result
         assert time.monotonic() < end, f"not within {LIMIT:g} s: {what}"
         time.sleep(0.01)
+
+
+def random_pause(rng: random.Random | np.random.Generator, most: float) -> None:
+    """Let a random part of `most` seconds pass, to meet another process in any moment of its work.
+
+    Nothing may depend on how long it takes.
+    """
+    time.sleep(rng.uniform(0.0, most))

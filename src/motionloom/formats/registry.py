@@ -115,7 +115,7 @@ def load(
     skeleton : str, optional
         USD: path of the skeleton. Default: the first.
     timeout : float, optional
-        USD: time limit in seconds. Default: 120.
+        USD: time limit in seconds. Default: 600.
 
     Returns
     -------

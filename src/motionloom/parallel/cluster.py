@@ -19,7 +19,7 @@ from typing import Any
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.parallel.threads import use_one_thread
 
-CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 60.0  # for the scheduler to answer, also on a loaded machine
 _GONE = (OSError, TimeoutError, RuntimeError)  # what Dask raises when the scheduler is not there
 _RESTART = "10 minutes"  # for a worker of a local cluster to restart
 _QUIET = {  # less of the self-monitoring of Dask, which competes with the workers for cores
@@ -27,8 +27,9 @@ _QUIET = {  # less of the self-monitoring of Dask, which competes with the worke
     "distributed.admin.tick.interval": "500ms",
 }
 _COUNT_SECONDS = 2.0  # between counts of the workers
-WORKERS_SECONDS = 30.0  # for the first worker to connect
+WORKERS_SECONDS = 300.0  # for the first worker to connect: a loaded machine starts slowly
 _PATIENCE_SECONDS = 300.0  # without any worker
+_CLOSE_SECONDS = 30.0  # to disconnect
 
 
 class ClusterError(MotionloomError):
@@ -147,7 +148,7 @@ class ClusterExecutor(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Disconnect from the cluster, which keeps running."""
         with suppress(*_GONE):
-            self._client.close(timeout=2)
+            self._client.close(timeout=_CLOSE_SECONDS)
 
     def _check_connection(self) -> None:
         if self._client.status != "running":

@@ -28,7 +28,7 @@ from motionloom.store.remote.object_store import Piece
 FILE = "catalogue.sqlite"
 FORMAT = 2
 _APPLICATION = 0x4C4F4F4D  # "LOOM", in the header of the SQLite file
-_PATIENCE = 60.0  # seconds to wait for a transaction of another process
+_PATIENCE = 600.0  # seconds to wait for a transaction of another process
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE skeletons (key TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT ROWID;

@@ -28,7 +28,7 @@ def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
         settings |= {"store": address, "id": uuid4().hex, "home": str(path.resolve())}
     path.mkdir(parents=True, exist_ok=True)
     catalogue = Catalogue(path)
-    with writer_lock(path, timeout=60.0):
+    with writer_lock(path, timeout=600.0):
         (path / FOLDER).mkdir(exist_ok=True)
         created = catalogue.create(settings)
         if created and address is not None:

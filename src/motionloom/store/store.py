@@ -126,7 +126,7 @@ class Store:
         if not created:
             check_address(library, store)
             if fps is not None:
-                with writer_lock(library.path, timeout=60.0):
+                with writer_lock(library.path, timeout=600.0):
                     set_rate(library, fps)
         return library
 

@@ -17,6 +17,7 @@ from motionloom.errors import InvalidInput
 from motionloom.studio.security import LOCAL_NAMES
 
 _ANYWHERE = ("0.0.0.0", "::", "")
+_PING_SECONDS = 600  # for a browser to answer a ping: a loaded machine is not disconnected
 _SHUTDOWN_SECONDS = 1  # for responses in progress when the server stops
 
 
@@ -79,6 +80,7 @@ def serve(
         app,
         log_level="warning",
         ws_max_size=1 << 20,
+        ws_ping_timeout=_PING_SECONDS,
         server_header=False,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )

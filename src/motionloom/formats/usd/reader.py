@@ -49,7 +49,7 @@ def read(
     unit: str | float | None = None,
     up: str | None = None,
     roles: str | Path | Mapping[str, str] | None = None,
-    timeout: float = 120.0,
+    timeout: float = 600.0,
     strict: bool = False,
 ) -> Motion:
     """Read one motion from a USD file; see `motionloom.load` for the options.
