@@ -18,10 +18,19 @@ _TOGETHER = {
     "tests/test_object_store.py": "cluster",
     "tests/test_shards.py": "cluster",
 }
-# The dearest files, which are run first so that no worker is left alone with one at the end.
+# The dearest files are run first, examples in docstrings last, so that no worker is left alone
+# with much to do at the end.
 _FIRST = (
     "tests/studio_page/",
     "tests/test_docs.py",
+    "tests/test_cluster.py",
+    "tests/test_cli_demo.py",
+    "tests/test_import_faults.py",
+    "tests/test_bench.py",
+    "tests/test_formats.py",
+    "tests/test_studio_",
+    "tests/test_cli_",
+    "tests/",
 )
 
 _MOTIONS = (
@@ -35,7 +44,7 @@ _MOTIONS = (
 
 
 def pytest_collection_modifyitems(config, items) -> None:
-    """The tests of dear files come first."""
+    """Sort by the place of the file in `_FIRST`."""
     items.sort(key=lambda item: _rank(item.path.relative_to(config.rootpath).as_posix()))
 
 

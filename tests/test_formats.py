@@ -23,7 +23,19 @@ from motionloom.settings import described
 
 ROOT = Path(__file__).parents[1]
 NEEDS = {"usd": "pxr", "parquet": "pyarrow"}
-WRITTEN = [(suffix, kind) for suffix, form in FORMATS.items() for kind in form.writes]
+
+
+def cases(pairs):
+    """Cases of a test; those of ``.usd``, another name of ``.usda`` and ``.usdc``, are slow."""
+    slow = [pytest.mark.slow]
+    return [
+        pytest.param(*pair, marks=slow if pair[0] == ".usd" else [], id="-".join(pair))
+        for pair in pairs
+    ]
+
+
+SUFFIXES = cases((suffix,) for suffix in FORMATS)
+WRITTEN = cases((suffix, kind) for suffix, form in FORMATS.items() for kind in form.writes)
 
 
 def read(path):
@@ -98,7 +110,7 @@ def _check_scene(scene, path):
         assert np.abs(found[: len(motion)] - motion.positions(end_sites=True)).max() < 1e-4
 
 
-SCENES = [suffix for suffix in FORMATS if FORMATS[suffix].module.endswith(("gltf", "usd"))]
+SCENES = cases((suffix,) for suffix in FORMATS if FORMATS[suffix].module.endswith(("gltf", "usd")))
 
 
 @pytest.mark.parametrize("suffix", SCENES)
@@ -136,7 +148,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch, suffix,
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [(path.name, b"old")]
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_random_bytes_are_refused_by_name(tmp_path, suffix):
     skip_without(suffix)
     path = tmp_path / f"noise{suffix}"
@@ -149,7 +161,7 @@ def test_random_bytes_are_refused_by_name(tmp_path, suffix):
         assert len(str(caught.value)) < 400 + len(str(path))
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_folders_and_missing_files_raise_different_errors(tmp_path, suffix):
     skip_without(suffix)
     folder = tmp_path / f"folder{suffix}"
@@ -160,7 +172,7 @@ def test_folders_and_missing_files_raise_different_errors(tmp_path, suffix):
         read(tmp_path / f"missing{suffix}")
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_unknown_options_are_named(tmp_path, suffix):
     form = FORMATS[suffix]
     module = importlib.import_module(form.module)
@@ -193,7 +205,7 @@ def _other(settings, name):
     )
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_motion_and_markers_are_read_by_their_own_function(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"")

@@ -21,14 +21,15 @@ def banned():
     return {word for word in words if word and word not in ("not", "---")}
 
 
-def defined_names():
-    """(file, name) of every module, class and function of the package."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        file = path.relative_to(PACKAGE).as_posix()
-        yield file, path.stem.capitalize()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                yield file, node.name
+@pytest.fixture(scope="module")
+def definitions():
+    """Nodes of every class and function of the package."""
+    return [
+        node
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
 
 
 def words_of(name):
@@ -54,22 +55,17 @@ def test_the_glossary_lists_words_to_avoid():
     assert {"keepsake", "sweet spot", "troupe", "stretch"} <= banned()
 
 
-def test_no_name_uses_a_word_that_the_glossary_avoids():
-    avoided = banned()
-    wrong = [
-        f"{file}: {name} ({word})"
-        for file, name in defined_names()
-        for word in avoided
-        if uses(name, word)
-    ]
-    assert wrong == []
+def test_no_name_uses_a_word_that_the_glossary_avoids(definitions):
+    names = {path.stem.capitalize() for path in PACKAGE.rglob("*.py")}
+    names |= {node.name for node in definitions}
+    wrong = {f"{name} ({word})" for word in banned() for name in names if uses(name, word)}
+    assert wrong == set()
 
 
-def test_no_class_name_stands_for_two_things():
+def test_no_class_name_stands_for_two_things(definitions):
     classes = Counter(
         node.name
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in definitions
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert [name for name, count in classes.items() if count > 1] == []

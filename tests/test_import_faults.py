@@ -74,7 +74,7 @@ def check_after_kills(tmp_path: Path, *, files: int, kills: int, frames: int) ->
 
 @needs_fork
 def test_a_killed_import_is_continued_by_the_next(tmp_path):
-    check_after_kills(tmp_path, files=60, kills=4, frames=600)
+    check_after_kills(tmp_path, files=40, kills=2, frames=600)
 
 
 @pytest.mark.slow
