@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from naive import neighbours as naive
 
+from motionloom.errors import InvalidInput
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.neighbours import KDTree
 
@@ -131,4 +132,110 @@ def test_an_index_is_the_same_after_it_was_stored(rng, tmp_path):
     index.save(tmp_path)
     opened = BucketIndex.open(tmp_path)
     assert answers(opened, rows[:9], rows, k=9) == answers(index, rows[:9], rows, k=9)
-    assert isinstance(opened.values, np.memmap)
+    assert isinstance(opened.blocks, np.memmap)
+
+
+def by_definition(query, rows, k):
+    """Numbers of the k nearest rows, ties by number, in double precision."""
+    gaps = np.sqrt(np.sum((rows.astype(np.float64) - query.astype(np.float64)) ** 2, axis=1))
+    order = np.lexsort([np.arange(len(rows)), gaps])[:k]
+    return list(zip(gaps[order].tolist(), order.tolist(), strict=True))
+
+
+def assert_same(index, queries, rows, k):
+    for query, got in zip(queries, answers(index, queries, rows, k=k), strict=True):
+        expected = by_definition(query, rows, k)
+        assert [row for _, row in got] == [row for _, row in expected]
+        np.testing.assert_allclose([d for d, _ in got], [d for d, _ in expected], rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [2048, 2049, 66_000])  # 32 buckets, 33, and 32 nodes of 32
+@pytest.mark.parametrize("k", [1, 300])
+def test_trees_of_two_to_four_levels(rng, count, k):
+    rows = rng.normal(size=(count, 9)).astype(np.float32)
+    assert_same(BucketIndex.build(rows), rows[rng.integers(0, count, 5)] + 0.1, rows, k)
+
+
+def test_queries_in_any_order_and_frame_by_frame_agree_to_the_bit(rng):
+    rows = motions(rng, 6000, 15)
+    index = BucketIndex.build(rows)
+    queries = rows[2000:2060]
+    mixed = rng.permutation(len(queries))
+    for k in (1, 16, 256):
+        in_order = answers(index, queries, rows, k=k)
+        assert in_order == [answers(index, query[None], rows, k=k)[0] for query in queries]
+        assert answers(index, queries[mixed], rows, k=k) == [in_order[i] for i in mixed]
+
+
+@pytest.mark.parametrize("away", [10.0, 1e4, 1e8, 1e20])
+def test_queries_far_outside_the_library(rng, away):
+    rows = motions(rng, 1500, 15)
+    direction = rng.normal(size=15)
+    query = (away * direction / np.linalg.norm(direction)).astype(np.float32)
+    assert_same(BucketIndex.build(rows), query[None], rows, 20)
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e-30, 1e-6, 1e6, 1e15])
+def test_tiny_and_huge_coordinates(rng, scale):
+    rows = (scale * rng.normal(size=(1000, 5))).astype(np.float32)
+    assert_same(BucketIndex.build(rows), rows[:4], rows, 10)
+
+
+def test_a_broken_frame_spoils_no_other(rng):
+    rows = motions(rng, 3000, 15)
+    rows[77] = 1e6  # codes of its bucket and of the nodes above have steps of kilometres
+    rows[:, 4] = 0.25
+    assert_same(BucketIndex.build(rows), rows[[5, 77, 2000]], rows, 30)
+
+
+def test_more_equal_rows_than_there_is_room_for(rng):
+    rows = np.repeat(rng.normal(size=(3, 6)).astype(np.float32), 4000, axis=0)
+    for k in (1, 16, 5000):
+        assert_same(BucketIndex.build(rows), rows[[0, 4000, 9000]], rows, k)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_more_neighbours_than_rows(rng, count):
+    rows = rng.normal(size=(count, 4)).astype(np.float32)
+    queries = rng.normal(size=(2, 4)).astype(np.float32)
+    assert_same(BucketIndex.build(rows), queries, rows, 50)
+
+
+def test_vectors_that_do_not_fit_the_index_are_refused(rng):
+    rows = motions(rng, 300, 6)
+    index = BucketIndex.build(rows)
+    with pytest.raises(InvalidInput, match=r"queries must have shape \(n, 6\); got \(2, 5\)"):
+        index.nearest(rows[:2, :5], rows, k=3)
+    with pytest.raises(InvalidInput, match="rows must have at least 400 rows, as the index; got 9"):
+        index.nearest(rows[:2], rows[:9], k=3)
+    with pytest.raises(InvalidInput, match="allowed must have at least 400 rows"):
+        index.nearest(rows[:2], rows, k=3, allowed=np.ones(399, bool))
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "message"),
+    [
+        ("blocks", lambda a: a[:-1], "blocks: expected float32 of"),
+        ("blocks", lambda a: a.view(np.int32), "blocks: expected float32 of"),
+        ("rows", lambda a: a[:-64], "expected float32 of"),
+        ("rows", lambda a: a.astype(np.int32), "rows: expected int64 of"),
+        ("rows", lambda a: a - 1, "rows: expected numbers of vectors, found -1"),
+        ("errors", lambda a: a[1:], "errors: expected float32 of"),
+        ("axes", lambda a: a[:, 1:], r"axes: expected float64 of \(7, 7\)"),
+        ("centre", lambda a: a[1:], "expected"),
+    ],
+)
+def test_a_damaged_index_is_refused_when_it_is_opened(rng, tmp_path, name, damage, message):
+    BucketIndex.build(motions(rng, 400, 7)).save(tmp_path)
+    path = tmp_path / f"{name}.npy"
+    np.save(path, damage(np.load(path)))
+    with pytest.raises(ValueError, match=message):
+        BucketIndex.open(tmp_path)
+
+
+def test_a_truncated_index_is_refused(rng, tmp_path):
+    BucketIndex.build(motions(rng, 400, 7)).save(tmp_path)
+    path = tmp_path / "blocks.npy"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="mmap length is greater than file size"):
+        BucketIndex.open(tmp_path)

@@ -26,7 +26,7 @@ from motionloom.store.store import Store
 
 INDEXES = ("bucket", "kdtree", "shards")
 _NEAREST_K = 16
-_VERSION = 1
+_VERSION = 2  # 1 had float32 buckets without a tree
 
 
 class FrameIndex(Protocol):
