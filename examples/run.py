@@ -12,7 +12,10 @@ HERE = Path(__file__).parent
 def executed(path: Path) -> nbformat.NotebookNode:
     """Execute all cells of a notebook; raises the error of a failing cell."""
     book = nbformat.read(path, as_version=4)
-    client = NotebookClient(book, timeout=600, kernel_name="python3", record_timing=False)
+    # Limits of seconds per cell and for the kernel to start: a loaded machine must not reach them.
+    client = NotebookClient(
+        book, timeout=1800, startup_timeout=600, kernel_name="python3", record_timing=False
+    )
     return client.execute(cwd=str(path.parent))
 
 
