@@ -1,5 +1,6 @@
 """Work on a real Dask cluster: the same as on one machine, whatever dies."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -36,6 +38,7 @@ from motionloom.parallel import (
     on_cluster,
     one_thread,
 )
+from motionloom.parallel.cluster import pass_on
 from motionloom.search.clips.measures import clip_distances
 from motionloom.search.clips.table import clip_table
 from motionloom.search.match_web import tasks as web_tasks
@@ -105,6 +108,32 @@ def test_an_item_that_kills_its_workers_costs_itself_only(address):
     assert failed.item == 7
     assert isinstance(failed.error, WorkerDied)
     assert "died again and again" in str(failed.error)
+
+
+class Awaited:
+    """A task that ends with an error, or with a result."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def __await__(self):
+        yield
+        if self.error is not None:
+            raise self.error
+        return 3
+
+
+def test_the_outcome_of_a_task_always_reaches_its_future():
+    """Also if its result was there, was lost with its worker, and the second try failed."""
+    done, failed, cancelled, given_up = (Future() for _ in range(4))
+    given_up.cancel()
+    asyncio.run(pass_on(Awaited(), done))
+    asyncio.run(pass_on(Awaited(ValueError("all workers died")), failed))
+    asyncio.run(pass_on(Awaited(asyncio.CancelledError()), cancelled))
+    asyncio.run(pass_on(Awaited(), given_up))
+    assert done.result() == 3
+    assert str(failed.exception()) == "all workers died"
+    assert cancelled.cancelled() and given_up.cancelled()
 
 
 def test_what_has_not_begun_is_given_up_when_the_loop_ends_early(address):

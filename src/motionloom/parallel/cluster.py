@@ -8,9 +8,11 @@ its tasks to others. If the scheduler dies, the command ends and can be run agai
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import pickle
 import time
+import weakref
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -71,7 +73,7 @@ class ClusterExecutor(Executor):
             raise InvalidInput(
                 f"cluster must be an address such as tcp://host:8786; got {address!r}: {error}"
             ) from None
-        self._tasks = self._client.get_executor(pure=False)
+        self._tasks: weakref.WeakSet[Any] = weakref.WeakSet()
         self._function: tuple[Any, bytes] | None = None
         self._workers, self._counted = 0, 0.0
         self._seen = time.monotonic()
@@ -106,10 +108,17 @@ class ClusterExecutor(Executor):
         """Submit a task to the scheduler."""
         self._check_connection()
         try:
-            return self._tasks.submit(_on_worker, self._pack(fn), _packed((args, kwargs)))
+            task = self._client.submit(
+                _on_worker, self._pack(fn), _packed((args, kwargs)), pure=False
+            )
         except _GONE:
             self._check_connection()
             raise
+        self._tasks.add(task)
+        future: Future = Future()
+        future.add_done_callback(lambda done: task.cancel() if done.cancelled() else None)
+        self._client.loop.add_callback(pass_on, task, future)
+        return future
 
     def _pack(self, fn: Any) -> bytes:
         """The pickled function, made once for all tasks that share it.
@@ -142,8 +151,7 @@ class ClusterExecutor(Executor):
         """Cancel submitted tasks that have not started."""
         if self._client.status == "running":
             with suppress(*_GONE):
-                self._tasks.shutdown(wait=False)
-            self._tasks = self._client.get_executor(pure=False)
+                self._client.cancel(list(self._tasks))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Disconnect from the cluster, which keeps running."""
@@ -159,6 +167,27 @@ class ClusterExecutor(Executor):
             f"the connection to the cluster at {self.address} is lost; finished work is "
             "safe: run the same command again when it is back, or without --cluster"
         )
+
+
+async def pass_on(task: Any, future: Future) -> None:
+    """Give a future the outcome of a task of Dask.
+
+    Dask's own executor leaves the future pending forever if the result of a finished task is lost
+    with its worker and the repeated task fails.
+    """
+    error = result = None
+    try:
+        result = await task
+    except asyncio.CancelledError:
+        future.cancel()
+    except Exception as raised:
+        error = raised
+    if not future.set_running_or_notify_cancel():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
 
 
 def local_cluster(workers: int, *, port: int = 0) -> Any:
