@@ -4,7 +4,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from motionloom.cli import app
+from motionloom.cli import COMMANDS, app
 
 PAGE = Path(__file__).with_name("commands.md")
 
@@ -17,10 +17,10 @@ def page() -> str:
         "takes `--json`; a wrong input ends with one line and exit code 2; files that could not be "
         "read among many give exit code 1.\n",
     ]
-    for command in (each for each in app.registered_commands if not each.hidden):
-        result = CliRunner().invoke(app, [str(command.name), "--help"], env={"COLUMNS": "100"})
+    for command in COMMANDS:
+        result = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "100"})
         text = result.output.replace("Usage: root", "Usage: motionloom").strip()
-        parts.append(f"## motionloom {command.name}\n\n```text\n{text}\n```\n")
+        parts.append(f"## motionloom {command}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 
 

@@ -9,7 +9,7 @@ import pytest
 from commands import finished, ran
 
 import motionloom as ml
-from motionloom.cli import app
+from motionloom.cli import COMMANDS, command_function
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,8 @@ def test_help_loads_nothing_heavy():
 
 def test_help_tells_every_command_in_a_whole_sentence():
     shown = " ".join(ran("--help").stdout.split())
-    for command in (one for one in app.registered_commands if not one.hidden):
-        sentence = inspect.getdoc(command.callback).split("\n\n")[0]
+    for command in COMMANDS:
+        sentence = inspect.getdoc(command_function(command)).split("\n\n")[0]
         assert " ".join(sentence.split()) in shown
 
 

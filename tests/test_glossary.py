@@ -78,7 +78,7 @@ def test_no_option_uses_a_word_that_the_glossary_avoids(command):
     from motionloom.cli import app
 
     group = typer.main.get_command(app)
-    for option in group.commands[command].params:
+    for option in group.get_command(None, command).params:
         if not getattr(option, "hidden", False):
             for word in banned():
                 assert not uses(option.name.replace("-", "_"), word), option.name

@@ -3,7 +3,7 @@
 Importing Numba takes longer than most small tasks, so nothing imports it at the top of a module:
 `kernel` only notes the function, and the first call loads Numba and compiles. A kernel may name a
 NumPy function with the same results (``numpy=``); it is used as long as Numba is not loaded and
-the arrays of all such calls together are small.
+all such calls together are small work.
 
 Compiled code is cached in ``NUMBA_CACHE_DIR``, else in the user's cache folder. The name of a file
 contains a digest of everything the machine code depends on: bytecode and constants of the
@@ -26,23 +26,20 @@ from typing import Any
 
 import numpy as np
 
-from motionloom.atomic_write import atomic_write
-from motionloom.configuration import user_cache
-
-# Elements of array arguments that NumPy functions may process in one process before Numba is
-# loaded. At 80 ns per byte of text (the dearest of them) this is a third of a second, about what
-# loading Numba and a few cached kernels takes.
-SMALL = 4_000_000
+# Time that NumPy functions may take in one process before Numba is loaded, in nanoseconds: about
+# what importing Numba and loading a few cached kernels takes.
+SMALL = 500_000_000
 _DIGEST_SIZE = 32  # of SHA-256, in front of the compiled code in a file
 
 kernels: dict[str, Kernel] = {}
-_processed = 0
+_spent = 0.0
 
 
 def kernel(
     function: Callable | None = None,
     *,
     numpy: Callable | None = None,
+    nanoseconds: float = 0.0,
     signature: Callable | None = None,
     **options: Any,
 ):
@@ -52,6 +49,8 @@ def kernel(
     ----------
     numpy : callable, optional
         Function with the same parameters and the same results, to the bit, for small arrays.
+    nanoseconds : float
+        What `numpy` takes for one element of its arrays, roughly.
     signature : callable, optional
         Returns the only signature to compile, of Numba's types; default: one per combination of
         types the function is called with.
@@ -70,8 +69,10 @@ def kernel(
     6.0
     """
     if function is None:
-        return functools.partial(Kernel, numpy=numpy, signature=signature, **options)
-    return Kernel(function, numpy=numpy, signature=signature, **options)
+        return functools.partial(
+            Kernel, numpy=numpy, nanoseconds=nanoseconds, signature=signature, **options
+        )
+    return Kernel(function, **options)
 
 
 class Kernel:
@@ -90,19 +91,21 @@ class Kernel:
         function: Callable,
         *,
         numpy: Callable | None = None,
+        nanoseconds: float = 0.0,
         signature: Callable | None = None,
         **options: Any,
     ) -> None:
         functools.update_wrapper(self, function)
         self.function: FunctionType = function  # type: ignore[assignment]
         self.numpy = numpy
+        self.nanoseconds = nanoseconds
         self.signature = signature
         self.options = options
         kernels[f"{function.__module__}.{function.__qualname__}"] = self
 
     def __call__(self, *args: Any) -> Any:
         """Call the compiled function, or its NumPy equivalent if the arrays are small."""
-        if self.numpy is not None and _is_small(args):
+        if self.numpy is not None and _is_small(args, self.nanoseconds):
             return self.numpy(*args)
         return self.compiled(*args)
 
@@ -146,13 +149,13 @@ class Kernel:
         return content.digest()
 
 
-def _is_small(args: tuple) -> bool:
-    """Whether these arrays and all before them are small, and Numba is not loaded yet."""
-    global _processed
+def _is_small(args: tuple, nanoseconds: float) -> bool:
+    """Whether this call and all before it are small work, and Numba is not loaded yet."""
+    global _spent
     if "numba" in sys.modules:
         return False
-    _processed += sum(arg.size for arg in args if isinstance(arg, np.ndarray))
-    return _processed <= SMALL
+    _spent += nanoseconds * sum(arg.size for arg in args if isinstance(arg, np.ndarray))
+    return _spent <= SMALL
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -231,6 +234,8 @@ class _Cache:
         """Write a compiled form; without a cache the work goes on, so errors are ignored."""
         from numba.core.serialize import dumps
 
+        from motionloom.atomic_write import atomic_write
+
         if result.library.has_dynamic_globals:
             return
         payload = dumps(result._reduce())
@@ -260,5 +265,7 @@ class _Cache:
 
 def cache_folder() -> Path:
     """Folder of compiled kernels: ``NUMBA_CACHE_DIR``, else in the user's cache folder."""
+    from motionloom.configuration import user_cache
+
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     return Path(chosen) if chosen else user_cache() / "motionloom" / "kernels"

@@ -32,6 +32,7 @@ from motionloom.blending.examples import Example
 from motionloom.kernels import kernel
 from motionloom.motion.feet.contacts import FOOT_PARTS, FOOT_ROLES
 from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.motion.smoothing import gaussian_smooth
 
 Array = NDArray[np.float64]
 
@@ -254,8 +255,6 @@ def edge_transforms(
     transforms : PlanarTransform, shape (K,)
         Yaw without jumps.
     """
-    from scipy.ndimage import gaussian_filter1d
-
     places = [
         at_times(example.motion.positions(end_sites=True).astype(np.float64), times)
         for example, times in ((onto, times_onto), (other, times_other))
@@ -266,8 +265,8 @@ def edge_transforms(
     roots = [place[:, 0] for place in places]
     offset = raw.apply(roots[1]) - roots[0]
     width = _SMOOTHING * onto.motion.fps
-    yaw = gaussian_filter1d(np.unwrap(raw.yaw), width, mode="nearest")
-    offset = gaussian_filter1d(offset, width, axis=0, mode="nearest")
+    yaw = gaussian_smooth(np.unwrap(raw.yaw), width)
+    offset = gaussian_smooth(offset, width)
     turned = PlanarTransform(0.0, 0.0, yaw).apply(roots[1])
     shift = roots[0] + offset - turned
     return PlanarTransform(shift[:, 0], shift[:, 2], yaw)

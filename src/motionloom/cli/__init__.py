@@ -2,98 +2,149 @@
 
 Every command that yields data takes ``--json`` and then prints nothing else on standard
 output. Progress and remarks go to standard error. A wrong input ends with one clear line
-and exit code 2. Command modules import the heavy parts inside their functions, so that
-``motionloom --help`` answers at once.
+and exit code 2. Only the module of the command that runs is imported, and command modules import
+the heavy parts inside their functions, so that a command starts at once.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from motionloom.cli import (
-    beats,
-    clean,
-    cluster,
-    convert,
-    crowd,
-    dance,
-    demo,
-    doctor,
-    evaluation,
-    graph,
-    info,
-    library,
-    parametric,
-    pictures,
-    reconstruct,
-    search,
-)
-from motionloom.cli.cluster import on_clusters
 from motionloom.errors import InvalidInput, MotionloomError
 
+# Groups of the help: command -> its module, and the name of its function where that differs.
+GROUPS: dict[str, dict[str, str]] = {
+    "Files": {
+        "info": "info",
+        "doctor": "doctor",
+        "clean": "clean",
+        "convert": "convert",
+        "show": "pictures",
+    },
+    "Library": {
+        "import": "library.import_",
+        "sheet": "pictures",
+        "label": "library",
+        "find": "library",
+        "studio": "library",
+    },
+    "Search": {"search": "search", "family": "search", "web": "search"},
+    "Synthesis": {
+        "parametrize": "parametric",
+        "synthesize": "parametric",
+        "graph": "graph",
+        "walk": "graph",
+        "reconstruct": "reconstruct",
+    },
+    "Dance": {
+        "beats": "beats",
+        "movements": "beats",
+        "dance": "dance",
+        "ballroom": "crowd",
+        "march": "crowd",
+        "dancefloor": "crowd",
+    },
+    "Evaluation": {
+        "evaluate": "evaluation",
+        "evaluate-reconstruct": "reconstruct",
+        "study": "evaluation",
+    },
+    "Tools": {"demo": "demo", "cluster": "cluster", "warm-up": "demo"},
+}
+COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
+# Those that take --cluster.
+PARALLEL = {
+    "import", "search", "family", "web", "graph", "reconstruct", "evaluate",
+    "evaluate-reconstruct", "study",
+}  # fmt: skip
 
-class GroupedCommands(TyperGroup):
-    """Commands in groups, each with the first line of its help, wrapped instead of cut."""
+
+def command_function(name: str) -> Callable[..., None]:
+    """The function of a command; imports its module."""
+    module, _, function = COMMANDS[name].partition(".")
+    command = getattr(import_module(f"motionloom.cli.{module}"), function or name.replace("-", "_"))
+    if name in PARALLEL:
+        from motionloom.cli.cluster import on_clusters
+
+        return on_clusters(command)
+    return command
+
+
+class _PlainValues:
+    """Conversion of typed words where there is nothing to convert or check.
+
+    Typer converts every value by Pydantic, whose import takes as long as reading a small file.
+    """
+
+    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
+        """The value of a parameter, by Typer where it is not a word or a default."""
+        described = param.type_descriptor
+        kind, several = described.annotation, param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        if kind in (list[str], list[Path]) and several and not isinstance(value, str):
+            return [Path(each) for each in value] if kind == list[Path] else list(value)
+        if kind in (str, int, float, bool) and isinstance(value, kind):
+            return value
+        if kind is Path and isinstance(value, str | Path):
+            return Path(value)
+        from typer._coercion import build_runtime_param
+
+        return build_runtime_param(described).coerce(value, param=param, ctx=ctx)
+
+
+class _PlainParameters:
+    """Of a command: its parameters convert their values by `_PlainValues`."""
+
+    def get_params(self, ctx) -> list:
+        """All parameters, also ``--help``."""
+        parameters = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "_runtime_param", self) is None:
+                parameter._runtime_param = _PlainValues()
+        return parameters
+
+
+class _Command(_PlainParameters, TyperCommand):
+    pass
+
+
+class GroupedCommands(_PlainParameters, TyperGroup):
+    """Commands in groups, each imported when it is called."""
+
+    def list_commands(self, ctx) -> list[str]:
+        """Names of all commands, those of `GROUPS` first."""
+        return [*COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx, name: str):
+        """A command, built from its function."""
+        if name in COMMANDS and name not in self.commands:
+            single = typer.Typer(
+                add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+            )
+            single.command(name, cls=_Command, context_settings=_HELP)(command_function(name))
+            self.add_command(typer.main.get_command(single), name)
+        return super().get_command(ctx, name)
 
     def format_commands(self, ctx, formatter) -> None:
-        """Write one section per group of `GROUPS`."""
+        """Write one section per group, each command with the first line of its help, wrapped."""
         for title, names in GROUPS.items():
             rows = [
-                (name, (self.commands[name].help or "").strip().partition("\n")[0])
+                (name, (command_function(name).__doc__ or "").strip().partition("\n")[0])
                 for name in names
             ]
             with formatter.section(title):
                 formatter.write_dl(rows)
 
 
-# Command -> function; those that can run on a cluster take --cluster.
-COMMANDS: dict[str, Callable[..., None]] = {
-    "info": info.info,
-    "doctor": doctor.doctor,
-    "clean": clean.clean,
-    "convert": convert.convert,
-    "show": pictures.show,
-    "import": on_clusters(library.import_),
-    "sheet": pictures.sheet,
-    "label": library.label,
-    "find": library.find,
-    "studio": library.studio,
-    "search": on_clusters(search.search),
-    "family": on_clusters(search.family),
-    "web": on_clusters(search.web),
-    "parametrize": parametric.parametrize,
-    "synthesize": parametric.synthesize,
-    "graph": on_clusters(graph.graph),
-    "walk": graph.walk,
-    "reconstruct": on_clusters(reconstruct.reconstruct),
-    "beats": beats.beats,
-    "movements": beats.movements,
-    "dance": dance.dance,
-    "ballroom": crowd.ballroom,
-    "march": crowd.march,
-    "dancefloor": crowd.dancefloor,
-    "evaluate": on_clusters(evaluation.evaluate),
-    "evaluate-reconstruct": on_clusters(reconstruct.evaluate_reconstruct),
-    "study": on_clusters(evaluation.study),
-    "demo": demo.demo,
-    "cluster": cluster.cluster,
-    "warm-up": demo.warm_up,
-}
-GROUPS = {
-    "Files": ("info", "doctor", "clean", "convert", "show"),
-    "Library": ("import", "sheet", "label", "find", "studio"),
-    "Search": ("search", "family", "web"),
-    "Synthesis": ("parametrize", "synthesize", "graph", "walk", "reconstruct"),
-    "Dance": ("beats", "movements", "dance", "ballroom", "march", "dancefloor"),
-    "Evaluation": ("evaluate", "evaluate-reconstruct", "study"),
-    "Tools": ("demo", "cluster", "warm-up"),
-}
-
+_HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="motionloom",
     cls=GroupedCommands,
@@ -102,10 +153,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
 )
-for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
 
 
 @app.command("bench", hidden=True)

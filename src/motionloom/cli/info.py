@@ -9,7 +9,7 @@ import typer
 from motionloom.cli.arguments import is_library, motion_from
 from motionloom.cli.options import JSON
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import print_json
+from motionloom.cli.terminal import print_columns, print_json, styled
 from motionloom.formats.settings import LoadSettings
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def info(
     if json:
         print_json(facts)
     else:
-        _print_table(motion, facts)
+        _print_motion(motion, facts)
 
 
 def library_facts(library: Library) -> dict[str, Any]:
@@ -75,51 +75,34 @@ def _library_info(path: str, *, json: bool) -> None:
 
 
 def _print_library(facts: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console()
     motions, labels = facts["motions"], facts["labels"]
     rates = sorted({motion["fps"] for motion in motions})
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     rows = [
         ("library", facts["library"]),
         ("motions", f"{len(motions)}, {facts['frames']} frames, {facts['seconds'] / 60:.1f} min"),
         ("rates", ", ".join(f"{fps:g}" for fps in rates) + " fps" if rates else "none"),
-        ("skeletons", facts["skeletons"]),
+        ("skeletons", str(facts["skeletons"])),
         ("labels", ", ".join(f"{name} ({n})" for name, n in labels.items()) or "none"),
         ("parametric", ", ".join(facts["parametric"]) or "none"),
     ]
-    for key, value in rows:
-        table.add_row(f"[bold]{key}[/]", escape(str(value)))
-    console.print(table)
-    listing = Table(box=None, padding=(0, 2, 0, 0))
-    listing.add_column("motion")
-    listing.add_column("frames", justify="right")
-    listing.add_column("fps", justify="right")
-    listing.add_column("seconds", justify="right")
-    listing.add_column("labels")
-    for motion in motions:
-        listing.add_row(
-            escape(motion["name"]),
+    print_columns([(styled(key, "bold"), value) for key, value in rows])
+    listing = [
+        (
+            motion["name"],
             str(motion["frames"]),
             f"{motion['fps']:g}",
             f"{motion['seconds']:.2f}",
-            escape(", ".join(motion["labels"])),
+            ", ".join(motion["labels"]),
         )
-    if motions:
-        console.print(listing)
+        for motion in motions
+    ]
+    if listing:
+        heads = ("motion", "frames", "fps", "seconds", "labels")
+        print_columns([tuple(styled(head, "bold") for head in heads), *listing], right=(1, 2, 3))
 
 
-def _print_table(motion: Motion, facts: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console()
+def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
     height = f"{facts['height_m']:.2f} m" if facts["height_m"] else "unknown"
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     rows = [
         ("motion", facts["name"]),
         ("frames", f"{facts['frames']} at {facts['fps']:g} fps = {facts['seconds']:.2f} s"),
@@ -136,28 +119,32 @@ def _print_table(motion: Motion, facts: dict[str, Any]) -> None:
     ]
     rows += [("repaired", repair) for repair in facts["repairs"]]
     rows += [("warning", warning) for warning in facts["warnings"]]
-    for key, value in rows:
-        table.add_row(f"[bold]{key}[/]", escape(str(value)))
-    console.print(table)
-    console.print(_joint_tree(motion))
+    print_columns([(styled(key, "bold"), value) for key, value in rows])
+    for line in _joint_tree(motion):
+        print(line)
 
 
-def _joint_tree(motion: Motion):
-    """The joints as a tree, with their roles."""
-    from rich.markup import escape
-    from rich.tree import Tree
-
-    role_of = {name: role for role, name in motion.skeleton.roles.items()}
-
-    def label(name: str) -> str:
-        role = role_of.get(name)
-        return escape(name) + (f" [green]{role}[/]" if role else "")
-
+def _joint_tree(motion: Motion) -> list[str]:
+    """Lines of the joints as a tree, with their roles."""
     skeleton = motion.skeleton
-    tree = Tree(label(skeleton.names[0]))
-    branches = [tree]
-    for joint in range(1, len(skeleton)):
-        branches.append(branches[skeleton.parents[joint]].add(label(skeleton.names[joint])))
-    for end, parent in enumerate(skeleton.end_parents):
-        branches[parent].add(f"[dim]{label(skeleton.end_names[end])}[/]")
-    return tree
+    role_of = {name: role for role, name in skeleton.roles.items()}
+    names = [*skeleton.names, *skeleton.end_names]
+    children: list[list[int]] = [[] for _ in names]
+    for child, parent in enumerate([*skeleton.parents, *skeleton.end_parents]):
+        if parent >= 0:
+            children[parent].append(child)
+    lines: list[str] = []
+    below = [(0, "", "")]  # joint, what stands before its name, and before those of its children
+    while below:
+        joint, before, indent = below.pop()
+        role = role_of.get(names[joint])
+        name = names[joint] if joint < len(skeleton) else styled(names[joint], "dim")
+        lines.append(before + name + (" " + styled(role, "green") if role else ""))
+        last = children[joint][-1:]
+        below += [
+            (child, indent + "└── ", indent + "    ")
+            if [child] == last
+            else (child, indent + "├── ", indent + "│   ")
+            for child in reversed(children[joint])
+        ]
+    return lines

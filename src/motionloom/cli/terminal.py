@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -23,6 +25,37 @@ class Advance(Protocol):
 def print_json(value: Any) -> None:
     """One JSON document on standard output; NaN and infinity become null."""
     print(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+_STYLES = {"bold": "1", "dim": "2", "green": "32"}
+
+
+def styled(text: str, style: str) -> str:
+    """Text in bold, dim or green on a terminal, plain elsewhere and where NO_COLOR is set."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def print_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> None:
+    """A table without lines on standard output; columns in `right` are aligned on the right.
+
+    Lighter than Rich, which takes longer to import than a small file takes to read.
+    """
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            " " * (width - _width(cell)) + cell
+            if column in right
+            else cell + " " * (width - _width(cell))
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
+
+
+def _width(text: str) -> int:
+    """Columns that a text takes on a terminal: colours take none."""
+    return len(re.sub(r"\x1b\[\d+m", "", text))
 
 
 def remark(text: str) -> None:

@@ -18,9 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicSpline
-from scipy.ndimage import maximum_filter1d
-from scipy.signal import fftconvolve, lfilter
 
 from motionloom.demo.performers import SIDES, Performer
 from motionloom.demo.plan import GRAVITY, SIGN, MotionPlan, Step, bump, noise
@@ -163,6 +160,8 @@ def smooth_share(weight: Array, step: float, pelvis_height: float) -> Array:
 
 def _two_sided_window(p: Array, a: float) -> Array:
     """`p` filtered with the window a**|k|, normalised; the end values are extended."""
+    from scipy.signal import lfilter
+
     ahead = lfilter([1 - a], [1, -a], p, axis=0, zi=a * p[:1])[0]
     back = lfilter([1 - a], [1, -a], p[::-1], axis=0, zi=a * p[-1:])[0][::-1]
     return (ahead + back - (1 - a) * p) / (1 + a)
@@ -200,6 +199,9 @@ def within_reach(
         too_high = np.maximum(too_high, over)
     if not np.any(too_high > 0.0):
         return height
+    from scipy.ndimage import maximum_filter1d
+    from scipy.signal import fftconvolve
+
     half = max(int(round(_LOOK_AROUND / step)), 2)
     # Dilated by the half width of the window first, so that the smoothed dip is deep enough.
     widened = maximum_filter1d(too_high, 2 * half + 1, mode="nearest")
@@ -245,6 +247,8 @@ class Balance:
     """The path of the pelvis for a plan, as a function of continuous time."""
 
     def __init__(self, plan: MotionPlan) -> None:
+        from scipy.interpolate import CubicSpline
+
         who = plan.performer
         end = plan.time + _PAD
         times = np.arange(-_PAD, end, 1.0 / _GRID)

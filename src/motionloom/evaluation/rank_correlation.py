@@ -25,7 +25,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from motionloom.alignment import warp
 from motionloom.atomic_write import atomic_write
@@ -250,6 +249,8 @@ def mean_correlations(matrices: Sequence[Array], neighbours: int) -> Array:
 
 def _centred_ranks(values: Array) -> Array:
     """Ranks along the rows (M, K), mean zero and length one: their product is Spearman's."""
+    from scipy.stats import rankdata
+
     ranks = rankdata(values, axis=1)
     ranks -= ranks.mean(axis=1, keepdims=True)
     length = np.linalg.norm(ranks, axis=1, keepdims=True)

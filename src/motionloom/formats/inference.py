@@ -181,7 +181,7 @@ def _would_stand(motion: Motion, up: str) -> bool:
     Lengths are relative to the body, about 1.7 m for an adult.
     """
     points = motion.positions(end_sites=True).astype(np.float64)
-    size = max(float(np.median(np.ptp(points @ UP_AXES[up], axis=1))), 1e-9)
+    size = max(float(_median(np.ptp(points @ UP_AXES[up], axis=1))), 1e-9)
     standing = np.percentile((points @ UP_AXES[up]).min(axis=1) / size, [25.0, 50.0, 75.0])
     lying = np.percentile(points[:, :, 1].min(axis=1) / size, [25.0, 50.0, 75.0])
     if not _SUNK < lying[0] < _FLOATING:
@@ -225,9 +225,9 @@ def is_tpose_frame(motion: Motion) -> bool:
     start = motion.rotations[:7].astype(np.float64)
     # The median over joints: hands and toes may flip in single frames of a real capture.
     half_cosines = np.abs(np.einsum("tjc,tjc->tj", start[1:], start[:-1]))
-    steps = 2.0 * np.arccos(np.minimum(np.median(half_cosines, axis=1), 1.0))
+    steps = 2.0 * np.arccos(np.minimum(_median(half_cosines), 1.0))
     drop = _arms_drop(motion.skeleton, half_cosines)
-    if not drop and steps[0] <= max(4.0 * np.median(steps[1:]), 1e-3):
+    if not drop and steps[0] <= max(4.0 * _median(steps[1:]), 1e-3):
         return False  # no jump: nearly every take returns here
     if not (_stands_like_a_t(motion[0]) and _stands_on_the_floor_of_the_rest(motion)):
         return False
@@ -237,6 +237,12 @@ def is_tpose_frame(motion: Motion) -> bool:
     return bool(
         drop or steps[0] > np.radians(3.0) or (exact[0] > 0.5 and exact[1] < 0.5 * exact[0])
     )
+
+
+def _median(values: NDArray) -> NDArray:
+    """Median along the last axis; that of NumPy imports masked arrays first."""
+    ordered, size = np.sort(values, axis=-1), values.shape[-1]
+    return 0.5 * (ordered[..., (size - 1) // 2] + ordered[..., size // 2])
 
 
 def _arms_drop(skeleton: Skeleton, half_cosines: NDArray[np.float64]) -> bool:

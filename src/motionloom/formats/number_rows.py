@@ -1,9 +1,10 @@
 """Parser of whitespace-separated numbers in bytes, at memory speed.
 
 The kernel makes one pass over the bytes, accumulates digits in a 64-bit integer and scales by a
-power of ten from a table: the result is within one unit in the last place of Python's ``float``
-(two roundings instead of one). It records where each line starts, so that the caller can check
-the shape of the rows, and stops at the first word that is not a number.
+power of ten from a table. Up to 15 digits and a power of 22 both are exact, so that the quotient
+is rounded once and equals Python's ``float``; it notes where other numbers are, and ``float``
+reads those. It records where each line starts, so that the caller can check the shape of the
+rows, and stops at the first word that is not a number.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 
-_POWERS = np.array([float(f"1e{k}") for k in range(309)])
+_POWERS = np.array([float(f"1e{k}") for k in range(23)])  # powers of ten without rounding
+_EXACT = 2**53  # integers up to here are floats
+_PLAIN = b"0123456789+-.eE \t\n\r\v\f"
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,15 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
     index: type[np.integer] = np.int32 if len(body) < 2**31 else np.int64
     line_starts = np.empty(lines + 1, index)
     line_numbers = np.empty(lines, index)
-    count, n_lines, glued_at, stopped_at = _scan(body, _POWERS, values, line_starts, line_numbers)
+    # The shortest number that ``float`` must read is 1e23.
+    long = np.empty((len(body) // 4 + 1, 3), index)
+    count, n_lines, n_long, glued_at, stopped_at = _scan(
+        body, _POWERS, values, line_starts, line_numbers, long
+    )
+    if n_long:
+        text = body.tobytes()
+        for number, first, last in long[:n_long].tolist():
+            values[number] = float(text[first:last])
     return NumberRows(
         values[:count],
         line_starts[: n_lines + 1],
@@ -69,12 +80,35 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
     )
 
 
-@kernel
-def _scan(data, powers, values, line_starts, line_numbers):
+def _scan_plain(data, powers, values, line_starts, line_numbers, long):
+    """`_scan` without Numba; text with anything but numbers and white space is left to it."""
+    text = data.tobytes()
+    space = (data == 32) | ((data >= 9) & (data <= 13))
+    words = np.flatnonzero(np.diff(space, prepend=True) & ~space)  # where each begins
+    try:
+        plain = not text.translate(None, _PLAIN)  # NumPy also reads nan and inf
+        numbers = np.fromstring(text, np.float64, sep=" ") if plain and len(words) else np.empty(0)
+    except (ValueError, DeprecationWarning):
+        numbers = np.empty(0)
+    if len(numbers) != len(words):  # as many words as numbers: none is malformed or glued
+        return _scan.compiled(data, powers, values, line_starts, line_numbers, long)
+    ends = np.append(np.flatnonzero(data == 10), len(data))
+    counts = np.searchsorted(words, ends)
+    filled = np.flatnonzero(np.diff(counts, prepend=0))
+    values[: len(numbers)] = numbers
+    line_numbers[: len(filled)] = filled
+    line_starts[0] = 0
+    line_starts[1 : len(filled) + 1] = counts[filled]
+    return len(numbers), len(filled), 0, -1, -1
+
+
+@kernel(numpy=_scan_plain, nanoseconds=15)
+def _scan(data, powers, values, line_starts, line_numbers, long):
     n = data.shape[0]
     position = 0
     count = 0
     n_lines = 0
+    n_long = 0
     line = 0
     fresh = True  # no number on this line yet
     glued_at = -1
@@ -124,7 +158,7 @@ def _scan(data, powers, values, line_starts, line_numbers):
                 position += 1
         if seen == 0:
             line_starts[n_lines] = count
-            return count, n_lines, glued_at, token
+            return count, n_lines, n_long, glued_at, token
         if position < n and (data[position] == 101 or data[position] == 69):
             position += 1
             minus = False
@@ -143,7 +177,7 @@ def _scan(data, powers, values, line_starts, line_numbers):
                 position += 1
             if seen == 0:
                 line_starts[n_lines] = count
-                return count, n_lines, glued_at, token
+                return count, n_lines, n_long, glued_at, token
             exponent += -power if minus else power
         if position < n:
             c = data[position]
@@ -152,19 +186,15 @@ def _scan(data, powers, values, line_starts, line_numbers):
                     glued_at = line
             elif not (c == 32 or c == 10 or c == 9 or c == 13 or c == 11 or c == 12):
                 line_starts[n_lines] = count
-                return count, n_lines, glued_at, token
+                return count, n_lines, n_long, glued_at, token
         value = float(mantissa)
-        if exponent > 0:
-            value = value * powers[exponent] if exponent < 309 else value * np.inf
-            if mantissa == 0:
-                value = 0.0
-        elif exponent < 0:
-            if exponent >= -308:
-                value = value / powers[-exponent]
-            elif exponent >= -340:
-                value = value / powers[308] / powers[-exponent - 308]
-            else:
-                value = 0.0
+        if mantissa > _EXACT or (mantissa > 0 and abs(exponent) > 22):
+            long[n_long, 0], long[n_long, 1], long[n_long, 2] = count, token, position
+            n_long += 1
+        elif mantissa > 0 and exponent > 0:
+            value *= powers[exponent]
+        elif mantissa > 0:
+            value /= powers[-exponent]
         if fresh:
             line_starts[n_lines] = count
             line_numbers[n_lines] = line
@@ -173,4 +203,4 @@ def _scan(data, powers, values, line_starts, line_numbers):
         values[count] = -value if negative else value
         count += 1
     line_starts[n_lines] = count
-    return count, n_lines, glued_at, -1
+    return count, n_lines, n_long, glued_at, -1

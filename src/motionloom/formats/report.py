@@ -8,9 +8,6 @@ import numpy as np
 
 from motionloom.formats.inference import facing
 from motionloom.motion import Motion
-from motionloom.motion.diagnostics.issues import find_issues
-from motionloom.motion.diagnostics.measurements import Measurements
-from motionloom.motion.diagnostics.quality import foot_slide
 from motionloom.motion.kinematics.body import body_height
 
 
@@ -62,6 +59,10 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
     >>> diagnostic_report(ml.demo.clip("walk"), "walk.bvh")["healthy"]
     True
     """
+    from motionloom.motion.diagnostics.issues import find_issues
+    from motionloom.motion.diagnostics.measurements import Measurements
+    from motionloom.motion.diagnostics.quality import foot_slide
+
     facts = motion_facts(motion)
     measured = Measurements(motion)
     issues = find_issues(motion, measured=measured)

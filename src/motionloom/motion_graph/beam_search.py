@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
+from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.motion_graph.routes import STEP, Goal, Route
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
@@ -49,9 +49,7 @@ class _Ground:
     def of(cls, graph: MotionGraph) -> _Ground:
         paths, headings = [], []
         for motion in graph.motions:
-            root = gaussian_filter1d(
-                motion.root.astype(np.float64), _SMOOTHING * motion.fps, axis=0, mode="nearest"
-            )
+            root = gaussian_smooth(motion.root.astype(np.float64), _SMOOTHING * motion.fps)
             paths.append(floor_complex(root))
             headings.append(motion.headings())
         offsets = offsets_of([len(one) for one in graph.motions])

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.motion import Motion
 from motionloom.motion.segment import positive_rate
+from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.plots import strokes as ink
 from motionloom.plots.camera import Camera, camera_for
 from motionloom.plots.stick_figure import COLOURS, PATH_COLOUR, StickFigure, stick_figure
@@ -135,7 +135,7 @@ def _followed(path: NDArray, figure: StickFigure, fps: float) -> NDArray[np.floa
     floor = path * [1.0, 0.0, 1.0] + [0.0, figure.ground, 0.0]
     if np.ptp(floor, axis=0).max() < 0.6 * figure.size:
         return np.tile(0.5 * (floor.min(axis=0) + floor.max(axis=0)), (len(floor), 1))
-    return gaussian_filter1d(floor, 0.35 * fps, axis=0, mode="nearest")
+    return gaussian_smooth(floor, 0.35 * fps)
 
 
 def _extent(motion: Motion, figure: StickFigure, camera: Camera, centres: NDArray):

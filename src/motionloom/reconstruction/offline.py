@@ -16,6 +16,7 @@ from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, foot_contacts
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
+from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.parallel import Progress
 from motionloom.reconstruction.control_signal import ControlSignal, body_rows
 from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
@@ -139,12 +140,10 @@ def _pass(
 
 def _between(prior: Prior, found: SolvedSequence, frames: NDArray, signal: ControlSignal) -> Motion:
     """The first pass as a smooth motion of all frames."""
-    from scipy.ndimage import gaussian_filter1d
-
     q = rot.unroll(rot.normalize(found.rotations))
     step = int(frames[1] - frames[0]) if len(frames) > 1 else 1
     spread = _POSE_SECONDS * signal.fps / step
-    q = rot.normalize(gaussian_filter1d(q, spread, axis=0, mode="nearest"))
+    q = rot.normalize(gaussian_smooth(q, spread))
     count = len(signal.points)
     place = np.minimum(np.arange(count) / step, len(frames) - 1.0)
     before = np.minimum(place.astype(int), max(len(frames) - 2, 0))
@@ -156,9 +155,7 @@ def _between(prior: Prior, found: SolvedSequence, frames: NDArray, signal: Contr
 
 
 def _smooth(facing: NDArray[np.complex128], frames: float) -> NDArray[np.complex128]:
-    from scipy.ndimage import gaussian_filter1d
-
-    mean = gaussian_filter1d(facing, frames, mode="nearest")
+    mean = gaussian_smooth(facing, frames)
     return mean / np.maximum(np.abs(mean), 1e-9)
 
 

@@ -147,7 +147,46 @@ class Figure:
         return self.layout.nodes[self.layout.joints[joint]]
 
 
-@kernel(error_model="numpy")
+def _rotations_plain(table, columns, axes, out):
+    """`_rotations` without Numba: all frames of the joints with the same axes at once."""
+    sines, cosines = np.empty(table.shape, np.float32), np.empty(table.shape, np.float32)
+    _half_angles_plain(table, sines, cosines)
+    used = np.where(columns >= 0, axes, -1)
+    for order in sorted(set(map(tuple, used.tolist()))):
+        joints = np.flatnonzero((used == order).all(axis=1))
+        w, x, y, z = (np.full((len(out), len(joints)), one, np.float32) for one in (1, 0, 0, 0))
+        for k, axis in enumerate(order):
+            if axis < 0:
+                break
+            c, s = cosines[:, columns[joints, k]], sines[:, columns[joints, k]]
+            if axis == 0:
+                w, x, y, z = w * c - x * s, x * c + w * s, y * c + z * s, z * c - y * s
+            elif axis == 1:
+                w, x, y, z = w * c - y * s, x * c - z * s, y * c + w * s, z * c + x * s
+            else:
+                w, x, y, z = w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s
+        out[:, joints] = np.stack([w, x, y, z], axis=-1)
+
+
+def _half_angles_plain(degrees, sines, cosines):
+    f = np.float32
+    half = degrees * (np.pi / 360.0)
+    quarters = (half * (2.0 / np.pi) + 6755399441055744.0) - 6755399441055744.0
+    x = (half - quarters * (np.pi / 2.0)).astype(f)
+    with np.errstate(invalid="ignore"):
+        q = quarters.astype(np.int32)
+    xx = x * x
+    tail = f(-1.6666654611e-1) + xx * (f(8.3321608736e-3) - xx * f(1.9515295891e-4))
+    sine = x + x * xx * tail
+    tail = f(-1.388731625493765e-3) + xx * f(2.443315711809948e-5)
+    cosine = f(1.0) - f(0.5) * xx + xx * xx * (f(4.166664568298827e-2) + xx * tail)
+    odd = (q & 1) != 0
+    first, second = np.where(odd, cosine, sine), np.where(odd, sine, cosine)
+    sines[:] = np.where(q & 2, -first, first)
+    cosines[:] = np.where((q + 1) & 2, -second, second)
+
+
+@kernel(numpy=_rotations_plain, nanoseconds=30, error_model="numpy")
 def _rotations(table, columns, axes, out):
     """Products of up to three axis rotations: degrees (T, C) to quaternions (T, J, 4)."""
     sines = np.empty(table.shape[1], np.float32)

@@ -10,13 +10,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import savgol_filter
 
 from motionloom.errors import RoleError
 from motionloom.motion.feet.contacts import FootContacts, foot_contacts
 from motionloom.motion.kinematics.body import centre_of_mass
 from motionloom.motion.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.smoothing import second_derivative
 
 Array = NDArray[np.float64]
 
@@ -153,9 +153,7 @@ class Measurements:
             centre = centre_of_mass(motion)
         except RoleError:
             return None
-        curve = savgol_filter(centre, window, 3, deriv=2, delta=1.0 / motion.fps, axis=0)
-        curve /= GRAVITY
-        curve[: window // 2] = curve[len(curve) - window // 2 :] = np.nan
+        curve = second_derivative(centre, window, 1.0 / motion.fps) / GRAVITY
         for frame in self.turn_frames:
             curve[max(0, frame - window) : frame + window] = np.nan
         return curve if np.isfinite(curve[:, 0]).sum() > 4 else None

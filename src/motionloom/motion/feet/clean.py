@@ -24,8 +24,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solveh_banded
-from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide
@@ -87,6 +85,8 @@ def root_shift(
     -------
     shift : ndarray, shape (T, 3)
     """
+    from scipy.linalg import solveh_banded
+
     frames = len(root)
     band = np.zeros((7, frames, 3))  # upper diagonals of a (3 T, 3 T) matrix
     band[6] = 1.0
@@ -124,6 +124,8 @@ def _add_smoothness(band: Array, right: Array, jitter: Array, fps: float) -> Non
 
 def _jitter(root: Array, standing: Mask, fps: float) -> Array:
     """Fast part (T - 2, 3) of the second differences of the root while a foot stands."""
+    from scipy.ndimage import gaussian_filter1d
+
     bend = np.diff(root, 2, axis=0)
     bend -= gaussian_filter1d(bend, _JITTER_SECONDS * fps, axis=0)
     return bend * standing[1:-1, None]
@@ -150,6 +152,8 @@ def _envelope(values: Array, width: int) -> Array:
     """A smooth curve nowhere below `values` (T,): maximum filter, then smoothed."""
     if not np.any(values > 0.0):
         return values
+    from scipy.ndimage import maximum_filter1d
+
     above = maximum_filter1d(values, 2 * width + 1, mode="nearest")
     window = np.hanning(2 * width + 3)[1:-1]
     padded = np.pad(above, width, mode="edge")

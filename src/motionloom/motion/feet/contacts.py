@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.segment import intervals
+from motionloom.motion.smoothing import gaussian_smooth
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -228,7 +228,7 @@ def _smooth_places(motion: Motion) -> dict[str, Array]:
     """Path (T, 3) of each foot part, lightly smoothed."""
     places = motion.role_positions(list(FOOT_ROLES.values())).astype(np.float64)
     if len(motion) > 1:
-        places = gaussian_filter1d(places, _SMOOTHING * motion.fps, axis=0, mode="nearest")
+        places = gaussian_smooth(places, _SMOOTHING * motion.fps)
     return {part: places[:, k] for k, part in enumerate(FOOT_PARTS)}
 
 

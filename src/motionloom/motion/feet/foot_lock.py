@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from motionloom.motion.easing import ease_corrections, smooth_step
 from motionloom.motion.feet.contacts import FootContacts, Plant
@@ -21,6 +20,7 @@ from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.kinematics.two_bone import Limb, limb_of, with_global_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import intervals
+from motionloom.motion.smoothing import gaussian_smooth
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -112,7 +112,7 @@ def _calm_sole(foot: Foot, reach: float, fps: float) -> Array:
     turn = np.full((len(foot.sole), 3), np.nan)
     for start, end in intervals(foot.ball):
         here = rot.unroll(foot.sole[start:end])
-        slow = gaussian_filter1d(here, _SOLE_SMOOTHING * fps, axis=0, mode="nearest")
+        slow = gaussian_smooth(here, _SOLE_SMOOTHING * fps)
         turn[start:end] = rot.log(rot.multiply(rot.normalize(slow), rot.inverse(here)))
     return rot.multiply(rot.exp(ease_corrections(turn, reach)), foot.sole)
 
@@ -157,9 +157,7 @@ def relax_knee(
     before = _bend(np.linalg.norm(foot.limb.end - foot.limb.start, axis=-1), bones)
     excess = _bend(np.linalg.norm(path.ankle - hip, axis=-1), bones) - before
     for start, end in intervals(foot.heel):
-        excess[start:end] = gaussian_filter1d(
-            excess[start:end], _KNEE_SMOOTHING * fps, mode="nearest"
-        )
+        excess[start:end] = gaussian_smooth(excess[start:end], _KNEE_SMOOTHING * fps)
     left_over = ease_corrections(np.where(foot.heel, excess, np.nan)[:, None], reach)[:, 0]
     span = _span(np.abs(before + left_over), bones)
 

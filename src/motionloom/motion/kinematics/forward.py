@@ -143,7 +143,47 @@ def _signature():
     )  # fmt: skip
 
 
-@kernel(signature=_signature, error_model="numpy")
+def _positions_plain(q, root, parents, offsets, translations, out):
+    """`_positions` without Numba: all frames of one joint at once."""
+    joints, points = q.shape[1], parents.shape[0]
+    two = np.float32(2.0)
+    turn = [np.moveaxis(q[:, 0], -1, 0)]
+    place = [np.moveaxis(root, -1, 0)]
+    for p in range(1, points):
+        w, x, y, z = turn[parents[p]]
+        px, py, pz = place[parents[p]]
+        moving = len(translations) and p < joints
+        ox, oy, oz = np.moveaxis(translations[:, p], -1, 0) if moving else offsets[p]
+        tx = two * (y * oz - z * oy)
+        ty = two * (z * ox - x * oz)
+        tz = two * (x * oy - y * ox)
+        place.append(
+            (
+                px + ox + w * tx + y * tz - z * ty,
+                py + oy + w * ty + z * tx - x * tz,
+                pz + oz + w * tz + x * ty - y * tx,
+            )
+        )
+        if p < joints:
+            turn.append(_product(turn[parents[p]], np.moveaxis(q[:, p], -1, 0)))
+    for p, point in enumerate(place):
+        for c in range(3):
+            out[:, p, c] = point[c]
+
+
+def _product(a, b):
+    """Components of the quaternion product ``a * b``."""
+    aw, ax, ay, az = a
+    bw, bx, by, bz = b
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
+@kernel(numpy=_positions_plain, nanoseconds=5, signature=_signature, error_model="numpy")
 def _positions(q, root, parents, offsets, translations, out):
     """Fill `out` (T, P, 3); the first J points have rotations, the rest are end sites."""
     frames, joints = q.shape[0], q.shape[1]
@@ -208,7 +248,16 @@ def _positions(q, root, parents, offsets, translations, out):
                     out[start + t, p, c] = place[p, c, t]
 
 
-@kernel(error_model="numpy")
+def _global_rotations_plain(q, parents, out):
+    """`_global_rotations` without Numba: all frames of one joint at once."""
+    for j, parent in enumerate(parents):
+        out[:, j] = q[:, j]
+        if parent >= 0:
+            turn = _product(np.moveaxis(out[:, parent], -1, 0), np.moveaxis(q[:, j], -1, 0))
+            out[:, j] = np.stack(turn, axis=-1)
+
+
+@kernel(numpy=_global_rotations_plain, nanoseconds=5, error_model="numpy")
 def _global_rotations(q, parents, out):
     for t in range(q.shape[0]):
         for j in range(q.shape[1]):

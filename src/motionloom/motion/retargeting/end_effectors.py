@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.easing import smooth_step
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.kinematics.two_bone import Limb, limb_of, reach_target, with_global_rotations
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.smoothing import gaussian_smooth
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -98,7 +98,7 @@ def hand_importance(distance: Array, fps: float, *, size: float = 1.0) -> Array:
     near = np.clip((size * _APART - distance) / (size * (_APART - _TOUCHING)), 0.0, 1.0)
     near = smooth_step(near)
     if len(near) > 1 and near.any():
-        near = gaussian_filter1d(near, _SMOOTHING * fps, mode="nearest")
+        near = gaussian_smooth(near, _SMOOTHING * fps)
     return near
 
 

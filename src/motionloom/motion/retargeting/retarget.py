@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.feet.clean import lock_feet
@@ -34,6 +33,7 @@ from motionloom.motion.retargeting.rest_alignment import (
     posture_rotations,
 )
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ def _tilt(contacts: FootContacts, levels: Mapping[str, Array]) -> Array:
         return np.zeros(contacts.frames)
     times, rises = np.array(sorted(rows)).T
     tilt = np.interp(np.arange(contacts.frames), times, rises)
-    return gaussian_filter1d(tilt, _TILT_SECONDS * contacts.fps, mode="nearest")
+    return gaussian_smooth(tilt, _TILT_SECONDS * contacts.fps)
 
 
 def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:

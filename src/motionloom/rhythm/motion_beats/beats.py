@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.rhythm.motion_beats.candidates import (
     Candidates,
     Kind,
@@ -300,12 +301,10 @@ def _together(motion: Motion | Sequence[Motion]) -> list[Motion]:
 
 def _likeness(motions: list[Motion]) -> Array:
     """Self-similarity of joint angles (30 %) and their velocities (70 %)."""
-    from scipy.ndimage import gaussian_filter1d
-
     angles = np.concatenate([smooth_angles(motion) for motion in motions], axis=1)
     fps = motions[0].fps
     speeds = np.gradient(angles, axis=0) * fps
-    swings = angles - gaussian_filter1d(angles, 0.5 * fps, axis=0, mode="nearest")
+    swings = angles - gaussian_smooth(angles, 0.5 * fps)
     options = {"rate": fps, "longest": _REPEAT_SECONDS}
     return 0.3 * self_similarity(swings, **options) + 0.7 * self_similarity(speeds, **options)
 

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.feet.contacts import SIDES, landings
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.smoothing import gaussian_smooth
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
@@ -136,22 +137,18 @@ def stillness(motions: Sequence[Motion]) -> Array:
 
     Suppresses extrema of single joints, such as a knee in mid-step, while the body is moving.
     """
-    from scipy.ndimage import gaussian_filter1d
-
     speed = np.zeros(len(motions[0]))
     for motion in motions:
         turned = np.gradient(smooth_angles(motion), axis=0).reshape(len(motion), -1, 3)
         speed += np.linalg.norm(turned, axis=2) @ _reaches(motion.skeleton)
-    average = gaussian_filter1d(speed, _AROUND * motions[0].fps, mode="nearest")
+    average = gaussian_smooth(speed, _AROUND * motions[0].fps)
     return 1.0 / (1.0 + (speed / np.maximum(average, 1e-12)) ** 2)
 
 
 def smooth_angles(motion: Motion) -> Array:
     """Rotation components, accumulated from the first frame and smoothed, shape (T, 3 J)."""
-    from scipy.ndimage import gaussian_filter1d
-
     angles = _angles(motion)
-    return gaussian_filter1d(angles, _smoothing(angles) * motion.fps, axis=0, mode="nearest")
+    return gaussian_smooth(angles, _smoothing(angles) * motion.fps)
 
 
 def angular_velocities(motion: Motion) -> Array:

@@ -1,0 +1,228 @@
+"""Kernels: compiled at the first call, cached by content, and their equals without Numba."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import motionloom.kernels
+from motionloom.demo import clip
+from motionloom.formats import load
+from motionloom.formats.bvh import reader
+from motionloom.formats.number_rows import _scan, number_rows
+from motionloom.kernels import kernel, kernels
+from motionloom.motion.kinematics import forward
+
+
+def scanned(function, text):
+    """What a tokenizer writes and returns."""
+    data = np.frombuffer(text, np.uint8)
+    values = np.zeros(len(data) + 2)
+    starts, numbers = np.zeros(len(data) + 3, np.int32), np.zeros(len(data) + 2, np.int32)
+    long = np.zeros((len(data) + 1, 3), np.int32)
+    count, lines, n_long, glued, stopped = function(
+        data, motionloom.formats.number_rows._POWERS, values, starts, numbers, long
+    )
+    for number, first, last in long[:n_long].tolist():
+        values[number] = float(text[first:last])
+    return (
+        values[:count].view(np.int64).tolist(),
+        starts[: lines + 1].tolist(),
+        numbers[:lines].tolist(),
+        (glued, stopped),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"\n\n  \n",
+        b"1 -2.5e1\r\n\n.5 5. +3\t-0\n-0.0 0e99 1E-5",
+        b"1.7976931348623157e308 5e-324 1e23 9007199254740993 123456789012345678901234567890",
+        b"-2.2204460492503131e-16 0.1 0.30000000000000004 1e22 1e-22 1e999 0.000000000000000000001",
+        b"1 2 x 3",
+        b"1 nan inf 3",
+        b"1_000 2",
+        b"0.0-7.509 1 -2",
+        b"1e 2",
+        b". 2",
+        b"1\n2 +-3",
+    ],
+)
+def test_text_is_read_to_the_same_numbers_with_and_without_numba(text):
+    assert scanned(_scan.numpy, text) == scanned(_scan.compiled, text)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20))
+def test_every_float_is_read_as_python_reads_it(values):
+    text = (
+        " ".join(map(repr, values)).encode() + b"\n" + " ".join(f"{v:.6f}" for v in values).encode()
+    )
+    rows = number_rows(np.frombuffer(text, np.uint8))
+    expected = np.array([*values, *(float(f"{v:.6f}") for v in values)])
+    np.testing.assert_array_equal(rows.values.view(np.int64), expected.view(np.int64))
+
+
+def test_rotations_have_the_same_bits_with_and_without_numba(rng):
+    table = np.concatenate(
+        [
+            rng.uniform(-720, 720, (50, 12)),
+            np.repeat(np.arange(-720.0, 721.0, 45.0)[:, None], 12, 1),
+        ]
+    )
+    columns = np.array([[0, 1, 2], [3, 4, 5], [6, 7, -1], [8, -1, -1], [-1, -1, -1], [9, 10, 11]])
+    axes = np.array([[2, 0, 1], [0, 1, 2], [1, 2, 0], [2, 0, 0], [0, 0, 0], [2, 0, 1]])
+    results = []
+    for function in (reader._rotations.numpy, reader._rotations.compiled):
+        results.append(np.empty((len(table), len(columns), 4), np.float32))
+        function(table, columns, axes, results[-1])
+    np.testing.assert_array_equal(*(each.view(np.int32) for each in results))
+
+
+@pytest.mark.parametrize("stretched", [False, True])
+def test_kinematics_have_the_same_bits_with_and_without_numba(stretched, rng):
+    q = rng.normal(size=(70, 5, 4)).astype(np.float32)
+    root = rng.normal(size=(70, 3)).astype(np.float32)
+    parents = np.array([-1, 0, 1, 0, 3, 2, 4, 4], np.int32)  # the last three are end sites
+    offsets = rng.normal(size=(8, 3)).astype(np.float32)
+    moved = rng.normal(size=(70 if stretched else 0, 5, 3)).astype(np.float32)
+    places = [np.empty((70, 8, 3), np.float32) for _ in range(2)]
+    turns = [np.empty((70, 5, 4), np.float32) for _ in range(2)]
+    for way, place, turn in zip(("numpy", "compiled"), places, turns, strict=True):
+        getattr(forward._positions, way)(q, root, parents, offsets, moved, place)
+        getattr(forward._global_rotations, way)(q, parents[:5], turn)
+    np.testing.assert_array_equal(*(each.view(np.int32) for each in places))
+    np.testing.assert_array_equal(*(each.view(np.int32) for each in turns))
+
+
+def test_small_work_does_not_load_numba_and_large_work_does(tmp_path):
+    path = clip("walk").save(tmp_path / "walk.bvh")
+    program = f"""
+        import sys
+        import motionloom as ml
+        from motionloom import kernels
+        small = ml.load({str(path)!r}).positions()
+        assert "numba" not in sys.modules, "a small file loaded Numba"
+        kernels.SMALL = 1000
+        large = ml.load({str(path)!r}).positions()
+        assert "numba" in sys.modules, "large work was done without Numba"
+        assert small.tobytes() == large.tobytes()
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
+    assert load(path).origin.format == "bvh"
+
+
+def write_module(folder, factor):
+    (folder / "callee.py").write_text(
+        "from motionloom.kernels import kernel\n"
+        f"FACTOR = {factor}\n\n"
+        "@kernel\ndef add(value):\n    return value + FACTOR\n"
+    )
+    (folder / "caller.py").write_text(
+        "from motionloom.kernels import kernel\nfrom callee import add\n\n"
+        "@kernel\ndef twice(value):\n    return add(add(value))\n"
+    )
+
+
+def called(folder, cache):
+    """Result of the caller in a fresh process, and how many kernels were compiled."""
+    program = (
+        "import sys; sys.dont_write_bytecode = True\n"
+        "from motionloom import kernels\n"
+        "saved = []\n"
+        "save = kernels._Cache.save_overload\n"
+        "kernels._Cache.save_overload = lambda *args: (saved.append(1), save(*args))\n"
+        "from caller import twice\n"
+        "print(twice(1.0), len(saved))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    value, compiled = done.stdout.split()
+    return float(value), int(compiled)
+
+
+def test_a_kernel_is_compiled_again_when_a_constant_of_its_callee_changes(tmp_path):
+    cache = tmp_path / "cache"
+    write_module(tmp_path, 1.0)
+    assert called(tmp_path, cache) == (3.0, 2)
+    assert called(tmp_path, cache) == (3.0, 0)
+    write_module(tmp_path, 10.0)
+    assert called(tmp_path, cache) == (21.0, 2)
+    write_module(tmp_path, 1.0)  # the older form is still there, and right again
+    assert called(tmp_path, cache) == (3.0, 0)
+
+
+def test_a_damaged_cache_file_is_compiled_again(tmp_path):
+    cache = tmp_path / "cache"
+    write_module(tmp_path, 1.0)
+    called(tmp_path, cache)
+    for number, path in enumerate(sorted(cache.iterdir())):
+        data = bytearray(path.read_bytes())
+        if number:
+            data[len(data) // 2] ^= 1
+        path.write_bytes(data if number else data[:100])
+    assert called(tmp_path, cache) == (3.0, 2)
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
+    (tmp_path / "file").touch()
+    write_module(tmp_path, 1.0)
+    assert called(tmp_path, tmp_path / "file" / "cache") == (3.0, 2)
+
+
+UNFROZEN = {"a": 1}
+
+
+def test_a_kernel_depends_only_on_what_numba_can_freeze():
+    @kernel
+    def broken(value):
+        return value + len(UNFROZEN)
+
+    del kernels[f"{broken.__module__}.{broken.__qualname__}"]
+    with pytest.raises(TypeError, match="UNFROZEN, a dict"):
+        _ = broken.content
+
+
+def test_the_digest_of_every_kernel_can_be_computed():
+    digests = {name: each.content for name, each in kernels.items()}
+    assert len(digests) > 4
+    assert len(set(digests.values())) == len(digests)
+
+
+@pytest.mark.parametrize("command", ["info", "doctor", "convert", "import", "show", "--help"])
+def test_commands_on_small_files_load_neither_numba_nor_scipy(command, tmp_path):
+    path = clip("walk").save(tmp_path / "walk.bvh")
+    words = {
+        "info": ["info", path],
+        "doctor": ["doctor", path],
+        "convert": ["convert", path, tmp_path / "walk.glb"],
+        "import": ["import", tmp_path / "takes.loom", path],
+        "show": ["show", path, "-o", tmp_path / "walk.png"],
+        "--help": ["--help"],
+    }[command]
+    program = (
+        "import sys\n"
+        "from motionloom.cli import main\n"
+        "try:\n    main()\n"
+        "finally:\n"
+        "    print({'numba', 'scipy', 'pydantic'} & sys.modules.keys(), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, words)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "set()"
