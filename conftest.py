@@ -43,9 +43,9 @@ _MOTIONS = (
 )
 
 
-def pytest_collection_modifyitems(config, items) -> None:
+def pytest_collection_modifyitems(items) -> None:
     """Sort by the place of the file in `_FIRST`."""
-    items.sort(key=lambda item: _rank(item.path.relative_to(config.rootpath).as_posix()))
+    items.sort(key=lambda item: _rank(item.nodeid))
 
 
 def pytest_collection_finish() -> None:
@@ -64,15 +64,15 @@ def pytest_xdist_make_scheduler(config, log):
     class Files(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return next((group for name, group in _TOGETHER.items() if name in file), file)
+            return next((to for name, to in _TOGETHER.items() if file.startswith(name)), file)
 
     config.option.loadscopereorder = False  # in the order of the collection
     return Files(config, log)
 
 
-def _rank(file: str) -> int:
-    """Place of a file in `_FIRST`."""
-    return next((rank for rank, name in enumerate(_FIRST) if file.startswith(name)), len(_FIRST))
+def _rank(nodeid: str) -> int:
+    """Place of the file of a test in `_FIRST`."""
+    return next((rank for rank, name in enumerate(_FIRST) if nodeid.startswith(name)), len(_FIRST))
 
 
 @pytest.fixture(scope="session")
