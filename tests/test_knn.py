@@ -116,6 +116,27 @@ def test_an_approximate_answer_is_as_near_as_it_promises(rng):
     assert very_rough != exact  # it does give up something, or it would not save time
 
 
+def test_approximate_answers_for_frames_in_a_row(rng):
+    rows = motions(rng, 6000, 12)
+    rows[500:2500:40] = np.nan  # a missing frame follows some of the neighbours
+    allowed = rng.uniform(size=len(rows)) < 0.7
+    queries = motions(rng, 60, 12)[:60] + rows[1001]
+    index = BucketIndex.build(rows)
+    exact = answers(index, queries, rows, k=20, allowed=allowed)
+    rough = answers(index, queries, rows, k=20, allowed=allowed, epsilon=3.0)
+    alone = [answers(index, q[None], rows, k=20, allowed=allowed, epsilon=3.0)[0] for q in queries]
+    for near, found in zip(exact, rough, strict=True):
+        numbers = [row for _, row in found]
+        assert len(set(numbers)) == 20 and allowed[numbers].all()
+        assert np.isfinite(rows[numbers]).all() and found == sorted(found)
+        assert found[-1][0] <= 4.0 * near[-1][0]
+
+    def recall(answer):
+        return np.mean([len(set(a) & set(b)) / 20 for a, b in zip(exact, answer, strict=True)])
+
+    assert recall(rough) > recall(alone)  # thanks to the neighbours of the frame before
+
+
 def test_an_approximate_answer_is_never_short(rng):
     around = rng.normal(size=(2000, 3)).astype(np.float32)
     around *= 10.0 / np.linalg.norm(around, axis=1, keepdims=True)

@@ -126,6 +126,10 @@ class BucketIndex:
     def _last_row(self) -> int:
         return int(self.rows.max(initial=-1))
 
+    @cached_property
+    def _children(self) -> NDArray[np.int64]:
+        return child_offsets(len(self.errors))
+
     def nearest(
         self,
         queries: NDArray[np.float32],
@@ -166,7 +170,7 @@ class BucketIndex:
             _read_only(blocks.view(np.uint8)),
             _read_only(self.rows),
             self.errors,
-            child_offsets(len(self.errors)),
+            self._children,
             k,
             float(radius),
             1.0 + epsilon,
@@ -195,7 +199,7 @@ def _nearest(
     heap = np.empty(len(blocks), np.int64)
     nearest = np.empty(k, np.float32)
     least = np.empty(2 * k + 4 * WIDTH, np.float32)
-    members = np.empty(len(least), np.int64)
+    members = np.empty(len(least) + 2 * k, np.int64)
     squares = np.empty(WIDTH + 1, np.float32)
     reach = 1e-30  # largest coordinate of the library
     for d in range(n_axes if len(blocks) else 0):
@@ -207,12 +211,13 @@ def _nearest(
             farthest = max(farthest, abs(rotated[q, d]))
         # Rounding of vectors, query and steps, at most 10 units per axis, and of the sum.
         slack = (16.0 + n_axes) * 1.2e-7 * np.sqrt(n_axes) * farthest
-        bound, kept = radius, 0
+        bound, kept, follows = radius, 0, False
         if q > 0:
             step = 0.0
             for d in range(n_axes):
                 step += (np.float64(rotated[q, d]) - rotated[q - 1, d]) ** 2
             bound = min(radius, carried + np.sqrt(step) + slack)
+            follows = factor > 1.0 and np.sqrt(step) < carried < np.inf
         carried = np.inf
         if np.isfinite(farthest) and k > 0:
             while True:
@@ -224,14 +229,19 @@ def _nearest(
                 if count >= 0:
                     break
                 least = np.empty(2 * len(least), np.float32)  # many vectors at one distance
-                members = np.empty(len(least), np.int64)
+                members = np.empty(len(least) + 2 * k, np.int64)
+            if follows:
+                before = found[total - k : total]
+                count = _with_successors(members, count, before, len(rows), allowed, all_allowed)
             exact = _exact_distances(queries[q], rows, members, count)
             order = _by_distance(exact, members, count)
             if total + k > len(found):
                 found = _longer(found, max(total + k, 2 * len(found)))
                 distances = _longer(distances, len(found))
+            last = -1
             for i in order:
-                if kept < k and exact[i] <= radius:
+                if kept < k and exact[i] <= radius and members[i] != last:
+                    last = members[i]
                     found[total + kept] = members[i]
                     distances[total + kept] = exact[i]
                     kept += 1
@@ -277,9 +287,9 @@ def _candidates(
         limit = np.float32((bound + slack + error) ** 2)
         if not _bucket_squares(point, blocks, codes, block, squares, limit):
             continue
-        if count + WIDTH > len(members):
+        if count + WIDTH > len(least):
             count = _within(least, members, count, bound + slack)
-            if count + WIDTH > len(members):
+            if count + WIDTH > len(least):
                 return -1
         for p in range(min(WIDTH, n_rows - bucket * WIDTH)):
             if squares[p] <= limit:
@@ -403,6 +413,20 @@ def _within(least, members, count, limit):
             least[kept], members[kept] = least[i], members[i]
             kept += 1
     return kept
+
+
+@kernel
+def _with_successors(members, count, before, n_rows, allowed, all_allowed):
+    """Add the neighbours of the frame before, and the frames that follow them.
+
+    Only approximate searches need them. On frames in a row these are many of the neighbours.
+    """
+    for number in before:
+        for other in range(number, min(number + 2, n_rows)):
+            if all_allowed or allowed[other]:
+                members[count] = other
+                count += 1
+    return count
 
 
 @kernel
