@@ -28,7 +28,7 @@ from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.folder import Files, Folder, point_to, uploaded
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 
-SHARD_ROWS = 4_000_000  # of one shard: 0.5 GB of 15 features each, vectors and index together
+SHARD_ROWS = 4_000_000  # of one shard: 0.35 GB of 15 features each, vectors and index together
 _STARTS = "starts.npy"
 
 Answer = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
