@@ -30,6 +30,35 @@ def test_blocks_are_what_whole_windows_give(clips, distance, fps):
     assert np.allclose(part, wanted[3:20, 10 : len(others[0]) + 9], atol=1e-7, rtol=1e-9)
 
 
+@pytest.mark.parametrize("distance", ["pc1", "pc11", "e15", PointCloud("wide", samples=601)])
+@pytest.mark.parametrize("fps", [30.0, 60.0, 120.0, 24.0])
+@pytest.mark.parametrize("stride", [1, 3, 6])
+def test_a_sampled_matrix_has_every_so_many_cells(clips, distance, fps, stride):
+    frames = [prepared_frames(clip[:50].resample(fps), distance) for clip in clips]
+    matrix = DistanceMatrix(frames[0], frames)
+    starts, places = matrix.sampled_starts(stride), matrix.starts
+    columns = [np.arange(places[k], places[k + 1], stride) for k in range(len(frames))]
+    wanted = matrix.block()[::stride][:, np.concatenate(columns)]
+    assert starts.tolist() == np.cumsum([0, *(len(some) for some in columns)]).tolist()
+    # Squares are compared: where motions are equal, their rounding is all there is.
+    assert np.allclose(matrix.sampled(stride) ** 2, wanted**2, atol=1e-12)
+    where = np.zeros(wanted.shape, np.uint8)
+    where[2:5, 3:9] = where[-1, -1] = where[-1, 0] = where[0, -1] = 1
+    some = matrix.sampled(stride, where=where)
+    assert np.allclose(some[where > 0] ** 2, wanted[where > 0] ** 2, atol=1e-12)
+
+
+def test_tiles_of_a_sampled_matrix_fit_together(rng):
+    walk = ml.demo.clip("walk", fps=60.0)
+    long = ml.concatenate([walk] * 3) if len(walk) < 600 else walk
+    frames = [prepared_frames(long), prepared_frames(walk)]
+    matrix = DistanceMatrix(frames[0], frames)
+    assert max(matrix.shape) > 1024
+    where = (rng.random(matrix.shape) < 0.01).astype(np.uint8)
+    found = matrix.sampled(1, where=where)[where > 0]
+    assert np.allclose(found**2, matrix.block()[where > 0] ** 2, atol=1e-12)
+
+
 def test_cells_are_those_of_a_plain_loop(clips):
     a, b = clips[0][:40], clips[1][:30]
     matrix = DistanceMatrix(prepared_frames(a), [prepared_frames(b)]).block()
@@ -87,5 +116,8 @@ def test_says_what_is_wrong(clips):
         DistanceMatrix(prepared_frames(walk), [prepared_frames(kick)], tile=0)
     with pytest.raises(InvalidInput, match="one distance, at one rate; got pc11 and e15"):
         DistanceMatrix(prepared_frames(walk), [prepared_frames(kick, "e15")])
+    with pytest.raises(InvalidInput, match=r"where must hold uint8 of shape \(2, 3\); got bool"):
+        matrix = DistanceMatrix(prepared_frames(walk[:4]), [prepared_frames(kick[:5])])
+        matrix.sampled(2, where=np.ones((2, 3), bool))
     with pytest.raises(InvalidInput, match="steps of 1 and 2 frames"):
         DistanceMatrix(prepared_frames(walk), [prepared_frames(kick.resample(60))])

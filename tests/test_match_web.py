@@ -11,7 +11,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.search.match_web import build as web_building
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.encoding import decoded, encoded
-from motionloom.search.match_web.refinement import Level, refined, strides
+from motionloom.search.match_web.refinement import corridor, refined, strides
 from motionloom.search.match_web.web import WebLimits, build_web, joined
 
 KICKS = ("kick_front_high_right", "kick_front_low_right", "kick_side_mid_right")
@@ -192,15 +192,39 @@ def test_refined_webs_are_close_to_direct_ones(fps):
 def test_refining_follows_a_valley_between_the_frames():
     i, j = np.mgrid[0:60, 0:90]
     matrix = 0.1 + np.abs(j - 1.4 * i - 3.7)  # a crease that no coarse cell lies on
-    levels = [Level(matrix, np.array([0, 90]), stride) for stride in (6, 3, 1)]
-    web = build_web(levels[0].values(), rate=10.0)
-    for coarse, fine in zip(levels, levels[1:], strict=False):
-        web = refined(web, coarse, fine, max_slope=3)
+    web = build_web(matrix[::6, ::6], rate=10.0)
+    for coarse, fine in ((6, 3), (3, 1)):
+        starts = [np.array([0, 90 // stride]) for stride in (coarse, fine)]
+        values = matrix[::fine, ::fine]
+        web = refined(web, starts[0], values, starts[1], ratio=coarse // fine, max_slope=3)
     longest = int(np.argmax(np.diff(web.offsets[: web.chain_count + 1])))
     path = web.path(longest)
     assert len(path) > 70
     assert np.abs(path[:, 1] - 1.4 * path[:, 0] - 3.7).max() < 1.0
     assert web.rate == 60.0
+
+
+@pytest.mark.parametrize("distance", ["pc11", "e15"])
+def test_refining_reads_only_the_corridor(distance):
+    frames = [prepared_frames(ml.demo.clip(name, fps=60.0), distance) for name in (*KICKS, "walk")]
+    matrix = DistanceMatrix(frames[0], frames[1:])
+    starts = {stride: matrix.sampled_starts(stride) for stride in (6, 3, 1)}
+    web = build_web(matrix.sampled(6), rate=10.0, starts=starts[6])
+    share = 1.0
+    for coarse, fine in ((6, 3), (3, 1)):
+        values, options = matrix.sampled(fine), {"ratio": coarse // fine}
+        where = corridor(web, starts[coarse], values.shape, starts[fine], **options)
+        webs = []
+        for unknown in (np.nan, 0.0):
+            some = np.where(where, values, unknown)
+            one = refined(web, starts[coarse], some, starts[fine], max_slope=3, **options)
+            webs.append(one)
+        web = refined(web, starts[coarse], values, starts[fine], max_slope=3, **options)
+        assert web.chain_count > 10 and web.bridge_count > 5
+        assert_same(webs[0], web)
+        assert_same(webs[1], web)
+        share = where.mean()
+    assert share < 0.4  # of the cells at the full rate
 
 
 # --- as bytes -------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def align_in_region(
         return None
     rows, columns = last[0] - first[0] + 1, last[1] - first[1] + 1
     low, high = np.zeros(rows, np.int64), np.full(rows, columns - 1)
-    path, cost = band_path(matrix, first[0], first[1], 1, low, high, 0, columns - 1, max_slope)
+    path, cost = band_path(matrix, first[0], first[1], low, high, 0, columns - 1, max_slope)
     return Alignment(cost, path + np.array(first)) if len(path) else None
 
 
@@ -102,15 +102,15 @@ def _cell(
 
 
 @kernel
-def band_path(matrix, row, column, stride, low, high, first, last, max_slope):
+def band_path(matrix, row, column, low, high, first, last, max_slope):
     """Kernel: the cheapest path through a band of a matrix, and its cost.
 
     Parameters
     ----------
     matrix : ndarray, shape (M, N)
         NaN cells are never visited.
-    row, column, stride : int
-        Cell (r, c) of the band is ``matrix[row + stride * r, column + stride * c]``.
+    row, column : int
+        Cell (r, c) of the band is ``matrix[row + r, column + c]``.
     low, high : ndarray of int64, shape (R,)
         First and last column of each row of the band; never decreasing.
     first, last : int
@@ -140,7 +140,7 @@ def band_path(matrix, row, column, stride, low, high, first, last, max_slope):
         for s in range(states):
             costs[r + 1, 0, s] = np.inf
         for w in range(1, count + 1):
-            value = matrix[row + stride * r, column + stride * (low[r] + w - 1)]
+            value = matrix[row + r, column + low[r] + w - 1]
             if np.isnan(value):
                 value = np.inf
             diagonal = costs[r, w + shift - 1, 0]

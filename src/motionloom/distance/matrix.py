@@ -20,12 +20,14 @@ True
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.distance.corridor import Corridor
 from motionloom.distance.frame_distances import FrameDistance, frame_distance
 from motionloom.distance.point_cloud import PointCloud
 from motionloom.errors import InvalidInput
@@ -185,6 +187,59 @@ class DistanceMatrix:
                 part = out[:, j - left : min(j + self._tile, last) - left]
                 self._fill(part, self._b[k], top, j - start)
             k += 1
+        return out
+
+    def sampled_starts(self, stride: int) -> NDArray[np.int64]:
+        """Where the columns of each motion begin if every `stride`-th frame is used, (K + 1,)."""
+        return offsets_of(-(-np.diff(self.starts) // stride))
+
+    def sampled(
+        self, stride: int, *, where: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.float64]:
+        """The matrix at a reduced rate, or some cells of it.
+
+        Parameters
+        ----------
+        stride : int
+            Every so many frames of each motion are used, from its first one.
+        where : ndarray of uint8, optional
+            Of the shape of the result; cells that are 0 may be left undefined. Point clouds
+            cost accordingly less, other distances are computed in all cells.
+
+        Returns
+        -------
+        values : ndarray
+            One row per frame used of the rows' motion; motion k has columns
+            ``sampled_starts(stride)[k]`` to ``[k + 1]``.
+        """
+        starts = self.sampled_starts(stride)
+        shape = (-(-len(self._a) // stride), int(starts[-1]))
+        if where is not None and (where.shape != shape or where.dtype != np.uint8):
+            raise InvalidInput(
+                f"where must hold uint8 of shape {shape}; got {where.dtype} of {where.shape}"
+            )
+        a = self._a
+        if a.rows is not None:
+            chosen = replace(a, rows=a.rows[::stride], count=shape[0])
+            others = [
+                replace(b, rows=b.rows[::stride], count=n)
+                for b, n in zip(self._b, np.diff(starts).tolist(), strict=True)  # type: ignore[index]
+            ]
+            return DistanceMatrix(chosen, others, tile=self._tile).block()
+        weights = a.distance.weights  # type: ignore[attr-defined]
+        corridor = Corridor(a.points.shape[1] // 3, a.step, weights, stride)
+        if not corridor.fits:
+            columns = [np.arange(f, t, stride) for f, t in itertools.pairwise(self.starts)]
+            return self.block()[::stride][:, np.concatenate(columns)]
+        if where is None:
+            where = np.ones(shape, np.uint8)
+        out = np.empty(shape)
+        for b, column in zip(self._b, starts.tolist(), strict=False):
+            if len(b) and shape[0]:
+                corridor.fill(
+                    out, where, column, (a.points, a.centres, a.norms),
+                    (b.points, b.centres, b.norms),
+                )  # fmt: skip
         return out
 
     def _fill(self, out: NDArray[np.float64], b: PreparedFrames, top: int, left: int) -> None:

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 
 from motionloom.distance.matrix import DistanceMatrix, PreparedFrames
 from motionloom.ragged import offsets_of
-from motionloom.search.match_web.refinement import Level, refined, strides
+from motionloom.search.match_web.refinement import corridor, refined, strides
 from motionloom.search.match_web.web import Web, WebLimits, build_web, joined
 
 MOST_CELLS = 16_000_000  # of the matrix in memory: 128 MB
+CHUNK_CELLS = 2_000_000  # of several motions at a time: they stay in the processor's cache
 OVERLAP_SECONDS = 10.0  # of the parts of long motions
 
 
@@ -66,14 +67,14 @@ def motion_web(
     limits = limits or WebLimits()
     starts = offsets_of([len(other) for other in others])
     webs = []
-    for first, last in _chunks([len(other) for other in others], len(a), most_cells):
+    chunk = min(most_cells, CHUNK_CELLS)
+    for first, last in _chunks([len(other) for other in others], len(a), chunk):
         some = others[first:last]
         own = itself - first if itself is not None and first <= itself < last else None
         if len(a) * sum(len(other) for other in some) > 2 * most_cells:
             web = _in_parts(a, some[0], own is not None, rate, limits, direct, most_cells)
         else:
-            matrix = DistanceMatrix(a, some)
-            web = _matrix_web(matrix.block(), matrix.starts, rate, own, 0, limits, direct)
+            web = _matrix_web(DistanceMatrix(a, some), rate, own, 0, limits, direct)
         webs.append((web, int(starts[first])))
     return joined(webs, (len(a), int(starts[-1])), float(rate))
 
@@ -100,7 +101,7 @@ def _in_parts(
                 continue  # below the diagonal: the mirror image
             matrix = DistanceMatrix(a.part(*rows), [b.part(*columns)])
             own, lag = (0, left - top) if is_same else (None, 0)
-            web = _matrix_web(matrix.block(), matrix.starts, rate, own, lag, limits, direct)
+            web = _matrix_web(matrix, rate, own, lag, limits, direct)
             found.append((web.moved(top), left))
     return joined(found, (len(a), len(b)), float(rate))
 
@@ -117,18 +118,28 @@ def _chunks(lengths: Sequence[int], rows: int, most_cells: int) -> list[tuple[in
 
 
 def _matrix_web(
-    matrix, starts, rate: float, itself: int | None, lag: int, limits: WebLimits, direct: bool
+    matrix: DistanceMatrix,
+    rate: float,
+    itself: int | None,
+    lag: int,
+    limits: WebLimits,
+    direct: bool,
 ) -> Web:
-    levels = [Level(matrix, starts, stride) for stride in ((1,) if direct else strides(rate))]
-    base = levels[0]
+    stride, *finer = (1,) if direct else strides(rate)
+    starts = matrix.sampled_starts(stride)
     web = build_web(
-        base.values(),
-        rate=rate / base.stride,
-        starts=base.own_starts,
-        itself=None if itself is None else int(base.own_starts[itself]),
-        lag=lag // base.stride,
+        matrix.block() if stride == 1 else matrix.sampled(stride),
+        rate=rate / stride,
+        starts=starts,
+        itself=None if itself is None else int(starts[itself]),
+        lag=lag // stride,
         limits=limits,
     )
-    for coarse, fine in zip(levels, levels[1:], strict=False):
-        web = refined(web, coarse, fine, max_slope=limits.max_slope)
+    for fine in finer:
+        ratio, coarse_starts = stride // fine, starts
+        stride, starts = fine, matrix.sampled_starts(fine)
+        shape = (-(-matrix.shape[0] // stride), int(starts[-1]))
+        where = corridor(web, coarse_starts, shape, starts, ratio=ratio)
+        values = matrix.sampled(stride, where=where)
+        web = refined(web, coarse_starts, values, starts, ratio=ratio, max_slope=limits.max_slope)
     return web

@@ -26,6 +26,7 @@ _FRONT = len(_MARK) + 8  # the mark, the version, the header's size
 _LONGEST = 1 << 24  # bytes of a header, at most
 _QUANTUM = 5e-4  # of a value, in the distance's unit; coarser where values are large
 _LARGEST = 32000
+_LEVEL = 4  # of compression: half the time of level 6, files larger by 7 %
 _FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
 
 
@@ -50,7 +51,7 @@ def encoded(web: Web, about: dict) -> bytes:
         "steps": _steps(web.cells, web.offsets, count, web.leaves, web.arrives),
         "values": _differences(levels, web.offsets),
     }
-    packed = [zlib.compress(_planes(fields[name]), 6) for name in _FIELDS]
+    packed = [zlib.compress(_planes(fields[name]), _LEVEL) for name in _FIELDS]
     header = {
         "about": about,
         "shape": web.shape,

@@ -9,56 +9,15 @@ matters at the ends of motions above all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.monotone_path import band_path
 from motionloom.kernels import kernel
-from motionloom.ragged import offsets_of, row_of
 from motionloom.search.match_web.web import Web
 
 _COARSEST = 10.0  # frames per second of the coarsest level
 _STRIDES = (1, 3, 6, 12, 24, 48)  # 60 fps go 10, 20, 60 as in the paper; 30 fps 10, 30
-
-
-@dataclass(frozen=True, eq=False)
-class Level:
-    """A distance matrix at a reduced rate.
-
-    Attributes
-    ----------
-    matrix : ndarray, shape (M, N)
-        Distances of all frames.
-    starts : ndarray of int64, shape (K + 1,)
-        Where the columns of each motion begin.
-    stride : int
-        Frames of each motion from one that is used to the next.
-    """
-
-    matrix: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    stride: int
-
-    @property
-    def own_starts(self) -> NDArray[np.int64]:
-        """Where each motion begins among the columns of this level."""
-        lengths = -(-np.diff(self.starts) // self.stride)
-        return offsets_of(lengths)
-
-    @property
-    def rows(self) -> int:
-        """Number of rows of this level."""
-        return -(-len(self.matrix) // self.stride)
-
-    def values(self) -> NDArray[np.float64]:
-        """Distance matrix of this level."""
-        if self.stride == 1:
-            return self.matrix
-        spans = zip(self.starts[:-1], self.starts[1:], strict=True)
-        columns = [np.arange(first, last, self.stride) for first, last in spans]
-        return self.matrix[:: self.stride][:, np.concatenate(columns)]
 
 
 def strides(rate: float) -> tuple[int, ...]:
@@ -73,26 +32,68 @@ def strides(rate: float) -> tuple[int, ...]:
     return tuple(sorted(used, reverse=True))
 
 
-def refined(web: Web, coarse: Level, fine: Level, *, max_slope: int) -> Web:
+def corridor(
+    web: Web,
+    coarse_starts: NDArray[np.int64],
+    shape: tuple[int, int],
+    starts: NDArray[np.int64],
+    *,
+    ratio: int,
+) -> NDArray[np.uint8]:
+    """The cells of a finer level that the refinement of a web reads.
+
+    These are bands about its paths, and the surroundings of the ends of its chains.
+
+    Parameters
+    ----------
+    web : Web
+        Of the coarser level.
+    coarse_starts, starts : ndarray of int64, shape (K + 1,)
+        Where the columns of each motion begin, at the coarser and at the finer level.
+    shape : tuple of int
+        Rows and columns of the finer level.
+    ratio : int
+        Rows of the finer level per row of the coarser one.
+
+    Returns
+    -------
+    where : ndarray of uint8
+        1 in these cells, else 0.
+    """
+    where = np.zeros(shape, np.uint8)
+    _mark(where, web.cells, web.offsets, web.chain_count, coarse_starts, starts, ratio)
+    return where
+
+
+def refined(
+    web: Web,
+    coarse_starts: NDArray[np.int64],
+    matrix: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    *,
+    ratio: int,
+    max_slope: int,
+) -> Web:
     """A web of one level, refined on the next.
 
     Parameters
     ----------
     web : Web
-        Of the level `coarse`.
-    coarse, fine : Level
-        Of one matrix; the coarse stride is a multiple of the fine one.
+        Of the coarser level.
+    coarse_starts, starts : ndarray of int64, shape (K + 1,)
+        Where the columns of each motion begin, at the coarser and at the finer level.
+    matrix : ndarray, shape (M, N)
+        Distances of the finer level; only the cells of `corridor` are read.
+    ratio : int
+        Rows of the finer level per row of the coarser one.
     max_slope : int
 
     Returns
     -------
     web : Web
-        Of the level `fine`. Paths in whose bands no time alignment is are left out.
+        Of the finer level. Paths in whose bands no time alignment is are left out.
     """
-    ratio = coarse.stride // fine.stride
-    place = (
-        fine.matrix, fine.stride, fine.starts, fine.own_starts, coarse.own_starts, ratio, max_slope
-    )  # fmt: skip
+    place = (matrix, starts, coarse_starts, ratio, max_slope)
     chain_offsets = web.offsets[: web.chain_count + 1]
     cells, offsets, number = _refined_chains(web.cells, chain_offsets, *place)
     between, spans, leaves, arrives = _refined_bridges(
@@ -100,14 +101,11 @@ def refined(web: Web, coarse: Level, fine: Level, *, max_slope: int) -> Web:
         cells, offsets, number, *place,
     )  # fmt: skip
     every = np.concatenate([cells, between])
-    own = fine.own_starts
-    motion = row_of(own, every[:, 1])
-    columns = fine.starts[motion] + (every[:, 1] - own[motion]) * fine.stride
     return Web(
-        (fine.rows, int(own[-1])),
+        (matrix.shape[0], matrix.shape[1]),
         web.rate * ratio,
         every,
-        fine.matrix[every[:, 0].astype(np.int64) * fine.stride, columns].astype(np.float32),
+        matrix[every[:, 0], every[:, 1]].astype(np.float32),
         np.concatenate([offsets, offsets[-1] + spans[1:]]),
         len(offsets) - 1,
         leaves,
@@ -116,9 +114,40 @@ def refined(web: Web, coarse: Level, fine: Level, *, max_slope: int) -> Web:
 
 
 @kernel
-def _refined_chains(
-    cells, offsets, matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope
-):
+def _mark(where, cells, offsets, chain_count, coarse_starts, starts, ratio):
+    # A refined chain ends at most half a coarse cell from the old end, and is continued by two
+    # coarse cells at most, to where neighbours are compared.
+    beyond = ratio // 2 + 2 * ratio + 1
+    k = 0
+    for p in range(len(offsets) - 1):
+        c, last = offsets[p], offsets[p + 1]
+        if c == last:
+            continue
+        k = np.searchsorted(coarse_starts, cells[c, 1], side="right") - 1
+        first_column, end_column = starts[k], starts[k + 1]
+        shift = starts[k] - coarse_starts[k] * ratio
+        if p < chain_count:
+            for end in (c, last - 1):
+                before, after = (beyond, ratio) if end == c else (ratio, beyond)
+                row, column = cells[end, 0] * ratio, cells[end, 1] * ratio + shift
+                low, high = max(column - before, first_column), min(column + after + 1, end_column)
+                for i in range(max(row - before, 0), min(row + after + 1, len(where))):
+                    for j in range(low, high):
+                        where[i, j] = 1
+        while c < last:
+            row, low = cells[c, 0] * ratio, cells[c, 1] * ratio + shift - ratio
+            c += 1
+            while c < last and cells[c, 0] * ratio == row:
+                c += 1
+            high = min(cells[c - 1, 1] * ratio + shift + ratio + 1, end_column)
+            low = max(low, first_column)
+            for i in range(max(row - ratio, 0), min(row + ratio + 1, len(where))):
+                for j in range(low, high):
+                    where[i, j] = 1
+
+
+@kernel
+def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, max_slope):
     """Chains of the finer level: cells, offsets, and each coarse chain's number or -1."""
     out = np.empty((max(1024, 2 * ratio * len(cells)), 2), np.int32)
     spans = np.zeros(len(offsets), np.int64)
@@ -136,16 +165,16 @@ def _refined_chains(
             if len(fine) > 0 or len(path) <= 2 * cut + 1:
                 break
             part, about = path[cut : len(path) - cut], near if attempt == 0 else 0
-            where = (matrix, stride, starts, own_starts, coarse_starts, ratio, about)
+            where = (matrix, starts, coarse_starts, ratio, about)
             start, end = _smallest(*where, part[0], k), _smallest(*where, part[-1], k)
             fine = _through_band(
-                part, start, end, matrix, stride, starts, own_starts, coarse_starts, ratio,
+                part, start, end, matrix, starts, coarse_starts, ratio,
                 max_slope, k,
             )  # fmt: skip
         if len(fine) == 0:
             continue
-        before = _continued(fine, -1, matrix, stride, starts, own_starts, ratio, max_slope, k)
-        after = _continued(fine, 1, matrix, stride, starts, own_starts, ratio, max_slope, k)
+        before = _continued(fine, -1, matrix, starts, ratio, max_slope, k)
+        after = _continued(fine, 1, matrix, starts, ratio, max_slope, k)
         fine = np.concatenate((before[::-1], fine, after))
         while filled + len(fine) > len(out):
             out = np.concatenate((out, np.empty_like(out)))
@@ -160,7 +189,7 @@ def _refined_chains(
 @kernel
 def _refined_bridges(
     cells, offsets, chain_count, leaves, arrives, chain_cells, chain_offsets, number,
-    matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope,
+    matrix, starts, coarse_starts, ratio, max_slope,
 ):  # fmt: skip
     """Bridges of the finer level: cells between, offsets, where they leave and arrive."""
     out = np.empty((max(1024, 2 * ratio * (len(cells) - offsets[chain_count])), 2), np.int32)
@@ -179,18 +208,18 @@ def _refined_bridges(
         k = np.searchsorted(coarse_starts, path[0, 1], side="right") - 1
         left = _on_chain(
             path[0], number[of_leave], chain_cells, chain_offsets,
-            matrix, stride, starts, own_starts, coarse_starts, ratio, k,
+            matrix, starts, coarse_starts, ratio, k,
         )  # fmt: skip
         come = _on_chain(
             path[-1], number[of_arrive], chain_cells, chain_offsets,
-            matrix, stride, starts, own_starts, coarse_starts, ratio, k,
+            matrix, starts, coarse_starts, ratio, k,
         )  # fmt: skip
         # The smallest cells near the old ends; should no path join them, those farthest apart.
         for attempt in range(2):
             start, end = (left[0], come[0]) if attempt == 0 else (left[1], come[2])
             fine = _through_band(
                 path, chain_cells[start], chain_cells[end],
-                matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope, k,
+                matrix, starts, coarse_starts, ratio, max_slope, k,
             )  # fmt: skip
             if len(fine) > 1:
                 break
@@ -212,18 +241,18 @@ def _refined_bridges(
 
 
 @kernel
-def _smallest(matrix, stride, starts, own_starts, coarse_starts, ratio, near, cell, k):
+def _smallest(matrix, starts, coarse_starts, ratio, near, cell, k):
     """The smallest cell of the finer level within `near` cells of a coarse one."""
-    row, column = cell[0] * ratio, own_starts[k] + (cell[1] - coarse_starts[k]) * ratio
+    row, column = cell[0] * ratio, starts[k] + (cell[1] - coarse_starts[k]) * ratio
     best = np.inf
     found = np.array([row, column])
     for i in range(max(row - near, 0), row + near + 1):
-        if i * stride >= len(matrix):
+        if i >= len(matrix):
             break
-        for j in range(max(column - near, own_starts[k]), column + near + 1):
-            if j >= own_starts[k + 1]:
+        for j in range(max(column - near, starts[k]), column + near + 1):
+            if j >= starts[k + 1]:
                 break
-            value = matrix[i * stride, starts[k] + (j - own_starts[k]) * stride]
+            value = matrix[i, j]
             if value < best:
                 best = value
                 found[0], found[1] = i, j
@@ -231,7 +260,7 @@ def _smallest(matrix, stride, starts, own_starts, coarse_starts, ratio, near, ce
 
 
 @kernel
-def _continued(path, direction, matrix, stride, starts, own_starts, ratio, max_slope, k):
+def _continued(path, direction, matrix, starts, ratio, max_slope, k):
     """Minima beyond the end of a path (`direction` 1), or before its start (-1), nearest first."""
     most = 2 * ratio
     out = np.empty((most, 2), np.int64)
@@ -243,15 +272,11 @@ def _continued(path, direction, matrix, stride, starts, own_starts, ratio, max_s
     while 0 <= end - direction * down < len(path) and path[end - direction * down, 1] == j:
         down += 1
     for step in range(most):
-        if _is_minimum(matrix, stride, starts, own_starts, k, i + direction, j + direction):
+        if _is_minimum(matrix, starts, k, i + direction, j + direction):
             i, j, right, down = i + direction, j + direction, 1, 1
-        elif right < max_slope and _is_minimum(
-            matrix, stride, starts, own_starts, k, i, j + direction
-        ):
+        elif right < max_slope and _is_minimum(matrix, starts, k, i, j + direction):
             j, right, down = j + direction, right + 1, 1
-        elif down < max_slope and _is_minimum(
-            matrix, stride, starts, own_starts, k, i + direction, j
-        ):
+        elif down < max_slope and _is_minimum(matrix, starts, k, i + direction, j):
             i, right, down = i + direction, 1, down + 1
         else:
             return out[:step]
@@ -260,50 +285,54 @@ def _continued(path, direction, matrix, stride, starts, own_starts, ratio, max_s
 
 
 @kernel
-def _is_minimum(matrix, stride, starts, own_starts, k, i, j):
+def _is_minimum(matrix, starts, k, i, j):
     """Whether a cell of the finer level is the least of its row or column there."""
-    rows = (len(matrix) + stride - 1) // stride
-    first, last = own_starts[k], own_starts[k + 1] - 1
-    if i < 0 or i >= rows or j < first or j > last:
+    first, last = starts[k], starts[k + 1] - 1
+    if i < 0 or i >= len(matrix) or j < first or j > last:
         return False
-    r, c = i * stride, starts[k] + (j - first) * stride
-    value = matrix[r, c]
-    if first < j < last and value <= matrix[r, c - stride] and value < matrix[r, c + stride]:
+    value = matrix[i, j]
+    if first < j < last and value <= matrix[i, j - 1] and value < matrix[i, j + 1]:
         return True
-    return 0 < i < rows - 1 and value <= matrix[r - stride, c] and value < matrix[r + stride, c]
+    return 0 < i < len(matrix) - 1 and value <= matrix[i - 1, j] and value < matrix[i + 1, j]
 
 
 @kernel
-def _on_chain(
-    cell, chain, cells, offsets, matrix, stride, starts, own_starts, coarse_starts, ratio, k
-):
+def _on_chain(cell, chain, cells, offsets, matrix, starts, coarse_starts, ratio, k):
     """Cells of a refined chain about a coarse cell: the smallest, the first and the last."""
-    row, column = cell[0] * ratio, own_starts[k] + (cell[1] - coarse_starts[k]) * ratio
+    row, column = cell[0] * ratio, starts[k] + (cell[1] - coarse_starts[k]) * ratio
     smallest, first, last = -1, -1, -1
-    nearest = offsets[chain]
-    best, gap = np.inf, np.inf
-    for c in range(offsets[chain], offsets[chain + 1]):
+    best, end = np.inf, offsets[chain + 1]
+    # Rows plus columns increase along a chain.
+    low, high = offsets[chain], end
+    while low < high:
+        middle = (low + high) // 2
+        if cells[middle, 0] + cells[middle, 1] < row + column - 2 * ratio:
+            low = middle + 1
+        else:
+            high = middle
+    for c in range(low, end):
         i, j = cells[c, 0], cells[c, 1]
-        away = max(abs(i - row), abs(j - column))
-        if away < gap:
-            gap, nearest = away, c
-        if away > ratio:
+        if i + j > row + column + 2 * ratio:
+            break
+        if max(abs(i - row), abs(j - column)) > ratio:
             continue
         if first < 0:
             first = c
         last = c
-        value = matrix[i * stride, starts[k] + (j - own_starts[k]) * stride]
-        if value < best:
-            best, smallest = value, c
-    if first < 0:
-        return nearest, nearest, nearest
-    return smallest, first, last
+        if matrix[i, j] < best:
+            best, smallest = matrix[i, j], c
+    if first >= 0:
+        return smallest, first, last
+    nearest, gap = offsets[chain], np.inf
+    for c in range(offsets[chain], end):
+        away = max(abs(cells[c, 0] - row), abs(cells[c, 1] - column))
+        if away < gap:
+            gap, nearest = away, c
+    return nearest, nearest, nearest
 
 
 @kernel
-def _through_band(
-    path, start, end, matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope, k
-):
+def _through_band(path, start, end, matrix, starts, coarse_starts, ratio, max_slope, k):
     """The cheapest path from `start` to `end` in the band about a coarse path; maybe none.
 
     Cells are those of the finer level. The band is `ratio` cells wide on all sides.
@@ -314,11 +343,12 @@ def _through_band(
         return empty
     low, high = np.full(rows, end[1] + 1), np.full(rows, start[1] - 1)
     for cell in path:
-        row, column = cell[0] * ratio, own_starts[k] + (cell[1] - coarse_starts[k]) * ratio
+        row, column = cell[0] * ratio, starts[k] + (cell[1] - coarse_starts[k]) * ratio
         for i in range(max(row - ratio, top), min(row + ratio, end[0]) + 1):
             low[i - top] = min(low[i - top], column - ratio)
             high[i - top] = max(high[i - top], column + ratio)
-    low[0], high[-1] = min(low[0], start[1]), max(high[-1], end[1])
+    if low[0] > start[1] or high[-1] < end[1]:  # an end outside the band
+        return empty
     for r in range(rows):
         low[r], high[r] = max(low[r], start[1]), min(high[r], end[1])
         if r > 0:
@@ -326,9 +356,6 @@ def _through_band(
             high[r] = max(high[r], high[r - 1])
         if low[r] > high[r]:
             return empty
-    found, _ = band_path(
-        matrix, top * stride, starts[k] - own_starts[k] * stride, stride,
-        low, high, start[1], end[1], max_slope,
-    )  # fmt: skip
+    found, _ = band_path(matrix, top, 0, low, high, start[1], end[1], max_slope)
     found[:, 0] += top
     return found
