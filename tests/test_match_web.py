@@ -220,7 +220,7 @@ def test_refining_reads_only_the_corridor(distance):
             one = refined(web, starts[coarse], some, starts[fine], max_slope=3, **options)
             webs.append(one)
         web = refined(web, starts[coarse], values, starts[fine], max_slope=3, **options)
-        assert web.chain_count > 10 and web.bridge_count > 5
+        assert web.chain_count > 10 and web.bridge_count > 3
         assert_same(webs[0], web)
         assert_same(webs[1], web)
         share = where.mean()

@@ -221,10 +221,10 @@ class DistanceMatrix:
         a = self._a
         if a.rows is not None:
             chosen = replace(a, rows=a.rows[::stride], count=shape[0])
-            others = [
-                replace(b, rows=b.rows[::stride], count=n)
-                for b, n in zip(self._b, np.diff(starts).tolist(), strict=True)  # type: ignore[index]
-            ]
+            others = []
+            for b, count in zip(self._b, np.diff(starts).tolist(), strict=True):
+                rows = b.rows[::stride]  # type: ignore[index]
+                others.append(replace(b, rows=rows, count=count))
             return DistanceMatrix(chosen, others, tile=self._tile).block()
         weights = a.distance.weights  # type: ignore[attr-defined]
         corridor = Corridor(a.points.shape[1] // 3, a.step, weights, stride)
