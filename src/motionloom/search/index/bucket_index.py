@@ -13,7 +13,7 @@ Both are stored as blocks of 8-bit codes in the bounding box of the block, axis 
 vectors or 32 boxes are compared with the query at once. The boxes of a node are rounded outwards,
 and the rounding error of a bucket is known. Whatever lies within the error of the k-th distance
 is kept and measured again, from the original vectors in double precision, so that the answer is
-exact. Codes take a quarter of the memory of floats: half the time of a query is waiting for it.
+exact. Codes take a quarter of the memory of floats, and a query two thirds of the time.
 
 The frames of a motion are queried in order, and the neighbours of a frame are almost those of
 the frame before. By the triangle inequality the k-th neighbour of a frame is at most as far as
