@@ -28,6 +28,7 @@ PACKAGES = ()
 _DANCES = ("60_01", "60_02", "60_08")  # salsa
 _FRAMES = 4_000
 _PLAYED = 9_000
+_SINGLE = 1_000
 _PAPER = "Kravcevich 2014, 2.67 GHz Xeon, 20 threads, three dances of 4,000 frames"
 _PAPER_SECONDS = 498.3  # error functions and their minima
 
@@ -72,6 +73,17 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
             ),
         ):
             results.append(_alone(what, act, paper, note, options, log))
+        player = graph.player(1)
+        results.append(
+            _alone(
+                f"{_SINGLE} frames of a player, read one at a time",
+                lambda: [player.read(1) for _ in range(_SINGLE)],
+                "",
+                "",
+                options,
+                log,
+            )
+        )
     frames = " + ".join(str(len(motion)) for motion in motions)
     return {
         "data": f"{source}, {frames} frames",

@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks import Settings
 from benchmarks.rivals.cell_by_cell import cell_by_cell
 from benchmarks.takes import takes
-from benchmarks.timing import CLOCKS, Contestant, Log, Result, compare
+from benchmarks.timing import CLOCKS, Contestant, Log, Result, compare, timings
 from motionloom.distance import PointCloud
 from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.library import Library
@@ -50,7 +50,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
             log(f"building the web of {frames} frames")
             rows.append(_build_row(place, frames, whole=part == 1))
         log("searching")
-        rows += _search_rows(Library(place), settings)
+        rows += _search_rows(Library(place), settings, log)
     frames = sum(len(motion) for motion in motions)
     return {
         "data": f"{len(motions)} motions ({source}), {frames} frames at {RATE:g} Hz",
@@ -186,7 +186,7 @@ def _memory_mb() -> float:
 # --- searches -------------------------------------------------------------------------------
 
 
-def _search_rows(library: Library, settings: Settings) -> list[Result]:
+def _search_rows(library: Library, settings: Settings, log: Log) -> list[Result]:
     rng = np.random.default_rng(settings.seed)
     length = round(_QUERY_S * RATE)
     entries = [entry for entry in library.entries() if entry.frames > length]
@@ -212,16 +212,26 @@ def _search_rows(library: Library, settings: Settings) -> list[Result]:
     ]
     found = _family_of_a_hundred(library, queries)
     if found is not None:
-        seconds, members, threshold, query = found
+        members, threshold, query = found
+        options: dict[str, Any] = {"method": "web", "max": 100, "max_distance": threshold}
+        # A family is found in a fraction of a second: one run says more of the machine.
+        (own,) = timings(
+            [Contestant("family", partial(library.family, query, **options))],
+            rounds=settings.rounds,
+            budget_s=settings.budget_s,
+            log=log,
+        )
         rows.append(
             Result(
                 "query expansion until nothing new is found",
-                seconds,
+                own.wall_s,
                 f"{_PAPER}: 100 matches",
                 2.4,
-                2.4 / seconds,
-                f"{members} members of {query} at {threshold:g} m",
-                rounds=1,
+                2.4 / own.wall_s,
+                f"{members} members of {query} at {threshold:g} m, "
+                f"{1e3 * own.cpu_s:.0f} ms of one core",
+                own.cpu_s,
+                rounds=own.rounds,
             )
         )
     return rows
@@ -237,16 +247,14 @@ def _timed_search(library: Library, query: str) -> tuple[float, float, int]:
 
 
 def _family_of_a_hundred(library: Library, queries: Sequence[str]):
-    """Seconds, members, maximum distance and query of the first family with 100 members."""
+    """Members, maximum distance and query of the first family with 100 members."""
     best = None
     for query in queries[:8]:
         for threshold in _THRESHOLDS:
             options: dict[str, Any] = {"method": "web", "max": 100, "max_distance": threshold}
-            began = time.perf_counter()
             members = len(library.family(query, **options)) - 1
-            seconds = time.perf_counter() - began
-            if members and (best is None or members > best[1]):
-                best = (seconds, members, threshold, query)
+            if members and (best is None or members > best[0]):
+                best = (members, threshold, query)
             if members >= 100:
                 return best
     return best
