@@ -32,3 +32,12 @@ def test_second_derivative_equals_that_of_scipy(window, rng):
     np.testing.assert_allclose(curve[half:-half], expected[half:-half], rtol=1e-9, atol=1e-9)
     assert np.isnan(curve[:half]).all()
     assert np.isnan(curve[-half:]).all()
+
+
+def test_complex_values_are_smoothed_in_both_parts(rng):
+    """Headings are smoothed as complex numbers of length one."""
+    values = np.exp(1j * rng.normal(size=(40, 2)))
+    smoothed = gaussian_smooth(values, 1.3)
+    assert smoothed.dtype == np.complex128
+    np.testing.assert_array_equal(smoothed.real, gaussian_smooth(values.real, 1.3))
+    np.testing.assert_array_equal(smoothed.imag, gaussian_smooth(values.imag, 1.3))

@@ -12,6 +12,7 @@ def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
     Parameters
     ----------
     values : array_like, shape (T, ...)
+        Real or complex.
     width : float
         Standard deviation of the Gaussian in samples; it is cut off at four of them.
 
@@ -34,7 +35,7 @@ def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
     weights = np.exp(-0.5 / (width * width) * steps**2)
     weights /= weights.sum()
     wide = np.concatenate([np.repeat(x[:1], radius, 0), x, np.repeat(x[-1:], radius, 0)])
-    wide = wide.astype(np.float64, copy=False)
+    wide = wide.astype(np.result_type(x, np.float64), copy=False)
     smoothed = wide[radius : radius + len(x)] * weights[radius]
     for step in range(radius):  # the outermost pair first, in the order of SciPy
         mirrored = 2 * radius - step
