@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import subprocess
 import sys
 import textwrap
@@ -17,7 +19,7 @@ from motionloom.demo import clip
 from motionloom.formats import load
 from motionloom.formats.bvh import reader
 from motionloom.formats.number_rows import _scan, number_rows
-from motionloom.kernels import kernel, kernels
+from motionloom.kernels import compile_listed, compiled_signatures, kernel, kernels, listed
 from motionloom.motion.kinematics import forward
 
 
@@ -226,3 +228,30 @@ def test_commands_on_small_files_load_neither_numba_nor_scipy(command, tmp_path)
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == "set()"
+
+
+def test_the_list_for_warming_up_names_every_kernel_with_types_of_numba():
+    from numba import types
+
+    for module in pkgutil.walk_packages(motionloom.__path__, "motionloom."):
+        importlib.import_module(module.name)
+    ours = {name for name, each in kernels.items() if name.startswith("motionloom.")}
+    lines = [line.partition(" ") for line in listed()]
+    hint = "record it: MOTIONLOOM_KERNEL_LIST=FILE make test-all; see CONTRIBUTING.md"
+    assert {name for name, _, _ in lines} == ours, hint
+    for name, _, signature in lines:
+        kinds = eval(signature, {"__builtins__": {}}, vars(types))
+        assert len(kinds) == kernels[name].function.__code__.co_argcount, name
+        assert all(isinstance(kind, types.Type) for kind in kinds), name
+
+
+def test_warming_up_compiles_what_is_not_cached(tmp_path, monkeypatch):
+    write_module(tmp_path, 1.0)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    compile_listed("caller.twice (float64,)")
+    assert called(tmp_path, tmp_path / "cache") == (3.0, 0)
+    assert "caller.twice (float64,)" in compiled_signatures()
+    for name in ("caller.twice", "callee.add"):
+        del kernels[name]
+        sys.modules.pop(name.partition(".")[0])

@@ -10,6 +10,9 @@ contains a digest of everything the machine code depends on: bytecode and consta
 function and of all kernels it calls, the types of its arguments, the versions of Python and Numba,
 and the processor. A cached kernel that no longer fits its source can therefore not be found, and
 one that still fits is found after an upgrade and in every copy of the sources.
+
+``kernel_signatures.txt`` lists the types with which kernels are called; `compile_listed` compiles
+them ahead of their first call.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -269,3 +273,39 @@ def cache_folder() -> Path:
 
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     return Path(chosen) if chosen else user_cache() / "motionloom" / "kernels"
+
+
+def listed() -> list[str]:
+    """Lines of ``kernel_signatures.txt``; those that the tour needs are last, in its order."""
+    text = Path(__file__).with_name("kernel_signatures.txt").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def compile_listed(line: str) -> None:
+    """Compile a kernel for given types of arguments, or load it from the cache.
+
+    Parameters
+    ----------
+    line : str
+        Name of the kernel, a space, and a tuple of Numba's types; see `listed`.
+
+    Examples
+    --------
+    >>> compile_listed("motionloom.motion.easing.smooth (float64,)")
+    """
+    from numba import types
+
+    name, _, signature = line.partition(" ")
+    import_module(name.rpartition(".")[0])
+    compiled: Any = kernels[name].compiled
+    if kernels[name].signature is None:
+        compiled.compile(eval(signature, {"__builtins__": {}}, vars(types)))
+
+
+def compiled_signatures() -> list[str]:
+    """What was compiled or loaded in this process, as lines of ``kernel_signatures.txt``."""
+    return [
+        f"{name} {signature}"
+        for name, each in kernels.items()
+        for signature in (getattr(each.__dict__.get("compiled"), "signatures", None) or ())
+    ]

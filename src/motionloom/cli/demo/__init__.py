@@ -10,7 +10,7 @@ import typer
 from motionloom.cli.demo.steps import STEPS
 from motionloom.cli.demo.tour import Tour, compiled_ahead
 from motionloom.cli.options import JSON
-from motionloom.cli.terminal import print_json, remark
+from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 
@@ -52,15 +52,30 @@ def demo(
     print("  lib['walk_p0']          # a walking figure, in a notebook")
 
 
-def warm_up() -> None:
-    """Compile and cache the kernels, so that the first command starts quickly."""
-    import tempfile
+def warm_up(
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of processes. [number of cores]", min=1)
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Compile and cache the kernels in parallel, so that the first commands start quickly.
 
-    from motionloom.demo import clip
-    from motionloom.formats import load
+    Kernels that are cached already are skipped. In the build of a container image, set
+    NUMBA_CACHE_DIR to a folder that its users can read.
+    """
+    from motionloom.kernels import cache_folder, compile_listed, listed
+    from motionloom.parallel import completed, executor
 
-    with tempfile.TemporaryDirectory() as scratch:
-        motion = load(clip("walk").save(Path(scratch) / "walk.bvh"))
-    motion.positions(end_sites=True)
-    motion.global_rotations()
-    remark("ready")
+    lines = listed()
+    with (
+        executor(jobs) as pool,
+        progress("compiling", len(lines), quiet=json) as advance,
+    ):
+        for done in completed(compile_listed, lines, pool):
+            if done.error is not None:
+                raise done.error
+            advance()
+    if json:
+        print_json({"kernels": len(lines), "folder": str(cache_folder())})
+    else:
+        remark(f"{counted(len(lines), 'kernel')} in {cache_folder()}")

@@ -1,8 +1,8 @@
 """The tour of ``motionloom demo``: its folder and library, and the page of its results.
 
 On a machine that has never run motionloom, most of the time of the tour is compilation. Compiled
-kernels are cached on disk, so a second process compiles those of the last steps while the first
-steps run.
+kernels are cached on disk, so a second process compiles them from the last step on while the
+first steps run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -153,7 +152,7 @@ def compiled_ahead() -> Iterator[None]:
         yield
         return
     process = subprocess.Popen(
-        [sys.executable, "-c", f"from {__name__} import compile_last_steps as c; c()"],
+        [sys.executable, "-c", f"from {__name__} import compile_from_the_end as c; c()"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -165,19 +164,11 @@ def compiled_ahead() -> Iterator[None]:
         process.wait()
 
 
-def compile_last_steps() -> None:
-    """Run small cases of the last steps of the tour: a reconstruction and a waltz."""
+def compile_from_the_end() -> None:
+    """Compile the kernels of the tour, those of its last step first."""
     if hasattr(os, "nice"):
         os.nice(10)  # the tour has priority
-    from motionloom import demo
-    from motionloom.library import Library
-    from motionloom.library.crowd_plan import CrowdPlan
+    from motionloom.kernels import compile_listed, listed
 
-    with tempfile.TemporaryDirectory() as folder:
-        library = Library.create(f"{folder}/walks.loom")
-        for name in ("walk_p0", "walk_p1"):
-            library.add_motion(demo.clip(name[:-3], performer=int(name[-1])), name=name)
-        walk = library["walk_p0"]
-        library.reconstruct(walk[:30], skeleton=walk, exclude="walk_p0")
-    plan = CrowdPlan("ballroom", {"couples": 2, "seconds": 4})
-    plan.run(plan.choreography())
+    for line in reversed(listed()):
+        compile_listed(line)
