@@ -32,12 +32,17 @@ def golden():
 
 
 def test_all_answers_are_those_of_release_0_1(place, golden):
-    before = files(place)
-    found = answers(place)
-    assert found.keys() == golden.keys()
-    for question, answer in golden.items():
-        same(found[question], answer, question)
-    assert files(place) == before  # everything that is kept was read, nothing was built anew
+    # The index of frames has a new format: the first pass builds it anew, and with that first
+    # write the library is upgraded. Everything else is read: the second pass builds nothing.
+    for attempt in range(2):
+        before = files(place)
+        found = answers(place)
+        assert found.keys() == golden.keys()
+        for question, answer in golden.items():
+            same(found[question], answer, question)
+        built = {name.split(".")[0] for name in files(place).keys() - before.keys()}
+        assert ("derived/blocks" in built) == (attempt == 0)
+    assert files(place) == before
 
 
 def test_it_can_be_added_to(place, golden):

@@ -303,9 +303,14 @@ def compile_listed(line: str) -> None:
 
 
 def compiled_signatures() -> list[str]:
-    """What was compiled or loaded in this process, as lines of ``kernel_signatures.txt``."""
+    """What was compiled or loaded in this process, as lines of ``kernel_signatures.txt``.
+
+    Without kernels that others call: they are compiled together with those.
+    """
+    called = {id(callee) for each in kernels.values() for _, callee in _callees(each.function)}
     return [
         f"{name} {signature}"
         for name, each in kernels.items()
+        if id(each) not in called
         for signature in (getattr(each.__dict__.get("compiled"), "signatures", None) or ())
     ]
