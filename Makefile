@@ -7,9 +7,10 @@ PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-com
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.dev-ready
 TEST := $(RUN)/python -m pytest -q -n 2
-# Bytecode is written once, also where the environment forbids it (most container images):
-# compiling all sources again costs every command two seconds.
+# Bytecode is written once, by all cores, also where the environment forbids it later (most
+# container images): compiling sources again costs every command two seconds.
 export PYTHONDONTWRITEBYTECODE :=
+BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' $(VENV)/lib src
 
 .PHONY: page types demo test coverage test-all lint format docs pictures bench clean
 
@@ -62,10 +63,12 @@ $(RUN)/python:
 
 $(READY): pyproject.toml | $(RUN)/python
 	$(PIP) -e ".[studio,cluster]"
+	@$(BYTECODE) || true
 	@touch $(READY)
 
 $(STAMP): pyproject.toml | $(RUN)/python
 	$(PIP) -e ".[dev]"
+	@$(BYTECODE) || true
 	@touch $(READY) $(STAMP)
 
 $(VENV)/.docs-ready: pyproject.toml | $(RUN)/python
