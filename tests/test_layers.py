@@ -39,7 +39,7 @@ FRONT = {
     "library",
     "plots",
 }
-ABOUT = {"demo", "parallel", "evaluation"}
+ABOUT = {"demo", "parallel", "evaluation", "kernels"}
 
 # The built-in corpus is made from code and files alone; it knows no library and no search.
 DEMO_USES = {"errors", "atomic_write", "parallel", "motion", "formats", "demo"}

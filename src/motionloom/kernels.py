@@ -291,7 +291,9 @@ def compile_listed(line: str) -> None:
 
     Examples
     --------
-    >>> compile_listed("motionloom.motion.easing.smooth (float64,)")
+    >>> compile_listed(
+    ...     "motionloom.motion.easing.critically_damped_spring (float64, float64, float64, float64)"
+    ... )
     """
     from numba import types
 
