@@ -19,12 +19,14 @@ demo: $(READY)  ## a tour of the product, on motions made from code
 	$(RUN)/motionloom demo demo
 
 test: page  ## all tests but the slow ones, and every example in the docs
+	@$(RUN)/motionloom warm-up
 	$(TEST) -m "not slow"
 
 coverage: page  ## which lines no test but the slow ones runs
 	$(TEST) -m "not slow" --cov --cov-report=term
 
 test-all: page  ## the slow ones too: all of the real data, kills, large files
+	@$(RUN)/motionloom warm-up
 	$(TEST)
 
 page: $(STAMP)  ## the studio's page, if its sources have changed since it was built

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import os
+import json
 import pkgutil
 import subprocess
 import sys
@@ -134,30 +134,37 @@ def write_module(folder, factor):
     )
 
 
-def called(folder, cache):
-    """Result of the caller in a fresh process, and how many kernels were compiled."""
-    program = (
-        "import sys; sys.dont_write_bytecode = True\n"
-        "from motionloom import kernels\n"
-        "saved = []\n"
-        "save = kernels._Cache.save_overload\n"
-        "kernels._Cache.save_overload = lambda *args: (saved.append(1), save(*args))\n"
-        "from caller import twice\n"
-        "print(twice(1.0), len(saved))\n"
+@pytest.fixture
+def called(monkeypatch):
+    """A function: result of the caller as in a new process, and how many kernels were compiled."""
+    saved = []
+    save = motionloom.kernels._Cache.save_overload
+    monkeypatch.setattr(
+        motionloom.kernels._Cache,
+        "save_overload",
+        lambda *args: (saved.append(args), save(*args)),
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=folder,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    value, compiled = done.stdout.split()
-    return float(value), int(compiled)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def call(folder, cache):
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
+        monkeypatch.syspath_prepend(folder)
+        saved.clear()
+        forget()
+        return importlib.import_module("caller").twice(1.0), len(saved)
+
+    yield call
+    forget()
 
 
-def test_a_kernel_is_compiled_again_when_a_constant_of_its_callee_changes(tmp_path):
+def forget():
+    for name in ("caller", "callee"):
+        sys.modules.pop(name, None)
+    for name in ("caller.twice", "callee.add"):
+        kernels.pop(name, None)
+
+
+def test_a_kernel_is_compiled_again_when_a_constant_of_its_callee_changes(tmp_path, called):
     cache = tmp_path / "cache"
     write_module(tmp_path, 1.0)
     assert called(tmp_path, cache) == (3.0, 2)
@@ -168,7 +175,7 @@ def test_a_kernel_is_compiled_again_when_a_constant_of_its_callee_changes(tmp_pa
     assert called(tmp_path, cache) == (3.0, 0)
 
 
-def test_a_damaged_cache_file_is_compiled_again(tmp_path):
+def test_a_damaged_cache_file_is_compiled_again(tmp_path, called):
     cache = tmp_path / "cache"
     write_module(tmp_path, 1.0)
     called(tmp_path, cache)
@@ -180,7 +187,7 @@ def test_a_damaged_cache_file_is_compiled_again(tmp_path):
     assert called(tmp_path, cache) == (3.0, 2)
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, called):
     (tmp_path / "file").touch()
     write_module(tmp_path, 1.0)
     assert called(tmp_path, tmp_path / "file" / "cache") == (3.0, 2)
@@ -205,29 +212,28 @@ def test_the_digest_of_every_kernel_can_be_computed():
     assert len(set(digests.values())) == len(digests)
 
 
-@pytest.mark.parametrize("command", ["info", "doctor", "convert", "import", "show", "--help"])
-def test_commands_on_small_files_load_neither_numba_nor_scipy(command, tmp_path):
+def test_commands_on_small_files_load_neither_numba_nor_scipy(tmp_path):
     path = clip("walk").save(tmp_path / "walk.bvh")
-    words = {
-        "info": ["info", path],
-        "doctor": ["doctor", path],
-        "convert": ["convert", path, tmp_path / "walk.glb"],
-        "import": ["import", tmp_path / "takes.loom", path],
-        "show": ["show", path, "-o", tmp_path / "walk.png"],
-        "--help": ["--help"],
-    }[command]
+    commands = [
+        ["--help"],
+        ["info", path],
+        ["doctor", path],
+        ["convert", path, tmp_path / "walk.glb"],
+        ["import", tmp_path / "takes.loom", path],
+        ["show", path, "-o", tmp_path / "walk.png"],
+    ]
     program = (
-        "import sys\n"
+        "import json, sys\n"
         "from motionloom.cli import main\n"
-        "try:\n    main()\n"
-        "finally:\n"
-        "    print({'numba', 'scipy', 'pydantic'} & sys.modules.keys(), file=sys.stderr)\n"
+        "for words in json.loads(sys.argv[1]):\n"
+        "    sys.argv[1:] = words\n"
+        "    try:\n        main()\n"
+        "    except SystemExit as end:\n        assert not end.code, words\n"
+        "    heavy = {'numba', 'scipy', 'pydantic'} & sys.modules.keys()\n"
+        "    assert not heavy, (words[0], heavy)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, words)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[-1] == "set()"
+    given = json.dumps([[str(word) for word in words] for words in commands])
+    subprocess.run([sys.executable, "-c", program, given], check=True)
 
 
 def test_the_list_for_warming_up_covers_every_kernel_with_types_of_numba():
@@ -252,13 +258,10 @@ def test_the_list_for_warming_up_covers_every_kernel_with_types_of_numba():
         assert all(isinstance(kind, types.Type) for kind in kinds), name
 
 
-def test_warming_up_compiles_what_is_not_cached(tmp_path, monkeypatch):
+def test_warming_up_compiles_what_is_not_cached(tmp_path, monkeypatch, called):
     write_module(tmp_path, 1.0)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     compile_listed("caller.twice (float64,)")
-    assert called(tmp_path, tmp_path / "cache") == (3.0, 0)
     assert "caller.twice (float64,)" in compiled_signatures()
-    for name in ("caller.twice", "callee.add"):
-        del kernels[name]
-        sys.modules.pop(name.partition(".")[0])
+    assert called(tmp_path, tmp_path / "cache") == (3.0, 0)
