@@ -95,6 +95,8 @@ class _PlainValues:
             return value
         if kind is Path and isinstance(value, str | Path):
             return Path(value)
+        if kind is str and isinstance(value, int | float):  # a default that may also be a word
+            return str(value)
         from typer._coercion import build_runtime_param
 
         return build_runtime_param(described).coerce(value, param=param, ctx=ctx)
