@@ -18,7 +18,6 @@ them ahead of their first call.
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import pickle
 import sys
@@ -141,7 +140,7 @@ class Kernel:
     @functools.cached_property
     def content(self) -> bytes:
         """Digest of code and constants of the function and of the kernels it calls."""
-        content = hashlib.sha256()
+        content = _sha256()
         for part in _content(self.function):
             content.update(part)
         for option in sorted(self.options):
@@ -160,6 +159,12 @@ def _is_small(args: tuple, nanoseconds: float) -> bool:
         return False
     _spent += nanoseconds * sum(arg.size for arg in args if isinstance(arg, np.ndarray))
     return _spent <= SMALL
+
+
+def _sha256(data: bytes = b""):
+    import hashlib  # takes longer than reading a small file, and is needed for compiled code only
+
+    return hashlib.sha256(data)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -230,7 +235,7 @@ class _Cache:
         except OSError:
             return None
         payload = data[_DIGEST_SIZE:]
-        if hashlib.sha256(payload).digest() != data[:_DIGEST_SIZE]:  # cut off or damaged
+        if _sha256(payload).digest() != data[:_DIGEST_SIZE]:  # cut off or damaged
             return None
         return CompileResult._rebuild(target_context, *pickle.loads(payload))
 
@@ -247,7 +252,7 @@ class _Cache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(path) as scratch:
-                scratch.write_bytes(hashlib.sha256(payload).digest() + payload)
+                scratch.write_bytes(_sha256(payload).digest() + payload)
         except OSError:
             pass
 
@@ -261,7 +266,7 @@ class _Cache:
             numba.__version__,
             sys.version_info[:2],
         )
-        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:32]
+        digest = _sha256(repr(key).encode()).hexdigest()[:32]
         function = self._kernel.function
         package = function.__module__.rpartition(".")[2]
         return cache_folder() / f"{package}.{function.__name__}-{digest}.nbc"

@@ -6,7 +6,6 @@ a position but no rotation. *Points* are both: first the joints, then the end si
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -128,6 +127,8 @@ class Skeleton(FrozenArrays):
     @cached_property
     def key(self) -> str:
         """Digest of names, tree, offsets, rest pose and given roles: equal for equal skeletons."""
+        import hashlib
+
         digest = hashlib.blake2b(digest_size=12)
         given = sorted((self.role_map or {}).items())
         digest.update(repr((self.names, self.end_names, given)).encode())

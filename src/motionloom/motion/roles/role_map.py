@@ -15,12 +15,10 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import MotionFormatError, RoleError
 
 if TYPE_CHECKING:
@@ -91,6 +89,8 @@ def save_role_map(roles: RoleAssignment | Mapping[str, str | None], path: str | 
         text = "".join(lines)
     else:
         text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+    from motionloom.atomic_write import atomic_write
+
     with atomic_write(path) as scratch:
         scratch.write_text(text, encoding="utf-8")
     return path
@@ -134,6 +134,8 @@ def _is_toml(path: Path) -> bool:
 
 
 def _parsed(text: str, path: Path):
+    import tomllib
+
     try:
         return tomllib.loads(text) if _is_toml(path) else json.loads(text)
     except json.JSONDecodeError as error:
