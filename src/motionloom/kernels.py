@@ -229,7 +229,7 @@ class _Cache:
         """The compiled form for these types of arguments, or None."""
         from numba.core.compiler import CompileResult
 
-        target_context.refresh()
+        _load_registries(target_context)
         try:
             data = self._path(signature, target_context).read_bytes()
         except OSError:
@@ -270,6 +270,24 @@ class _Cache:
         function = self._kernel.function
         package = function.__module__.rpartition(".")[2]
         return cache_folder() / f"{package}.{function.__name__}-{digest}.nbc"
+
+
+def _load_registries(target_context) -> None:
+    """Load what Numba knows about NumPy, without its trial import of SciPy's linear algebra.
+
+    The import takes as long as a search. Its outcome is known, as motionloom requires SciPy, and
+    kernels that call BLAS import it by themselves.
+    """
+    blas, module = "scipy.linalg.cython_blas", "numba.np.arraymath"
+    if module in sys.modules or blas in sys.modules:
+        target_context.refresh()
+        return
+    sys.modules[blas] = None  # type: ignore[assignment]
+    try:
+        target_context.refresh()
+    finally:
+        del sys.modules[blas]
+    sys.modules[module]._HAVE_BLAS = True  # type: ignore[attr-defined]
 
 
 def cache_folder() -> Path:
