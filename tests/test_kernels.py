@@ -206,6 +206,27 @@ def test_a_kernel_depends_only_on_what_numba_can_freeze():
         _ = broken.content
 
 
+TABLES = (np.arange(2000.0), 1)
+
+
+def test_the_digest_tells_constants_apart_in_tuples_and_closures(monkeypatch):
+    def digest(factor):
+        @kernel
+        def scaled(value):
+            return value * factor + TABLES[0][1000] + TABLES[1]
+
+        del kernels[f"{scaled.__module__}.{scaled.__qualname__}"]
+        return scaled.content
+
+    assert digest(2.0) == digest(2.0)
+    assert digest(2.0) != digest(3.0)
+    before = digest(2.0)
+    table = np.arange(2000.0)
+    table[1000] = -1.0  # in the part that repr leaves out
+    monkeypatch.setitem(globals(), "TABLES", (table, 1))
+    assert digest(2.0) != before
+
+
 def test_the_digest_of_every_kernel_can_be_computed():
     digests = {name: each.content for name, each in kernels.items()}
     assert len(digests) > 4

@@ -21,6 +21,7 @@ import functools
 import os
 import pickle
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -71,11 +72,10 @@ def kernel(
     >>> total(np.arange(4.0))
     6.0
     """
-    if function is None:
-        return functools.partial(
-            Kernel, numpy=numpy, nanoseconds=nanoseconds, signature=signature, **options
-        )
-    return Kernel(function, **options)
+    decorated = functools.partial(
+        Kernel, numpy=numpy, nanoseconds=nanoseconds, signature=signature, **options
+    )
+    return decorated if function is None else decorated(function)
 
 
 class Kernel:
@@ -162,7 +162,7 @@ def _is_small(args: tuple, nanoseconds: float) -> bool:
 
 
 def _sha256(data: bytes = b""):
-    import hashlib  # takes longer than reading a small file, and is needed for compiled code only
+    import hashlib  # needed for compiled code only
 
     return hashlib.sha256(data)
 
@@ -193,7 +193,9 @@ def _content(function: FunctionType) -> Iterator[bytes]:
         yield code.co_code
         yield repr((constants, code.co_names, code.co_varnames, code.co_argcount)).encode()
     yield repr(function.__defaults__).encode()
-    for name, value in _globals(function).items():
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    frozen = {**_globals(function), **{name: cell.cell_contents for name, cell in cells}}
+    for name, value in frozen.items():
         yield name.encode()
         yield from _value(name, value)
 
@@ -208,7 +210,11 @@ def _value(name: str, value: Any) -> Iterator[bytes]:
         yield value.__name__.encode()
     elif isinstance(value, type | BuiltinFunctionType | np.ufunc | FunctionType):
         yield f"{getattr(value, '__module__', '')}.{value.__name__}".encode()
-    elif isinstance(value, int | float | complex | str | bytes | tuple | np.generic | None):
+    elif isinstance(value, tuple):
+        yield f"{len(value)}".encode()
+        for part in value:
+            yield from _value(name, part)
+    elif isinstance(value, int | float | complex | str | bytes | np.generic | None):
         yield repr(value).encode()
     else:
         raise TypeError(f"a kernel cannot depend on {name}, a {type(value).__name__}")
@@ -275,11 +281,11 @@ class _Cache:
 def _load_registries(target_context) -> None:
     """Load what Numba knows about NumPy, without its trial import of SciPy's linear algebra.
 
-    The import takes as long as a search. Its outcome is known, as motionloom requires SciPy, and
-    kernels that call BLAS import it by themselves.
+    The import takes 0.2 s. Its outcome is known, as motionloom requires SciPy, and kernels that
+    call BLAS import it by themselves. Other threads must not meet the blocked import.
     """
     blas, module = "scipy.linalg.cython_blas", "numba.np.arraymath"
-    if module in sys.modules or blas in sys.modules:
+    if module in sys.modules or blas in sys.modules or threading.active_count() > 1:
         target_context.refresh()
         return
     sys.modules[blas] = None  # type: ignore[assignment]
