@@ -72,7 +72,7 @@ def kernel(
     >>> total(np.arange(4.0))
     6.0
     """
-    decorated = functools.partial(
+    decorated: Callable[..., Kernel] = functools.partial(
         Kernel, numpy=numpy, nanoseconds=nanoseconds, signature=signature, **options
     )
     return decorated if function is None else decorated(function)
