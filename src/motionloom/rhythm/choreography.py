@@ -142,12 +142,8 @@ class Choreography:
         chosen = settings or ChoreographySettings()
         analysed, left_out = _analysed(takes, chosen, progress)
         movements, sequences = _cut(analysed, chosen.meter, left_out)
-        apart = differences(postures(movements), postures(movements))
-        if chosen.groups is not None:
-            groups = k_medoids(apart, chosen.groups, seed=chosen.seed)
-        else:
-            groups = subtractive(apart, radius=chosen.radius)
-        graph = _graph(movements, sequences, apart, groups, chosen)
+        apart, groups = grouped_movements(movements, chosen)
+        graph = learnt_graph(movements, [len(one) for one in sequences], apart, groups, chosen)
         return cls(tuple(movements), graph.without_dead_ends(), chosen.kind, left_out)
 
     def with_graph(self, graph: TransitionGraph) -> Choreography:
@@ -411,17 +407,41 @@ def _even_runs(movements: list[Movement], period: float) -> list[list[Movement]]
     return [run for run in runs if run]
 
 
-def _graph(
+def grouped_movements(
+    movements: Sequence[Movement], settings: ChoreographySettings
+) -> tuple[Array, Groups]:
+    """Differences (N, N) of movements, equation (15), and their groups, section 4.1."""
+    states = postures(movements)
+    apart = differences(states, states)
+    if settings.groups is not None:
+        return apart, k_medoids(apart, settings.groups, seed=settings.seed)
+    return apart, subtractive(apart, radius=settings.radius)
+
+
+def learnt_graph(
     movements: Sequence[Movement],
-    sequences: Sequence[Sequence[Movement]],
+    lengths: Sequence[int],
     apart: Array,
     groups: Groups,
     settings: ChoreographySettings,
 ) -> TransitionGraph:
+    """The movement transition graph of groups of movements, section 4.2.
+
+    Parameters
+    ----------
+    movements : sequence of Movement
+        In the order of the takes.
+    lengths : sequence of int
+        Movements of each sequence in which they follow one another; they sum to N.
+    apart : ndarray, shape (N, N)
+        Differences of the movements.
+    groups : Groups
+    settings : ChoreographySettings
+    """
     gaps = transition_differences(movements)
     smooth = kinematic_continuity(gaps, groups.labels, sigma=settings.sigma)
     seen = np.eye(len(groups))[groups.labels]
-    learnt = baum_welch(Ragged.from_lengths(seen, [len(one) for one in sequences]).rows)
+    learnt = baum_welch(Ragged.from_lengths(seen, list(lengths)).rows)
     members = []
     for group, centre in enumerate(groups.centres):
         others = [k for k in groups.members(group) if k != centre]
