@@ -12,7 +12,7 @@ TEST := $(RUN)/python -m pytest -q -n 2
 export PYTHONDONTWRITEBYTECODE :=
 BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' $(VENV)/lib src
 
-.PHONY: page types demo test coverage test-all lint format docs pictures bench clean
+.PHONY: page types demo test coverage test-all lint format docs pictures bench papers clean
 
 demo: $(READY)  ## a tour of the product, on motions made from code
 	@$(RUN)/python build_page.py --if-possible
@@ -55,6 +55,9 @@ pictures: $(STAMP)  ## every picture of the docs, made anew
 bench: $(STAMP)  ## all benches, half an hour or more; docs/benchmarks.md is written from their JSON
 	$(RUN)/python -m benchmarks all --install-rivals --results benchmarks/results
 	$(RUN)/python -m benchmarks page --results benchmarks/results --markdown docs/benchmarks.md
+
+papers: $(STAMP)  ## the papers' tables and figures, made again; docs/papers.md is written from them
+	$(RUN)/python -m reproduction --write
 
 clean:
 	rm -rf $(VENV) demo site build dist .mypy_cache .ruff_cache

@@ -74,7 +74,7 @@ def everything(settings: Settings, scratch: Path, *, log: Log) -> tuple[Path, st
     if not place.is_dir():
         raise InvalidInput(f"data must be a folder with .bvh files; {place} is not one")
     if (place / _ARCHIVE).exists():
-        return _unpacked(place / _ARCHIVE, log), "CMU takes at 30 Hz", CREDIT
+        return unpacked(place / _ARCHIVE, log), "CMU takes at 30 Hz", CREDIT
     return place, f"files of {place}", ""
 
 
@@ -82,7 +82,7 @@ def labelled_clips(settings: Settings, scratch: Path, *, log: Log) -> tuple[Path
     """Folder of single-action clips, its description and its credit; see `takes`."""
     place = settings.data or data_folder()
     if place is not None and (place / _CLIPS).exists():
-        return _unpacked(place / _CLIPS, log), "single-action CMU clips", CREDIT
+        return unpacked(place / _CLIPS, log), "single-action CMU clips", CREDIT
     return everything(settings, scratch, log=log)
 
 
@@ -92,7 +92,7 @@ def measured_rhythms(settings: Settings, *, log: Log) -> list[tuple[Path, float]
     table = place / "beats" / "dev.csv" if place else None
     if place is None or table is None or not table.exists() or not (place / _ARCHIVE).exists():
         return []
-    folder = _unpacked(place / _ARCHIVE, log)
+    folder = unpacked(place / _ARCHIVE, log)
     with open(table, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return [
@@ -169,7 +169,7 @@ def data_folder() -> Path | None:
     return None
 
 
-def _unpacked(archive: Path, log: Log) -> Path:
+def unpacked(archive: Path, log: Log) -> Path:
     """Folder with the files of the archive, unpacked once to the user's cache."""
     target = user_cache() / "motionloom-tests" / archive.name.removesuffix(".tar.xz")
     if not target.exists():

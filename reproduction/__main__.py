@@ -1,0 +1,100 @@
+"""``python -m reproduction [PAPER ...]``: tables and figures of the papers, made again."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Annotated, Any
+
+import typer
+
+from motionloom.cli.options import JSON
+from motionloom.cli.terminal import print_json, remark
+from motionloom.errors import InvalidInput, MotionloomError
+from reproduction import PAPERS
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+@app.command()
+def main(
+    papers: Annotated[
+        list[str] | None, typer.Argument(help=f"Papers: {', '.join(PAPERS)}. [all]")
+    ] = None,
+    only: Annotated[
+        str, typer.Option(metavar="TEXT", help="Run only the parts whose name contains this.")
+    ] = "",
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Write results, pictures and docs/papers.md."),
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Papers at a time.")] = os.cpu_count() or 1,
+    json_: Annotated[bool, JSON] = False,
+) -> None:
+    """Make tables and figures of the papers again, and compare them with the papers' own.
+
+    Without captured data (MOTIONLOOM_DATA) only statements that can be tested on the built-in
+    corpus are tested.
+    """
+    names = papers or list(PAPERS)
+    for name in names:
+        if name not in PAPERS:
+            raise InvalidInput(f"paper must be one of {', '.join(PAPERS)}; got {name!r}")
+    if write and only:
+        raise InvalidInput("--write needs all parts of a paper; leave out --only")
+    if jobs == 1 or len(names) == 1:
+        reports = [run(name, only, write) for name in names]
+    else:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            running = [pool.submit(run, name, only, write) for name in names]
+            reports = [each.result() for each in running]
+    if write:
+        from reproduction.page import PAGE, write_page
+
+        write_page()
+        remark(f"results written to {PAGE}")
+    if json_:
+        print_json(reports[0] if len(reports) == 1 else reports)
+    else:
+        for report in reports:
+            show(report)
+
+
+def run(name: str, only: str, write: bool) -> dict[str, Any]:
+    """Report of one paper; kept in ``reproduction/results`` if `write`."""
+    import matplotlib
+
+    from motionloom.parallel.threads import use_one_thread
+    from reproduction.claims import report
+    from reproduction.data import Data
+    from reproduction.page import keep
+
+    matplotlib.use("Agg")
+    use_one_thread()  # papers run side by side
+    found = report(importlib.import_module(PAPERS[name]), Data(write=write), only=only)
+    if write:
+        keep(found)
+    return found
+
+
+def show(report: dict[str, Any]) -> None:
+    """Print the claims of a report."""
+    print(f"{report['authors']}  ({sum(report['seconds'].values()):.0f} s of processor time)")
+    for claim in report["claims"]:
+        print(f"  {claim['outcome']:14}  {claim['place']}: {claim['statement']}")
+        detail = claim["reason"] or f"{claim['rule']}   {_listed(claim['ours'])}"
+        print(f"  {'':14}  {detail}")
+
+
+def _listed(figures: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
+
+
+if __name__ == "__main__":
+    try:
+        app()
+    except MotionloomError as error:
+        sys.exit(f"error: {error}")

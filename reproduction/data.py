@@ -1,0 +1,110 @@
+"""Data that the papers are reproduced on: the built-in corpus, and captured data if it is found."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from benchmarks.takes import CREDIT, data_folder, unpacked
+from motionloom import demo
+from motionloom.configuration import user_cache
+from motionloom.library import Library
+
+CREDITS = (CREDIT, "Bandai-Namco Research Motion Dataset 2: Bandai Namco Research Inc.")
+CACHE = user_cache() / "motionloom" / "reproduction"
+PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+
+
+@dataclass
+class Data:
+    """Libraries to measure on; each is built when it is first asked for, and kept in the cache.
+
+    Parameters
+    ----------
+    write : bool
+        Whether pictures go to the docs; else to a temporary folder.
+
+    Attributes
+    ----------
+    folder : Path or None
+        The folder of the captured data: ``MOTIONLOOM_DATA``, or ``shared/data`` beside the
+        checkout.
+    """
+
+    write: bool = False
+    folder: Path | None = field(default_factory=data_folder)
+
+    @cached_property
+    def corpus_files(self) -> Path:
+        """Folder of the built-in corpus: files, truth.csv, labels.csv (`motionloom.demo.write`)."""
+        sources = sorted(Path(demo.__file__).parent.rglob("*.py"))
+        digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+        place = CACHE / f"corpus-{digest}"
+        if not place.exists():
+            self.log(f"writing the built-in corpus to {place}")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            scratch = tempfile.mkdtemp(dir=place.parent)
+            try:
+                demo.write(scratch).rename(place)
+            except OSError:  # another process was first
+                shutil.rmtree(scratch)
+        return place
+
+    @cached_property
+    def corpus(self) -> Library:
+        """The built-in corpus, labelled."""
+        files = self.corpus_files
+        return _library(files.with_suffix(".loom"), files, files / "labels.csv")
+
+    @cached_property
+    def cmu(self) -> Library | None:
+        """All CMU takes at 30 Hz."""
+        # The library of the benchmarks: features and index are computed once for both.
+        return self._captured("cmu30.tar.xz", CACHE.parent / "bench" / "cmu30.loom")
+
+    @cached_property
+    def clips(self) -> Library | None:
+        """Single-action CMU clips in five groups, labelled."""
+        labels = self.folder and self.folder / "cmu-clips-labels.csv"
+        return self._captured("cmu-clips.tar.xz", CACHE / "cmu-clips.loom", labels)
+
+    @cached_property
+    def bandai(self) -> Library | None:
+        """Clips of the Bandai-Namco data set, labelled by content and by style."""
+        return self._captured("bandai.tar.xz", CACHE / "bandai.loom", "labels.csv")
+
+    @cached_property
+    def scratch(self) -> Path:
+        """A temporary folder."""
+        self._scratch = tempfile.TemporaryDirectory()
+        return Path(self._scratch.name)
+
+    def figure(self, name: str) -> Path:
+        """Where to save a picture of the docs."""
+        return (PICTURES if self.write else self.scratch) / name
+
+    def log(self, text: str) -> None:
+        """Tell what is being done, on stderr."""
+        print(text, file=sys.stderr, flush=True)
+
+    def _captured(
+        self, archive: str, place: Path, labels: Path | str | None = None
+    ) -> Library | None:
+        if self.folder is None or not (self.folder / archive).exists():
+            return None
+        files = unpacked(self.folder / archive, self.log)
+        return _library(place, files, files / labels if labels else None)
+
+
+def _library(place: Path, files: Path, labels: Path | None) -> Library:
+    """A library of all files in a folder; those that it has already are not read again."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    library = Library.create(place, exist_ok=True)
+    columns = ("content", "style") if place.stem == "bandai" else None
+    library.add(files, labels=labels, label_columns=columns)
+    return library
