@@ -102,9 +102,10 @@ class Data:
 
 
 def _library(place: Path, files: Path, labels: Path | None) -> Library:
-    """A library of all files in a folder; those that it has already are not read again."""
+    """A library of all files in a folder, imported once."""
     place.parent.mkdir(parents=True, exist_ok=True)
     library = Library.create(place, exist_ok=True)
-    columns = ("content", "style") if place.stem == "bandai" else None
-    library.add(files, labels=labels, label_columns=columns)
+    if len(library) < sum(1 for _ in files.rglob("*.bvh")):
+        columns = ("content", "style") if place.stem == "bandai" else None
+        library.add(files, labels=labels, label_columns=columns)
     return library
