@@ -113,6 +113,30 @@ def test_full_normalisation_does_not_depend_on_how_a_file_turns_its_axes(kick):
     np.testing.assert_allclose(rows, frame_features(kick, "e39", normalize="full"), atol=1e-5)
 
 
+def test_the_paper_removes_position_and_orientation_of_the_root(kick):
+    """Krüger et al. 2010, section 3.2; `paper` and `full` are one thing."""
+    assert feature_set("e15", normalize="paper") == feature_set("e15", normalize="full")
+    rows = frame_features(kick, "e30", normalize="paper")
+    np.testing.assert_allclose(rows, naive_rows(kick, "e30"), atol=1e-5)
+
+
+@pytest.mark.cmu
+@pytest.mark.parametrize("take", ["01/01_01", "35/35_01", "86/86_01"])
+def test_on_captured_takes_the_root_is_that_of_the_file(cmu30, take):
+    folder, name = take.split("/")
+    motion = ml.load(cmu30 / folder.zfill(3) / f"{name}.bvh")[:200]
+    rows = frame_features(motion, "e15", normalize="paper")
+    np.testing.assert_allclose(rows, naive_rows(motion, "e15"), atol=2e-5)
+
+
+def naive_rows(motion, name):
+    places = motion.role_positions(FEATURES[name].roles).astype(float)
+    hips = motion.role_positions(["hips"])[:, 0].astype(float)
+    turns = motion.global_rotations()[:, 0].astype(float)
+    poses = [naive.root_frame(*frame) for frame in zip(places, hips, turns, strict=True)]
+    return np.reshape(poses, (len(motion), -1))
+
+
 @pytest.mark.parametrize("name", GEOMETRIC)
 @pytest.mark.parametrize("normalize", ["heading", "full"])
 def test_the_mirror_image_has_left_and_right_exchanged(name, normalize, kick):
@@ -272,7 +296,7 @@ def test_scale_free_needs_legs(kick):
         (lambda m: frame_features(m, "e16"), "no feature set is called 'e16'; did you mean e15"),
         (lambda m: frame_features(m, "zzz"), "known are e15, e30"),
         (lambda m: frame_features(m, "pca8"), r"needs principal components.*lib.features\('pca8'"),
-        (lambda m: frame_features(m, "e15", normalize="half"), 'normalize must be "heading" or'),
+        (lambda m: frame_features(m, "e15", normalize="half"), "normalize must be one of heading"),
         (lambda m: FeatureSet("a b", ("head",)), "letters, digits, - and _; got 'a b'"),
         (lambda m: FeatureSet("none", ()), "needs roles, or frame_rows; got neither"),
         (lambda m: FeatureSet("x", ("head",), samples=3), "several need a window"),

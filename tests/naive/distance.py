@@ -50,6 +50,15 @@ def heading(left_hip, right_hip, left_shoulder, right_shoulder):
     return math.atan2(forward[0], forward[2])
 
 
+def root_frame(points, root, turn):
+    """Points of one frame without position and orientation of the root (`turn`: wxyz).
+
+    Krüger et al. (2010), section 3.2: "normalized root positions and orientations".
+    """
+    w, x, y, z = turn
+    return Rotation.from_quat([x, y, z, w]).inv().apply(np.asarray(points) - root)
+
+
 def body_frame(points, hips, angle):
     """Points of one frame, the hips over the origin, turned by minus `angle`."""
     out = []

@@ -4,7 +4,8 @@ Two poses are the same wherever and in whatever direction they were captured. Wi
 ``normalize="heading"`` every frame is moved so that its hips are over the origin and rotated
 about the vertical so that it faces +Z; heights above the floor stay, so that jumping, standing
 and lying differ. With ``normalize="full"`` the whole rotation of the pelvis and the height of
-the hips are removed too: positions in the axes of the pelvis.
+the hips are removed too: positions in the axes of the pelvis. That is how Krüger et al. (2010),
+section 3.2, normalize the root, so ``"paper"`` is another name of it.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from motionloom.motion.retargeting.rest_alignment import global_rest_rotations, 
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
 
-Normalize = Literal["heading", "full"]
-NORMALIZE: tuple[Normalize, ...] = ("heading", "full")
+Normalize = Literal["heading", "full", "paper"]
+NORMALIZE: tuple[Normalize, ...] = ("heading", "full", "paper")
 
 # Scale-free positions are those of a performer with legs of this length, so that they stay
 # metres: the mean over the performers of the CMU database (0.73 to 0.90 m).
@@ -45,9 +46,9 @@ def body_positions(
     motion : Motion
         T frames.
     roles : sequence of str, length P
-    normalize : {"heading", "full"}
+    normalize : {"heading", "full", "paper"}
         Remove heading and place on the floor, or the whole rotation and position of the
-        pelvis.
+        pelvis (``"full"`` and ``"paper"`` are the same).
     scale_free : bool
         Scale every performer to legs of one length (`REFERENCE_LEG`).
 
@@ -154,7 +155,7 @@ def leg_scale(skeleton: Skeleton) -> float:
 def check_normalize(normalize: str) -> None:
     """Raise `InvalidInput` unless `normalize` is in `NORMALIZE`."""
     if normalize not in NORMALIZE:
-        raise InvalidInput(f'normalize must be "heading" or "full"; got {normalize!r}')
+        raise InvalidInput(f"normalize must be one of {', '.join(NORMALIZE)}; got {normalize!r}")
 
 
 def _turned_back(places: NDArray[np.float64], facing: NDArray[np.complex128]):

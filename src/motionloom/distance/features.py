@@ -110,7 +110,7 @@ class FeatureSet:
         options below do not apply to it. `roles` are then the joints that it needs.
     size : int
         Features per frame that `frame_rows` returns.
-    normalize : {"heading", "full"}
+    normalize : {"heading", "full", "paper"}
         See `motionloom.distance.body_frame.body_positions`.
     scale_free : bool
         Performers of all sizes are scaled to one.
@@ -141,6 +141,8 @@ class FeatureSet:
             raise InvalidInput(f"name must be made of letters, digits, - and _; got {self.name!r}")
         object.__setattr__(self, "roles", tuple(self.roles))
         check_normalize(self.normalize)
+        if self.normalize == "paper":  # one name for one thing: features are stored by it
+            object.__setattr__(self, "normalize", "full")
         if self.frame_rows is None and not self.roles:
             raise InvalidInput(f"feature set {self.name!r} needs roles, or frame_rows; got neither")
         if self.frame_rows is not None and self.size < 1:
@@ -348,9 +350,9 @@ def frame_features(
         T frames.
     features : str or FeatureSet
         A name in `FEATURES`, or a set.
-    normalize : {"heading", "full"}, optional
-        Default ``"heading"``: remove heading and place on the floor. ``"full"``: remove the
-        whole rotation and position of the pelvis.
+    normalize : {"heading", "full", "paper"}, optional
+        Default ``"heading"``: remove heading and place on the floor. ``"full"``, or by its other
+        name ``"paper"``: remove the whole rotation and position of the pelvis.
     scale_free : bool, optional
         Scale performers of all sizes to one. Default False.
     basis : Basis, optional

@@ -50,9 +50,9 @@ class SearchVerbs(Store):
         ----------
         features : str or FeatureSet
             A name in `motionloom.distance.FEATURES`, or a set.
-        normalize : {"heading", "full"}, optional
+        normalize : {"heading", "full", "paper"}, optional
             What is removed from every pose: heading and place on the floor (the default), or
-            the whole rotation and position of the pelvis.
+            the whole rotation and position of the pelvis (``"full"`` and ``"paper"``).
         scale_free : bool, optional
             Scale performers of all sizes to one.
         fps : float, optional

@@ -29,8 +29,10 @@ class FeatureOptions(Settings):
     features: str | Any = setting(
         "e15", "Feature set that frames are compared by; dtw also takes any frame distance."
     )
-    normalize: Literal["heading", "full"] | None = setting(
-        None, "Remove heading and place of every pose, or the whole rotation of the pelvis."
+    normalize: Literal["heading", "full", "paper"] | None = setting(
+        None,
+        "Remove heading and place of every pose, or position and whole rotation of the pelvis "
+        "(full and paper) [heading].",
     )
     scale_free: bool | None = setting(None, "Scale performers of all sizes to one.")
 
