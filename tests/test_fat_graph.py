@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from naive.base_poses import base_pose_rows
+from scipy.spatial.distance import cdist
 
 import motionloom as ml
 from motionloom.distance.features import feature_set
@@ -28,31 +29,69 @@ def graph(walks):
 def test_base_poses_are_those_of_the_quadratic_construction(walks):
     features = feature_set("e15x3")
     rows = [features.prepare(walk)[::2] for walk in walks[:4]]
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
-    table = np.concatenate(rows)
-    found = base_poses(Ragged(table, starts), radius=0.3, apart=5, k=len(table), most=6, least=3)
-    naive = base_pose_rows(table.tolist(), starts.tolist(), 0.3, 5, 6, 3)
-    assert len(naive) >= 2
-    assert found.rows.tolist() == naive
+    found = base_poses(Ragged.from_rows(rows), radius=0.3, apart=0, most=6, least=1)
+    assert found.rows.tolist() == base_pose_rows(np.concatenate(rows).tolist(), 0.3, 6)
 
 
-def test_a_limit_on_neighbours_keeps_base_poses_as_crowded(walks):
-    features = feature_set("e15x3")
-    rows = [features.prepare(walk) for walk in walks]
-    every = base_poses(Ragged.from_rows(rows), radius=0.27, apart=9, k=2000)
-    few = base_poses(Ragged.from_rows(rows), radius=0.27, apart=9, k=24)
-    assert len(few) >= 2
-    assert np.all(few.counts <= 24)
-    assert len(few.passes) >= 0.7 * len(every.passes)
-
-
-def test_random_rows_agree_with_the_quadratic_construction():
+@pytest.mark.parametrize("k", [None, 6])
+def test_random_rows_agree_with_the_quadratic_construction(k):
     rng = np.random.default_rng(4)
     for _ in range(5):
         table = rng.normal(size=(90, 3)).astype(np.float32)
-        starts = [0, 40, 90]
-        found = base_poses(Ragged(table, starts), radius=0.8, apart=2, k=90, most=5, least=2)
-        assert found.rows.tolist() == base_pose_rows(table.tolist(), starts, 0.8, 2, 5, 2)
+        found = base_poses(Ragged(table, [0, 40, 90]), radius=0.8, apart=0, k=k, most=5, least=1)
+        assert found.rows.tolist() == base_pose_rows(table.tolist(), 0.8, 5, k or 90)
+        assert found.counts.max() > 6 if k is None else np.all(found.counts <= k)
+
+
+def test_with_our_rules_base_poses_are_apart_and_passed_several_times(walks):
+    """Without `apart` and `least` it is the paper's construction; each changes the poses."""
+    features = feature_set("e15x3")
+    rows = Ragged.from_rows(features.prepare(walk)[::2] for walk in walks[:4])
+    paper = base_poses(rows, radius=0.3, apart=0, most=99, least=1)
+    apart = base_poses(rows, radius=0.3, apart=5, most=99, least=1)
+    often = base_poses(rows, radius=0.3, apart=0, most=99, least=3)
+    near = cdist(rows.values, rows.values) <= 0.3
+    assert paper.rows[0] == apart.rows[0] == often.rows[0] == np.argmax(near.sum(axis=1))
+
+    def gaps(found):
+        """Least number of rows from a base pose to the neighbours of those before it."""
+        motion = rows.row_of(np.arange(len(rows.values)))
+        for n, row in enumerate(found.rows[1:], start=1):
+            others = np.flatnonzero(near[found.rows[:n]].any(axis=0))
+            yield np.min(np.abs(others[motion[others] == motion[row]] - row), initial=99)
+
+    def passes(found):
+        return [
+            len(np.split(m, np.flatnonzero(np.diff(m) > 1) + 1)) for m in map(members, found.rows)
+        ]
+
+    def members(row):
+        return np.flatnonzero(near[row])
+
+    assert min(gaps(paper)) <= 5 < min(gaps(apart))
+    assert min(passes(paper)) < 3 <= min(passes(often))
+
+
+@pytest.mark.cmu
+@pytest.mark.parametrize("features", ["e15", "e15x3"])
+def test_on_captured_walks_counts_have_no_limit(cmu30, features):
+    """All walks and runs of subject 35; with the limit 256 most frames had 256 neighbours."""
+    measure = feature_set(features)
+    takes = sorted((cmu30 / "035").glob("*.bvh"))
+    rows = Ragged.from_rows(measure.prepare(ml.load(take)) for take in takes)
+    radius = 0.07 / measure.scale
+    near = cdist(rows.values, rows.values) <= radius
+    counts = near.sum(axis=1)
+    assert np.mean(counts > 256) > 0.5
+    free, expected = np.ones(len(near), bool), []
+    while free.any() and len(expected) < 8:
+        expected.append(int(np.argmax(np.where(free, counts, -1))))
+        free &= ~near[expected[-1]]
+    found = base_poses(rows, radius=radius, apart=0, most=8, least=1)
+    assert found.rows.tolist() == expected
+    assert found.counts.tolist() == counts[expected].tolist()
+    limited = base_poses(rows, radius=radius, apart=0, k=256, most=8, least=1)
+    assert limited.rows[0] != expected[0]
 
 
 def test_every_base_pose_is_left_by_an_edge_and_reaches_every_other(graph):

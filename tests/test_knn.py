@@ -48,6 +48,22 @@ def test_neighbours_within_a_radius(rng, kind):
             assert [row for _, row in found] == [row for _, row in expected]
 
 
+@pytest.mark.parametrize("size", [1, 6, 45])
+def test_counts_are_those_of_the_definition(rng, size):
+    rows = motions(rng, 500, size)
+    rows[7] = np.nan
+    index = BucketIndex.build(rows)
+    near, far = np.quantile(np.linalg.norm(rows[::9] - rows[40], axis=1), [0.02, 0.9])
+    queries = rows[20:80:3].copy()
+    queries[4] = np.inf
+    for radius in (0.0, float(near), float(far), np.inf):
+        expected = [len(naive.nearest(query, rows, len(rows), radius)) for query in queries]
+        expected[4] = 0
+        assert index.counts(queries, rows, radius=radius).tolist() == expected
+    empty = BucketIndex.build(rows[7:8])
+    assert empty.counts(queries, rows, radius=1.0).tolist() == [0] * len(queries)
+
+
 @pytest.mark.parametrize("kind", INDEXES)
 def test_only_allowed_rows_are_found(rng, kind):
     rows = motions(rng, 400, 5)

@@ -1,11 +1,14 @@
 """Base poses: poses that motions pass through again and again.
 
 The pose with the most others within a radius is a base pose; so is the one with the most among
-the rest, and so on. Neighbours are found by an index, at most `k` of each frame, so that the time
-is about ``n log n`` for n frames instead of ``n^2`` [1]_.
+the rest, and so on. Neighbours are counted by an index that visits only what lies near a frame,
+not all n frames [1]_. They are counted and not stored, so there is no limit to their number:
+with the paper's limit `k`, up to 80 % of the frames of captured walks have `k` neighbours, and
+which of them is a base pose is left to chance.
 
-Around every pass of a base pose a segment is excluded, so that motions between base poses are
-long enough to be blended.
+Two rules are ours. Around every pass of a base pose a segment is excluded (`apart`), so that
+motions between base poses are long enough to be blended; and a base pose is passed several times
+(`least`).
 
 References
 ----------
@@ -28,9 +31,6 @@ from motionloom.search.index.bucket_index import BucketIndex
 
 Ints = NDArray[np.int64]
 
-NEIGHBOURS = 256
-
-
 @dataclass(frozen=True, eq=False)
 class BasePoses:
     """B base poses, and the frames at which motions pass them.
@@ -40,7 +40,7 @@ class BasePoses:
     rows : ndarray of int64, shape (B,)
         Row of each base pose; the one with the most neighbours first.
     counts : ndarray of int64, shape (B,)
-        Number of neighbours of each.
+        Number of neighbours of each, itself among them.
     passes : ndarray of int64, shape (P, 2)
         Row and base pose of each pass, in the order of rows.
 
@@ -65,7 +65,7 @@ def base_poses(
     *,
     radius: float,
     apart: int,
-    k: int = NEIGHBOURS,
+    k: int | None = None,
     most: int = 8,
     least: int = 4,
 ) -> BasePoses:
@@ -78,10 +78,11 @@ def base_poses(
     radius : float
         Largest distance of neighbours, in the unit of the rows.
     apart : int
-        Least number of rows between a pass of one base pose and another base pose.
-    k : int
-        Neighbours that are counted, at most; of two poses with equally many, the one with the
-        nearer neighbours wins.
+        Least number of rows between a neighbour of one base pose and another base pose. With 0
+        only the neighbours themselves are no base poses.
+    k : int, optional
+        Neighbours that are counted, at most. Default: all. Of two poses with equally many, the
+        first is the base pose.
     most : int
         At most this many base poses.
     least : int
@@ -99,10 +100,10 @@ def base_poses(
     table, bounds = np.ascontiguousarray(rows.values, np.float32), rows.offsets
     _check(table, radius, apart, k)
     index = BucketIndex.build(table)
-    offsets, found, gaps = index.nearest(table, table, k=min(k, len(table)), radius=float(radius))
-    counts = np.diff(offsets)
-    spreads = np.array([gaps[a:b].mean() for a, b in zip(offsets[:-1], offsets[1:], strict=True)])
-    order = np.lexsort((spreads, -counts))
+    counts = index.counts(table, table, radius=float(radius))
+    if k is not None:
+        counts = np.minimum(counts, k)
+    order = np.argsort(-counts, kind="stable")
     free = np.ones(len(table), bool)
     chosen: list[int] = []
     members: list[tuple[Ints, NDArray[np.float64]]] = []
@@ -169,5 +170,7 @@ def _check(table, radius, apart, k) -> None:
         raise InvalidInput(f"rows must be a finite table, not empty; got shape {table.shape}")
     if not (np.isfinite(radius) and radius > 0.0):
         raise InvalidInput(f"radius must be above zero; got {radius}")
-    if apart < 1 or k < 1:
-        raise InvalidInput(f"apart and k must be at least 1; got {apart} and {k}")
+    if apart < 0:
+        raise InvalidInput(f"apart must not be negative; got {apart}")
+    if k is not None and k < 1:
+        raise InvalidInput(f"k must be at least 1; got {k}")

@@ -13,7 +13,7 @@ from motionloom.blending import register
 from motionloom.blending.examples import conform
 from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
-from motionloom.fat_graph.base_poses import NEIGHBOURS, BasePoses, base_poses
+from motionloom.fat_graph.base_poses import BasePoses, base_poses
 from motionloom.fat_graph.graph import FatEdge, FatGraph
 from motionloom.motion import Motion
 from motionloom.motion.segment import Segment
@@ -51,7 +51,9 @@ class FatGraphSettings(Settings):
     )
     features: str | Any = setting("e15x3", "Features by which poses are compared.")
     poses: int = setting(8, "At most this many base poses.", least=1)
-    k: int = setting(NEIGHBOURS, "Neighbours of a frame that are counted, at most.", least=1)
+    k: int | None = setting(
+        None, "Neighbours of a frame that are counted, at most [all].", least=1
+    )
     examples: int = setting(20, "Clips of a fat edge that are blended, at most.", least=2)
     seed: int | Any = setting(0, "Random seed for sampling blends.", least=0)
     label: Names = setting(None, LABEL)

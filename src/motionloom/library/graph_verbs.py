@@ -246,7 +246,7 @@ class GraphVerbs(Store):
         radius: float = 0.07,
         features: str | FeatureSet = "e15x3",
         poses: int = 8,
-        k: int = 256,
+        k: int | None = None,
         examples: int = 20,
         seed: int = 0,
         label: str | Iterable[str] | None = None,
@@ -263,8 +263,8 @@ class GraphVerbs(Store):
             Features by which poses are compared.
         poses : int
             At most this many base poses.
-        k : int
-            Neighbours of a frame that are counted, at most.
+        k : int, optional
+            Neighbours of a frame that are counted, at most. Default: all.
         examples : int
             Clips of a fat edge that are blended, at most; those that differ most in turn and
             speed are chosen.

@@ -151,20 +151,13 @@ class BucketIndex:
         distances : ndarray of float64
         """
         queries = np.ascontiguousarray(queries, dtype=np.float32)
-        n_axes = len(self.centre)
-        for name, array in (("queries", queries), ("rows", rows)):
-            if array.ndim != 2 or array.shape[1] != n_axes:
-                raise InvalidInput(f"{name} must have shape (n, {n_axes}); got {array.shape}")
-        for name, given in (("rows", rows), ("allowed", allowed)):
-            if given is not None and len(given) <= self._last_row:
-                least = f"at least {self._last_row + 1} rows, as the index"
-                raise InvalidInput(f"{name} must have {least}; got {len(given)}")
-        rotated = np.zeros((len(queries), padded(n_axes)), np.float32)
-        rotated[:, :n_axes] = (queries.astype(np.float64) - self.centre) @ self.axes
+        self._check_rows(queries, rows)
+        if allowed is not None:
+            self._check_length("allowed", allowed)
         blocks = np.asarray(self.blocks)
         return _nearest(
             _read_only(queries),
-            rotated,
+            self._rotated(queries),
             _read_only(rows),
             _read_only(blocks),
             _read_only(blocks.view(np.uint8)),
@@ -177,6 +170,43 @@ class BucketIndex:
             _read_only(np.ones(1, np.bool_) if allowed is None else allowed),
             allowed is None,
         )
+
+    def counts(
+        self, queries: NDArray[np.float32], rows: NDArray[np.float32], *, radius: float
+    ) -> NDArray[np.int64]:
+        """Number of vectors within `radius` of every query (Q,); exact, and none is stored."""
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        self._check_rows(queries, rows)
+        blocks = np.asarray(self.blocks)
+        return _counts(
+            _read_only(queries),
+            self._rotated(queries),
+            _read_only(rows),
+            _read_only(blocks),
+            _read_only(blocks.view(np.uint8)),
+            _read_only(self.rows),
+            self.errors,
+            self._children,
+            float(radius),
+        )
+
+    def _rotated(self, queries: NDArray[np.float32]) -> NDArray[np.float32]:
+        n_axes = len(self.centre)
+        rotated = np.zeros((len(queries), padded(n_axes)), np.float32)
+        rotated[:, :n_axes] = (queries.astype(np.float64) - self.centre) @ self.axes
+        return rotated
+
+    def _check_rows(self, queries: NDArray, rows: NDArray) -> None:
+        n_axes = len(self.centre)
+        for name, array in (("queries", queries), ("rows", rows)):
+            if array.ndim != 2 or array.shape[1] != n_axes:
+                raise InvalidInput(f"{name} must have shape (n, {n_axes}); got {array.shape}")
+        self._check_length("rows", rows)
+
+    def _check_length(self, name: str, given: NDArray) -> None:
+        if len(given) <= self._last_row:
+            least = f"at least {self._last_row + 1} rows, as the index"
+            raise InvalidInput(f"{name} must have {least}; got {len(given)}")
 
 
 def _read_only(array: NDArray) -> NDArray:
@@ -201,16 +231,10 @@ def _nearest(
     least = np.empty(2 * k + 4 * WIDTH, np.float32)
     members = np.empty(len(least) + 2 * k, np.int64)
     squares = np.empty(WIDTH + 1, np.float32)
-    reach = 1e-30  # largest coordinate of the library
-    for d in range(n_axes if len(blocks) else 0):
-        reach = max(reach, abs(blocks[0, d]), abs(blocks[0, d] + 255 * blocks[0, n_axes + d]))
+    reach = _reach(blocks, n_axes)
     carried, total = np.inf, 0
     for q in range(n_queries):
-        farthest = reach
-        for d in range(n_axes):
-            farthest = max(farthest, abs(rotated[q, d]))
-        # Rounding of vectors, query and steps, at most 10 units per axis, and of the sum.
-        slack = (16.0 + n_axes) * 1.2e-7 * np.sqrt(n_axes) * farthest
+        slack = _slack(rotated[q], reach)
         bound, kept, follows = radius, 0, False
         if q > 0:
             step = 0.0
@@ -219,7 +243,7 @@ def _nearest(
             bound = min(radius, carried + np.sqrt(step) + slack)
             follows = factor > 1.0 and np.sqrt(step) < carried < np.inf
         carried = np.inf
-        if np.isfinite(farthest) and k > 0:
+        if np.isfinite(slack) and k > 0:
             while True:
                 count = _candidates(
                     rotated[q], blocks, codes, numbers, errors, children, bound, factor, slack,
@@ -250,6 +274,64 @@ def _nearest(
                 carried = distances[total - 1] + slack
         offsets[q + 1] = total
     return offsets, found[:total].copy(), distances[:total].copy()
+
+
+@kernel
+def _counts(queries, rotated, rows, blocks, codes, numbers, errors, children, radius):
+    """Number of vectors within `radius` of each query; nearness in doubt is measured exactly."""
+    n_queries, n_axes = rotated.shape
+    n_nodes, n_rows = len(children) - 1, len(numbers)
+    out = np.zeros(n_queries, np.int64)
+    stack = np.empty(max(len(blocks), 1), np.int64)
+    squares = np.empty(WIDTH + 1, np.float32)
+    reach = _reach(blocks, n_axes)
+    for q in range(n_queries):
+        slack = _slack(rotated[q], reach)
+        size = 1 if np.isfinite(slack) and n_rows > 0 else 0
+        stack[0] = 0
+        outside = np.float32((radius + slack) ** 2)
+        while size > 0:
+            size -= 1
+            block = stack[size]
+            if block < n_nodes:
+                _box_squares(rotated[q], blocks, codes, block, squares)
+                first = children[block]
+                for c in range(children[block + 1] - first):
+                    if squares[c] <= outside:
+                        stack[size] = first + c
+                        size += 1
+                continue
+            bucket = block - n_nodes
+            limit = np.float32((radius + slack + errors[bucket]) ** 2)
+            if not _bucket_squares(rotated[q], blocks, codes, block, squares, limit):
+                continue
+            inside = np.float32(max(radius - slack - errors[bucket], 0.0) ** 2)
+            for p in range(min(WIDTH, n_rows - bucket * WIDTH)):
+                if squares[p] < inside:
+                    out[q] += 1
+                elif squares[p] <= limit:
+                    row = rows[numbers[bucket * WIDTH + p]]
+                    out[q] += _exact_distance(queries[q], row) <= radius
+    return out
+
+
+@kernel
+def _reach(blocks, n_axes):
+    """Largest coordinate of the library."""
+    reach = 1e-30
+    for d in range(n_axes if len(blocks) else 0):
+        reach = max(reach, abs(blocks[0, d]), abs(blocks[0, d] + 255 * blocks[0, n_axes + d]))
+    return reach
+
+
+@kernel
+def _slack(point, reach):
+    """Rounding of vectors, query and steps, at most 10 units per axis, and of the sum."""
+    n_axes = len(point)
+    farthest = reach
+    for d in range(n_axes):
+        farthest = max(farthest, abs(point[d]))
+    return (16.0 + n_axes) * 1.2e-7 * np.sqrt(n_axes) * farthest
 
 
 # Arrays are parameters, and none is assigned again: Numba would count references to it, with
@@ -433,12 +515,17 @@ def _with_successors(members, count, before, n_rows, allowed, all_allowed):
 def _exact_distances(query, rows, members, count):
     out = np.empty(count)
     for i in range(count):
-        square = 0.0
-        for d in range(len(query)):
-            difference = np.float64(query[d]) - rows[members[i], d]
-            square += difference * difference
-        out[i] = np.sqrt(square)
+        out[i] = _exact_distance(query, rows[members[i]])
     return out
+
+
+@kernel
+def _exact_distance(query, row):
+    square = 0.0
+    for d in range(len(query)):
+        difference = np.float64(query[d]) - row[d]
+        square += difference * difference
+    return np.sqrt(square)
 
 
 @kernel
