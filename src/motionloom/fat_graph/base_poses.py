@@ -31,6 +31,7 @@ from motionloom.search.index.bucket_index import BucketIndex
 
 Ints = NDArray[np.int64]
 
+
 @dataclass(frozen=True, eq=False)
 class BasePoses:
     """B base poses, and the frames at which motions pass them.

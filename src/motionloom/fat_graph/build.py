@@ -51,9 +51,7 @@ class FatGraphSettings(Settings):
     )
     features: str | Any = setting("e15x3", "Features by which poses are compared.")
     poses: int = setting(8, "At most this many base poses.", least=1)
-    k: int | None = setting(
-        None, "Neighbours of a frame that are counted, at most [all].", least=1
-    )
+    k: int | None = setting(None, "Neighbours of a frame that are counted, at most [all].", least=1)
     examples: int = setting(20, "Clips of a fat edge that are blended, at most.", least=2)
     seed: int | Any = setting(0, "Random seed for sampling blends.", least=0)
     label: Names = setting(None, LABEL)
