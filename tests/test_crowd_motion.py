@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from motionloom.blending.inertialization import Inertializer
-from motionloom.crowd import steering as travels
 from motionloom.crowd.ballroom import ballroom, danced_blocks
 from motionloom.crowd.built_in import cut_at_beats, detected_beats
 from motionloom.crowd.holds import Holds
 from motionloom.crowd.march import march
 from motionloom.crowd.settings import SWAY, BallroomSettings, MarchSettings
-from motionloom.crowd.steering import travel_weights
 from motionloom.demo.crowd_takes import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import floor_penetration, quality_report
@@ -26,7 +24,6 @@ from motionloom.rhythm.dance import beats_on_time
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.movements import warped_movement
 from motionloom.rhythm.music.beat_clock import MusicClock
-from tests.naive.travel import best_blend
 
 CORNERS = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
            (24, 48))  # fmt: skip
@@ -225,26 +222,6 @@ def test_a_lead_of_a_beat_or_more_is_refused(take):
     ):
         cut_at_beats([take], meter=3, transition_phase=1.0)
     assert cut_at_beats([take], meter=3, nodes=2, transition_phase=0.0).transition_phase == 0.0
-
-
-def test_weights_are_those_of_trying_all_few_movements(rng):
-    class Node:
-        travel = rng.normal(0.0, 0.4, (8, 3))
-
-        def __len__(self):
-            return 8
-
-    node = Node()
-    targets = np.concatenate([rng.normal(0.0, 0.3, (12, 3)), node.travel[:2]])
-    ours = travel_weights(node, targets)
-    assert np.all(ours >= 0.0)
-    np.testing.assert_allclose(ours.sum(axis=1), 1.0)
-    for target, weights in zip(targets, ours, strict=True):
-        away = node.travel - target
-        cost = np.sum((weights @ away) ** 2) + travels.FAR_COST * weights @ np.sum(away**2, axis=1)
-        _, least = best_blend(node.travel, target, travels.FAR_COST)
-        assert cost <= 1.03 * least + 1e-4  # trifles are left out
-    np.testing.assert_allclose(ours[-2:], np.eye(8)[:2], atol=1e-6)
 
 
 def test_many_characters_are_planted_and_stitched_as_each_alone(steps, rng):

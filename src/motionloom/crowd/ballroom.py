@@ -12,8 +12,9 @@ from motionloom.blending.player import frame_count
 from motionloom.crowd.couples import couple_radius
 from motionloom.crowd.player import Block, CrowdMotion, CrowdPlayer, joined_blocks, movement_frames
 from motionloom.crowd.settings import RADIUS, SWAY, BallroomSettings
-from motionloom.crowd.steering import danced, travel_weights
+from motionloom.crowd.steering import danced
 from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.travel_weights import travel_weights
 
 Array = NDArray[np.float64]
 
@@ -119,7 +120,7 @@ class _Floor:
         weights: list[Array] = [np.empty(0)] * len(targets)
         for number in np.unique(chosen):
             who = np.flatnonzero(chosen == number)
-            rows = travel_weights(self.player.nodes[number], targets[who])
+            rows = travel_weights(self.player.nodes[number].travel, targets[who])
             for i, row in zip(who, rows, strict=True):
                 weights[i] = row
         self._now = chosen

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from motionloom.blending.player import frame_count
 from motionloom.crowd.player import Block, CrowdMotion, CrowdPlayer, joined_blocks, movement_frames
 from motionloom.crowd.settings import CADENCE, MarchSettings
-from motionloom.crowd.steering import marched, travel_weights
+from motionloom.crowd.steering import marched
 from motionloom.crowd.strides import pace
 from motionloom.errors import InvalidInput
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.travel_weights import travel_weights
 
 Array = NDArray[np.float64]
 
@@ -134,7 +135,7 @@ def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Itera
         here = PlanarTransform(centres[:, 0], centres[:, 1], facing)
         target = PlanarTransform.between(here, PlanarTransform.from_array(later)).to_array()
         target[:, 2] = (target[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
-        weights = list(travel_weights(node, target))
+        weights = list(travel_weights(node.travel, target))
 
         def steer(natural: Array, headings: Array, goals: Array = goals) -> tuple[Array, Array]:
             nonlocal last, facing

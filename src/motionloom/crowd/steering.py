@@ -1,24 +1,18 @@
-"""Steering of agents: social forces, turning and drift per frame, and blend weights by travel.
+"""Steering of agents: social forces, and turning and drift per frame.
 
 Social forces (Helbing and Molnar 1995) drive each couple along the anticlockwise flow around the
 room and push it away from other couples, walls and columns. Couples that would meet within a few
 seconds give way early: contacts are predicted as for discs. The result is a wanted velocity, after
 which movements are chosen, turned and shifted.
-
-Blend weights: non-negative least squares over the movements of a node (Lawson and Hanson 1974, with
-the normal equations of Bro and De Jong 1997). Distant movements are penalized: a blend of a long
-step ahead and a long step back is a short step, but with low hips and straight legs.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from motionloom.crowd.collision import advance, contact_time, near_pairs
 from motionloom.kernels import kernel
 from motionloom.motion.rotations.kernels import rotate_floor
-from motionloom.rhythm.dance_nodes import DanceNode
 
 _RELAX = 1.2  # seconds: relaxation time of the wanted velocity towards the flow
 _PUSH = 1.6  # m/s^2: repulsion of discs that touch
@@ -170,124 +164,3 @@ def marched(centres, yaws, rates, drifts, steps, headings, goals, dt, out_centre
             centres[i, 1] += z
             out_centres[i, k] = centres[i]
             out_yaws[i, k] = yaws[i]
-
-
-Array = NDArray[np.float64]
-
-_TRIFLE = 0.02  # smaller weights are set to zero
-FAR_COST = 0.1  # cost of the weighted mean squared distance relative to the squared error
-_WHOLE = 10.0  # metres: scale of the constraint that weights sum to 1
-_ENOUGH = 1e-10  # relative gain below which a change is rounding
-
-
-def travel_weights(node: DanceNode, travel: ArrayLike) -> Array:
-    """Sparse non-negative blend weights (A, n) with travels near the given ones.
-
-    Minimizes the squared error plus `FAR_COST` times the weighted mean squared distance.
-
-    Parameters
-    ----------
-    node : DanceNode
-        Node of n movements.
-    travel : array_like, shape (A, 3)
-        Travel of each agent, ``x, z, turn`` relative to its start.
-
-    Examples
-    --------
-    >>> from motionloom.crowd.built_in import march_steps
-    >>> node = march_steps().dance_nodes[0]
-    >>> target = node.travel[:2].mean(axis=0)
-    >>> travel_weights(node, [target])[0].round(1)[:3]
-    array([0.5, 0.5, 0. ])
-    """
-    targets = np.ascontiguousarray(np.atleast_2d(np.asarray(travel, np.float64)))
-    weights = np.zeros((len(targets), len(node)))
-    _weigh(np.ascontiguousarray(node.travel, np.float64), targets, weights)
-    return weights
-
-
-@kernel
-def _weigh(travel, targets, weights):
-    """Kernel of `travel_weights`: movements (n, 3), targets (A, 3), fills weights (A, n)."""
-    count = len(travel)
-    products, away, pull = np.empty((count, count)), np.empty((count, 3)), np.empty(count)
-    for a in range(len(targets)):
-        for i in range(count):
-            for c in range(3):
-                away[i, c] = travel[i, c] - targets[a, c]
-        for i in range(count):
-            for j in range(count):
-                dot = 0.0
-                for c in range(3):
-                    dot += away[i, c] * away[j, c]
-                products[i, j] = dot + _WHOLE**2
-                if i == j:
-                    pull[i] = _WHOLE**2 - 0.5 * FAR_COST * dot
-        _solve(products, pull, weights[a])
-        whole = weights[a].sum()
-        for i in range(count):
-            if weights[a, i] < _TRIFLE * whole:
-                weights[a, i] = 0.0
-        weights[a] /= weights[a].sum()
-
-
-@kernel
-def _solve(products, pull, x):
-    """Minimum of ``x @ products @ x / 2 - pull @ x`` over x >= 0."""
-    count = len(x)
-    free = np.zeros(count, np.bool_)
-    x[:] = 0.0
-    gain = pull.copy()
-    for _ in range(3 * count):
-        best, most = -1, _ENOUGH * _WHOLE**2
-        for i in range(count):
-            if not free[i] and gain[i] > most:
-                best, most = i, gain[i]
-        if best < 0:
-            return
-        free[best] = True
-        while True:
-            rows = np.flatnonzero(free)
-            s = _positive(products, pull, rows)
-            if s.min() > 0.0:
-                x[:] = 0.0
-                for i in range(len(rows)):
-                    x[rows[i]] = s[i]
-                break
-            # Step until the first weight becomes zero; that weight leaves the free set.
-            step = 1.0
-            for i in range(len(rows)):
-                if s[i] <= 0.0:
-                    step = min(step, x[rows[i]] / (x[rows[i]] - s[i]))
-            for i in range(len(rows)):
-                x[rows[i]] += step * (s[i] - x[rows[i]])
-                if x[rows[i]] <= 1e-14 and s[i] <= 0.0:
-                    x[rows[i]] = 0.0
-                    free[rows[i]] = False
-        for i in range(count):
-            gain[i] = pull[i]
-            for j in range(count):
-                gain[i] -= products[i, j] * x[j]
-
-
-@kernel
-def _positive(matrix, values, rows):
-    """Solution s of ``matrix[rows, rows] @ s = values[rows]``, by Cholesky factorization."""
-    size = len(rows)
-    low, s = np.zeros((size, size)), np.empty(size)
-    for i in range(size):
-        for j in range(i + 1):
-            left = matrix[rows[i], rows[j]]
-            for k in range(j):
-                left -= low[i, k] * low[j, k]
-            low[i, j] = np.sqrt(max(left, 1e-18)) if i == j else left / low[j, j]
-    for i in range(size):
-        s[i] = values[rows[i]]
-        for k in range(i):
-            s[i] -= low[i, k] * s[k]
-        s[i] /= low[i, i]
-    for i in range(size - 1, -1, -1):
-        for k in range(i + 1, size):
-            s[i] -= low[k, i] * s[k]
-        s[i] /= low[i, i]
-    return s

@@ -20,10 +20,11 @@ from motionloom.motion.feet.contacts import FOOT_PARTS
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parametric.parameter_space import CardinalBasis
 from motionloom.rhythm.movements import Movement
+from motionloom.rhythm.travel_weights import travel_weights
 
 Array = NDArray[np.float64]
 
-_WILLING = 0.5  # metres of missed travel that reduce the likelihood of a node to a third
+WILLING = 0.5  # metres of missed travel that reduce the likelihood of a node to a third
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,18 +93,26 @@ class DanceNode:
         alike = len(self) < 2 or gaps[np.triu_indices(len(self), 1)].min() < 1e-6
         return None if alike else CardinalBasis.of(self.travel)
 
-    def weights_for(self, travel: Array) -> Array:
-        """Weights (n,), not negative, of the blend with the nearest travel."""
-        if self.cardinal is None:
-            gaps = np.linalg.norm(self.travel - travel, axis=1)
-            return np.eye(len(self))[int(gaps.argmin())]
-        weights = np.clip(self.cardinal.weights_for(travel), 0.0, 1.0)
-        return weights / weights.sum()
+    def weights_for(self, travel: Array, *, method: str = "least_squares") -> Array:
+        """Blend weights (A, n) for wanted travels (A, 2) or (A, 3): ``x, z`` or ``x, z, turn``.
+
+        Parameters
+        ----------
+        travel : ndarray, shape (A, 2) or (A, 3)
+        method : {"least_squares", "cardinal"}
+            Non-negative least squares, see `travel_weights`; or the paper's cardinal basis
+            functions, which may be negative, for the nearest travel that is within reach.
+        """
+        weights = travel_weights(self.travel[:, : travel.shape[1]], travel)
+        if method == "least_squares" or self.cardinal is None:
+            return weights
+        basis = self.cardinal
+        return np.stack([basis.weights_for(within) for within in weights @ self.travel])
 
     def suits(self, travel: Array) -> float:
         """How well the movements match a travel (3,), 0 to 1."""
         misses = np.linalg.norm((self.travel - travel)[:, :2], axis=1)
-        return float(np.exp(-misses.min() / _WILLING))
+        return float(np.exp(-misses.min() / WILLING))
 
     def places(self, weights: Array, start: Array) -> Array:
         """Paths (..., F, 3) of leaders in blends of weights (..., n) from starts (..., 3)."""

@@ -8,9 +8,14 @@ section 5). Controls of ``steer``:
 ``target``
     A point ``(x, z)`` on the floor to dance to; None: no target.
 ``direction``, ``speed``
-    A heading in radians and a speed in m/s to travel at.
+    A heading in radians and a speed in m/s to travel at; speed alone: straight ahead. With a
+    target, the speed is the largest one.
+``facing``
+    Where the body should face, radians. Default: it faces where the movements lead.
 ``tempo``
     Beats per minute, if there is no music.
+
+How a dance obeys them: `motionloom.rhythm.dance_steering`.
 """
 
 from __future__ import annotations
@@ -26,18 +31,14 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Skeleton
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.kinematics.body import leg_length
-from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
-from motionloom.rhythm.dance_nodes import DanceNode, between
+from motionloom.rhythm.dance_nodes import WILLING, DanceNode, between
+from motionloom.rhythm.dance_steering import CONTROLS, DanceSteering
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
 
 if TYPE_CHECKING:
     from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
-
-_TURN_RATE = np.deg2rad(35.0)  # per second: fastest turn towards the target
-_DRIFT = 0.3  # m/s: fastest drift towards the target, which lengthens the steps
-_NEAR = 0.3  # metres: no steering within this distance of the target
 
 
 class DancePlayer(Player):
@@ -56,6 +57,8 @@ class DancePlayer(Player):
         Start: ``x, z, yaw``.
     lock_feet : bool
         Keep feet in contact from sliding.
+    blend : {"least_squares", "cardinal"}
+        Blend weights of a steered dance; see `DanceNode.weights_for`.
 
     Attributes
     ----------
@@ -63,7 +66,7 @@ class DancePlayer(Player):
         The last nodes, up to 1000.
     """
 
-    controls = ("target", "direction", "speed", "tempo")
+    controls = (*CONTROLS, "tempo")
 
     def __init__(
         self,
@@ -74,6 +77,7 @@ class DancePlayer(Player):
         first_beat: int = 0,
         place: Array | tuple[float, float, float] = (0.0, 0.0, 0.0),
         lock_feet: bool = True,
+        blend: str = "least_squares",
     ) -> None:
         self.choreography = choreography
         self.nodes = choreography.dance_nodes
@@ -89,13 +93,19 @@ class DancePlayer(Player):
         self._inertializers = [Inertializer(len(skeleton), self.fps) for skeleton in self.skeletons]
         self._foot_locks = [_foot_lock(skeleton, self.fps) if lock_feet else None
                           for skeleton in self.skeletons]  # fmt: skip
-        self._controls: dict[str, Any] = {"target": None, "direction": None, "speed": None}
+        travels = [np.hypot(*node.travel[:, :2].T) for node in self.nodes]
+        self._steering = DanceSteering(
+            self.fps,
+            reach=float(max(one.max() for one in travels)),
+            pace=float(np.mean(np.concatenate(travels)))
+            / (choreography.meter * choreography.period),
+        )
+        self._blend = blend
         self._played = 0
-        self._bent = PlanarTransform.identity()  # how far the dance has been bent
-        self._last_root: Array | None = None
         self._node: int | None = None
         self._start_beat = 0.0  # clock's beat at which the movement began
         self._natural = 0.0  # frames played of it, where there is no clock
+        self._frame = 0.0  # of the movement, played last
         self._place = np.asarray(place, np.float64)
         self._weights = self._places = np.empty(0)
 
@@ -127,21 +137,17 @@ class DancePlayer(Player):
         )
 
     def _steer(self, **controls: Any) -> None:
-        desired = {name: value for name, value in controls.items() if name != "tempo"}
-        for name, value in desired.items():
-            size = 2 if name == "target" else 1
-            if value is not None:
-                try:
-                    given = np.asarray(value, np.float64)
-                except (TypeError, ValueError):
-                    given = np.empty(0)
-                if given.size != size or not np.all(np.isfinite(given)):
-                    raise InvalidInput(f"{name} must be {size} finite number(s); got {value!r}")
+        wishes = {name: value for name, value in controls.items() if name != "tempo"}
+        self._steering.set(**wishes)
         if "tempo" in controls:
             if not isinstance(self.clock, TempoClock):
                 raise InvalidInput("tempo can only be set for a dance without music")
             self.clock.set_tempo(controls["tempo"])
-        self._controls |= desired
+        if len(self._places):
+            last = len(self._places) - 1
+            done = min(self._frame, last)
+            path = between(self._places, np.linspace(done, last, max(int(last - done), 1) + 1))
+            self._steering.plan(path, self._played, self._seconds() * (last - done) / last)
 
     # --- time ---------------------------------------------------------------------------
 
@@ -171,16 +177,24 @@ class DancePlayer(Player):
             self._start_beat = first + meter * float(over)
         if len(self._places):
             self._place = self._places[-1]
-        self._natural = 0.0
-        desired = self._desired_travel()
+        self._natural = self._frame = 0.0
+        seconds = self._seconds()
+        here, heading = self._steering.pose(self._place)
+        goal = self._steering.goal(here, heading, self._played, seconds)
         before = self._main_movement()
-        self._node = self._drawn(desired)
-        node = self.nodes[self._node]
-        if desired is None:
-            self._weights = np.eye(len(node))[self._one_of(self._node, before)]
+        if goal is None:
+            self._node = self._drawn()
+            self._weights = np.eye(len(self._current))[self._one_of(self._node, before)]
         else:
-            self._weights = node.weights_for(desired)
+            blends = {
+                k: self._steering.weights(self.nodes[k], goal, heading, seconds, method=self._blend)
+                for k in np.flatnonzero(self._likelihoods).tolist()
+            }
+            self._node = self._drawn({k: miss for k, (_, miss) in blends.items()})
+            self._weights = blends[self._node][0]
+        node = self._current
         self._places = node.places(self._weights, self._place)
+        self._steering.plan(self._places, self._played, seconds)
         self.path = [*self.path[-999:], self._node]
         begin = np.array([0.0, 1.0, 2.0])
         for inertializer, (rotations, root, _) in zip(
@@ -202,78 +216,29 @@ class DancePlayer(Player):
         likelihoods = self.choreography.smoothness[before, members] + 1e-3
         return int(self._rng.choice(len(members), p=likelihoods / likelihoods.sum()))
 
-    def _drawn(self, desired: Array | None) -> int:
+    @property
+    def _likelihoods(self) -> Array:
+        """Likelihood of each node to be next."""
         graph = self.choreography.graph
         likelihoods = graph.start if self._node is None else graph.transitions[self._node]
-        if desired is not None:
-            likelihoods = likelihoods * [node.suits(desired) for node in self.nodes]
-        total = likelihoods.sum()
-        if total <= 0.0:
+        if not likelihoods.any():
             raise InvalidInput("the graph has a dead end; use graph.without_dead_ends()")
-        return int(self._rng.choice(len(likelihoods), p=likelihoods / total))
+        return likelihoods
 
-    # --- space --------------------------------------------------------------------------
+    def _drawn(self, misses: dict[int, float] | None = None) -> int:
+        """The next node at random; those that miss a goal by more metres are less likely."""
+        likelihoods = self._likelihoods.copy()
+        if misses:
+            nodes, metres = np.array(list(misses)), np.array(list(misses.values()))
+            likelihoods[nodes] *= np.exp(-(metres - metres.min()) / WILLING)
+        return int(self._rng.choice(len(likelihoods), p=likelihoods / likelihoods.sum()))
 
-    def _heading_and_place(self) -> tuple[Array, float]:
-        """Position (2,) and heading of the leader in the world."""
-        here = self._place if not len(self._places) else self._places[-1]
-        world = self._bent @ PlanarTransform.from_array(here)
-        return np.array([world.x, world.z]), float(world.yaw)
-
-    def _desired_travel(self) -> Array | None:
-        """Travel that the next movement should have, relative to its start: x, z, turn."""
-        where, heading = self._heading_and_place()
-        target, direction, speed = (self._controls[k] for k in ("target", "direction", "speed"))
-        seconds = self.choreography.meter * self.choreography.period
-        if target is not None:
-            away = np.asarray(target, np.float64) - where
-            way = float(np.hypot(*away))
-            direction = float(np.arctan2(away[0], away[1]))
-            length = way if speed is None else min(way, float(speed) * seconds)
-        elif direction is not None:
-            length = (1.0 if speed is None else float(speed)) * seconds
-        else:
-            return None
-        turn = (float(direction) - heading + np.pi) % (2.0 * np.pi) - np.pi
-        return np.array([length * np.sin(turn), length * np.cos(turn), turn])
-
-    def _bend_rate(self) -> float:
-        """Turn towards the target, radians per frame."""
-        where, heading = self._heading_and_place()
-        direction = self._controls["direction"]
-        if self._controls["target"] is not None:
-            away = np.asarray(self._controls["target"], np.float64) - where
-            if np.hypot(*away) < _NEAR:
-                return 0.0
-            direction = float(np.arctan2(away[0], away[1]))
-        if direction is None:
-            return 0.0
-        going = self._going(heading)
-        off = (float(direction) - going + np.pi) % (2.0 * np.pi) - np.pi
-        most = _TURN_RATE / self.fps
-        left = max(self.nodes[0].frames - 1, 1)
-        return float(np.clip(off / left, -most, most))
-
-    def _drift(self) -> complex:
-        """Drift towards the target, z + ix, metres per frame."""
-        if self._controls["target"] is None:
-            return 0.0
-        where, _ = self._heading_and_place()
-        away = np.asarray(self._controls["target"], np.float64) - where
-        way = float(np.hypot(*away))
-        if way < _NEAR:
-            return 0.0
-        pace = min(
-            _DRIFT if self._controls["speed"] is None else float(self._controls["speed"]), _DRIFT
-        )
-        return complex(away[1], away[0]) / way * pace * min(1.0, way) / self.fps
-
-    def _going(self, heading: float) -> float:
-        """The direction of travel, or the heading if the movement hardly travels."""
-        move = self._places[-1, :2] - self._places[0, :2]
-        if np.hypot(*move) < 0.2:
-            return heading
-        return float(np.arctan2(move[0], move[1])) + float(self._bent.yaw)
+    def _seconds(self) -> float:
+        """Length of a movement at the present tempo."""
+        period = self.choreography.period
+        if self.clock is not None:
+            period = self.clock.period_at(self._played / self.fps)
+        return self.choreography.meter * period
 
     @property
     def _current(self) -> DanceNode:
@@ -288,27 +253,8 @@ class DancePlayer(Player):
                 self._inertializers, rows, strict=True
             )
         ]
-        return self._turned(rows)
-
-    def _turned(self, rows):
-        """The poses turned about the leader and moved, towards the target."""
-        leader = floor_complex(rows[0][1].astype(np.float64))
-        rate, drift = self._bend_rate(), self._drift()
-        if rate == 0.0 and drift == 0.0 and not self._bent.to_array().any():
-            self._last_root = leader[-1]
-            return rows
-        yaw = self._bent.yaw + rate * np.arange(1, len(leader) + 1)
-        first = leader[0] if self._last_root is None else self._last_root
-        steps = np.diff(np.append(first, leader))
-        flat = steps * np.exp(1j * yaw) + drift
-        was = first * self._bent.rotation + self._bent.floor
-        there = was + np.cumsum(flat)
-        transforms = PlanarTransform.from_complex(there - leader * np.exp(1j * yaw), yaw)
-        self._bent, self._last_root = transforms[-1], leader[-1]
-        return [
-            (*transforms.apply_to_poses(rotations, root), contacts)
-            for rotations, root, contacts in rows
-        ]
+        self._frame = float(frames[-1])
+        return self._steering.bend(rows)
 
     def _block(self, body, pieces, start, sources, seams) -> FrameBlock:
         if not pieces:

@@ -27,6 +27,9 @@ class BeatClock(Protocol):
     def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
         """Position of frames ``[first_frame, first_frame + count)``, rising, shape (count,)."""
 
+    def period_at(self, seconds: float) -> float:
+        """Seconds per beat at a time."""
+
 
 class MusicClock:
     """Clock of a piece of music.
@@ -67,6 +70,11 @@ class MusicClock:
         """Positions of times in beats."""
         return np.asarray(self._warp(seconds))
 
+    def period_at(self, seconds: float) -> float:
+        """Seconds per beat, over the second that begins at a time."""
+        first, last = self.beats_at_times(np.array([seconds, seconds + 1.0]))
+        return float(1.0 / max(last - first, 1e-9))
+
 
 class TempoClock:
     """Clock of a tempo that can be changed.
@@ -106,6 +114,10 @@ class TempoClock:
         self._position, self._bpm = float(positions[-1]), float(tempo[-1])
         self._next_frame += count
         return positions[:-1]
+
+    def period_at(self, seconds: float) -> float:
+        """Seconds per beat of the tempo that was set."""
+        return 60.0 / self._wanted
 
 
 def _checked_tempo(bpm: float) -> float:
