@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from naive.lazy_graph import shortest_paths
 from test_dtw import walks
 
 from motionloom.search.candidates import Limits
@@ -42,6 +43,58 @@ def test_a_dtw_path_inside_the_neighbourhood_is_found(rng, steps):
             assert same.distance == pytest.approx(match.distance)
             seen += 1
     assert seen >= 1
+
+
+PAPER = {"steps": "classic", "per_cell": False}
+
+
+def graph_of_the_paper(rng, frames=160, length=9, k=25):
+    """Neighbours of a query in one motion, and the naive answer: end frame to cost and path."""
+    rows, starts = walks(rng, [frames])
+    query = rows[40 : 40 + length] + 0.05 * rng.normal(size=(length, rows.shape[1])).astype("f4")
+    offsets, found, gaps = near = BucketIndex.build(rows).nearest(query, rows, k=k)
+    parts = [slice(a, b) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    naive = shortest_paths(
+        [dict(zip(found[p].tolist(), gaps[p].tolist(), strict=True)) for p in parts]
+    )
+    return near, starts, naive
+
+
+def test_every_path_is_that_of_the_paper(rng):
+    """With overlaps of any size: each end of the naive graph, its cost, and the order."""
+    for _ in range(20):
+        near, starts, naive = graph_of_the_paper(rng)
+        found = lazy_matches(*near, starts, **PAPER, limits=Limits(max_overlap=1.0))
+        assert {f.end - 1 for f in found} == set(naive)
+        for f in found:
+            cost, path = naive[f.end - 1]
+            assert f.distance * len(f.path) == pytest.approx(cost)
+            assert [tuple(cell) for cell in f.path.tolist()] == list(path)
+        costs = [naive[f.end - 1][0] for f in found]
+        assert costs == sorted(costs)
+
+
+def test_each_departure_from_the_paper_changes_the_answer(rng):
+    """Suppression, slopes, mean costs and bridges; without all of them it is the paper's."""
+    changed = dict.fromkeys(["suppressed", "slope", "mean", "bridge"], 0)
+    for _ in range(20):
+        near, starts, naive = graph_of_the_paper(rng)
+        every = Limits(max_overlap=1.0)
+        paper = [f.end for f in lazy_matches(*near, starts, **PAPER, limits=every)]
+        best = min(naive, key=lambda end: naive[end][0]) + 1
+        assert paper[0] == best
+        few = [f.end for f in lazy_matches(*near, starts, **PAPER)]
+        assert few[0] == best and set(few) <= set(paper)
+        changed["suppressed"] += len(few) < len(paper)
+        sloped = lazy_matches(*near, starts, per_cell=False, limits=every)
+        changed["slope"] += {f.end for f in sloped} != set(paper)
+        mean = lazy_matches(*near, starts, steps="classic", limits=every)
+        assert {f.end for f in mean} == set(paper)
+        changed["mean"] += [f.end for f in mean] != paper
+        bridged = lazy_matches(*near, starts, **PAPER, bridge=8, limits=every)
+        assert {f.end for f in bridged} >= set(paper)
+        changed["bridge"] += len(bridged) > len(paper)
+    assert min(changed.values()) >= 10
 
 
 def test_edges_are_those_of_the_paper():

@@ -156,6 +156,21 @@ def test_every_index_gives_the_same(lib):
     assert all(one == graphs[0] for one in graphs)
 
 
+@pytest.mark.parametrize("bridge", [0, None])
+def test_lazy_ranks_by_the_mean_or_by_the_sum_of_a_path(lib, bridge):
+    options = {"method": "lazy", "k": 400, "steps": "classic", "bridge": bridge, "max": None}
+    differ = 0
+    for start in range(0, 400, 50):
+        query = f"take_strikes_p0:{start}-{start + 30}"
+        mean, total = (lib.search(query, rank=rank, **options) for rank in ("distance", "sum"))
+        assert {hit.text for hit in mean} == {hit.text for hit in total}
+        sums = [hit.distance * len(hit.alignment) for hit in total]
+        assert sums == pytest.approx(sorted(sums))
+        assert [hit.distance for hit in mean] == sorted(hit.distance for hit in mean)
+        differ += [hit.text for hit in mean] != [hit.text for hit in total]
+    assert differ >= 1
+
+
 def test_lazy_with_all_neighbours_is_dtw(lib):
     query, every = f"{KICK}_p0:10-40", sum(len(lib[name]) for name in lib.names)
     lazy = lib.search(query, method="lazy", k=every, bridge=0).to_json()
@@ -233,7 +248,7 @@ def test_matches_are_a_sequence(lib):
         ("walk_p0", {"max_distance": -1.0}, InvalidInput, "max_distance must be at least 0"),
         ("walk_p0", {"steps": "wild"}, InvalidInput, "steps must be one of"),
         ("walk_p0", {"weights": "heavy"}, InvalidInput, "weights must be one of moving, equal"),
-        ("walk_p0", {"max_overlap": 1.5}, InvalidInput, "max_overlap must be below 1"),
+        ("walk_p0", {"max_overlap": 1.5}, InvalidInput, "max_overlap must be at most 1"),
         ("walk_p0", {"durations": (2.0, 1.0)}, InvalidInput, "least and the greatest ratio"),
         ("walk_p0", {"rank": "length"}, InvalidInput, "rank must be one of movement, distance"),
         ("walk_p0", {"speed_seconds": -1.0}, InvalidInput, "speed_seconds must be at least 0"),

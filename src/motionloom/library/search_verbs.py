@@ -179,7 +179,7 @@ class SearchVerbs(Store):
         durations: tuple[float, float] | None = None,
         steps: Literal["slope", "classic"] | None = None,
         weights: Literal["moving", "equal"] | None = "moving",
-        rank: Literal["movement", "distance"] | None = None,
+        rank: Literal["movement", "distance", "sum"] | None = None,
         speed_seconds: float | None = None,
         bridge: int | None = None,
         distance: str | FrameDistance | None = None,
@@ -229,16 +229,18 @@ class SearchVerbs(Store):
         index, epsilon : optional
             ``lazy``: as in `neighbours`.
         max_overlap : float, optional
-            Segments: part of the shorter of two matches that they may share (0.3).
+            Segments: part of the shorter of two matches that they may share (0.3). With 1, matches
+            may end at every frame.
         durations : (float, float), optional
             Segments: least and greatest length of a match, in lengths of the query.
         steps : {"slope", "classic"}, optional
             ``dtw``, ``lazy``: alignment steps; ``slope`` keeps to half to twice the speed.
         weights : {"moving", "equal"}
             ``dtw``: joints count by how far they move in the query, or equally (also None).
-        rank : {"movement", "distance"}, optional
+        rank : {"movement", "distance", "sum"}, optional
             ``dtw``: rank by movement (the default) or by the distance of poses; see
-            `motionloom.search.rerank`.
+            `motionloom.search.rerank`. ``lazy``: by the mean distance per cell (``distance``,
+            the default), or by the sum over the cells.
         speed_seconds : float, optional
             ``dtw``: weight of joint speeds where start and end of a match are refined (0.15).
         bridge : int, optional
@@ -302,7 +304,7 @@ class SearchVerbs(Store):
         durations: tuple[float, float] | None = None,
         steps: Literal["slope", "classic"] | None = None,
         weights: Literal["moving", "equal"] | None = "moving",
-        rank: Literal["movement", "distance"] | None = None,
+        rank: Literal["movement", "distance", "sum"] | None = None,
         speed_seconds: float | None = None,
         bridge: int | None = None,
         distance: str | FrameDistance | None = None,

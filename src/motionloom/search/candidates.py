@@ -93,6 +93,14 @@ class Limits:
         """Whether `count` matches are enough."""
         return self.max_matches is not None and count >= self.max_matches
 
+    def reach(self, length: int) -> int:
+        """Frames to either side within which an end must be the cheapest, for such a query.
+
+        Ends near one another give almost the same alignment; with a `max_overlap` of 1 every end
+        is a candidate.
+        """
+        return max(1, length // 4) if self.max_overlap < 1.0 else 0
+
     def suppression(self) -> NonMaximumSuppression:
         """Non-maximum suppression with these limits, before the first candidate."""
         return NonMaximumSuppression(self.max_overlap, self.occupied)
@@ -152,7 +160,7 @@ def best_candidates(
     steps : str
     limits : Limits
     """
-    ends = local_minima(costs, starts, max(1, length // 4))
+    ends = local_minima(costs, starts, limits.reach(length))
     order = ends[np.argsort(costs[ends], kind="stable")]
     kept: list[Candidate] = []
     suppression = limits.suppression()

@@ -6,7 +6,8 @@ of the query's first frame to each neighbour of its last is found in one sweep o
 query, because its frames order the nodes topologically. Where all cells of an alignment are
 neighbours, the path is the one that subsequence DTW finds.
 
-Beyond the paper: slope-limited steps, cost per cell, bounds on the duration, and bridges.
+Beyond the paper: slope-limited steps, rank by the mean cost of a cell, non-maximum suppression,
+bounds on the duration, and bridges; ``preset="kt10"`` is the paper's graph.
 A *bridge* passes straight over a number of query frames in which the motion was not among
 the neighbours; each cell passed over costs as much as the farthest neighbour of its frame,
 which is the least it can cost.
@@ -67,6 +68,7 @@ def lazy_search(
         features.starts,
         steps=method.steps,
         bridge=bridge,
+        per_cell=method.rank == "distance",
         limits=wider,
     )
     if bridge > 0:
@@ -80,6 +82,8 @@ def lazy_search(
             limits=limits,
         )
         found = [one for one in found if one.distance <= limits.max_distance]
+        if method.rank == "sum":
+            found.sort(key=lambda one: one.distance * len(one.path))
     return found[: limits.max_matches], Timeline.of(features)
 
 
@@ -130,7 +134,7 @@ def lazy_matches(
         offsets, rows, distances, starts[motions], farthest, steps == "slope", bridge
     )
     ends = _ends(offsets, rows, costs, cells, starts[motions + 1], farthest, bridge)
-    ends = ends[_sparse_minima(rows, motions, costs, ends, max(1, length // 4))]
+    ends = ends[_sparse_minima(rows, motions, costs, ends, limits.reach(length))]
     measure = costs / cells if per_cell else costs
     kept: list[tuple[float, Candidate]] = []
     suppression = limits.suppression()

@@ -67,7 +67,11 @@ class SegmentOptions(Settings):
     """Options of methods that find segments, as opposed to whole clips."""
 
     max_overlap: float = setting(
-        MAX_OVERLAP, "Part of the shorter of two matches that they may share.", least=0.0
+        MAX_OVERLAP,
+        "Part of the shorter of two matches that they may share; with 1, matches may end at every "
+        "frame.",
+        least=0.0,
+        greatest=1.0,
     )
     durations: tuple[float, float] = setting(
         ANY_DURATION,
@@ -76,9 +80,7 @@ class SegmentOptions(Settings):
     )
 
     def check(self) -> None:
-        """Check the ranges of both options."""
-        if not self.max_overlap < 1.0:
-            raise InvalidInput(f"max_overlap must be below 1; got {self.max_overlap}")
+        """Check the range of durations."""
         low, high = self.durations
         if not 0.0 <= low <= high:
             raise InvalidInput(
@@ -106,7 +108,7 @@ class Dtw(SegmentOptions, FeatureOptions):
     rank: Literal["movement", "distance"] | None = setting(
         None,
         "Rank by the distance of movements or by the mean distance of poses "
-        "[movement; in families distance].",
+        "[movement; in families distance]; lazy also by the sum of distances.",
     )
     speed_seconds: float = setting(
         0.15,
@@ -128,6 +130,11 @@ class LazyGraph(SegmentOptions, NeighbourOptions, FeatureOptions):
         "Query frames without a neighbour that a path may pass over; 0 is the paper's graph "
         "[any number].",
         least=0,
+    )
+    rank: Literal["distance", "sum"] = setting(
+        "distance",
+        "Rank by the mean distance per cell of the alignment, or by the sum over the cells, as in "
+        "the paper.",
     )
 
 
