@@ -111,3 +111,25 @@ def test_arguments_of_release_0_1_are_accepted_with_a_warning(tmp_path):
     ]
     with pytest.raises(TypeError, match="nonsense"):
         lib.search("walk:5-40", nonsense=1)
+
+
+def test_a_preset_takes_the_place_of_the_defaults():
+    assert SearchSettings(preset="kt10").method == SearchSettings.PRESETS["kt10"]["method"]
+    assert SearchSettings.of("dtw", {}, preset="kt10").method.NAME == "lazy"
+    refined = SearchSettings.of("dtw", {"k": 64}, preset="kt10").method
+    assert (refined.k, refined.bridge, refined.steps) == (64, 0, "classic")
+    assert SearchSettings.of("web", {}, preset="kt10").method.NAME == "web"
+    with pytest.raises(ml.InvalidInput, match="preset must be one of kg04, kt10, tz07; got 'x'"):
+        SearchSettings(preset="x")
+    with pytest.raises(ml.InvalidInput, match="weights is not an option of method lazy"):
+        SearchSettings.of("dtw", {"weights": "equal"}, preset="kt10")
+
+
+@pytest.mark.parametrize(
+    "settings", {each for _, each, _ in VERBS if each.PRESETS}, ids=lambda one: one.__name__
+)
+def test_presets_name_fields_and_are_valid(settings):
+    for preset, values in settings.PRESETS.items():
+        assert "preset" in described(settings)
+        assert set(values) <= set(described(settings)), preset
+        settings(preset=preset)

@@ -7,15 +7,18 @@ form in the studio and its TypeScript type are derived from these fields.
 Options that belong to one method only live in a settings class of that method, which is chosen by
 name: ``method="lazy", k=64`` is short for ``method=LazyGraph(k=64)``. An option that the chosen
 method does not have is refused by name.
+
+A field called ``preset`` names the settings of a paper, listed in the attribute ``PRESETS`` of the
+class: they take the place of the defaults.
 """
 
 from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from numbers import Integral, Real
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from motionloom.errors import InvalidInput
 
@@ -70,6 +73,12 @@ EXCLUDE = Setting(
 )
 """Settings that choose motions, for every verb that takes ``label``, ``only`` and ``exclude``."""
 
+PRESET = Setting(
+    "Settings as in a paper, by its initials and year; those that differ from their defaults win.",
+    metavar="PAPER",
+)
+"""Setting of every verb that has presets; the papers are those of `docs/papers.md`."""
+
 Names = str | tuple[str, ...] | None
 """Type of such a field: one name, several, or None for no choice."""
 
@@ -112,7 +121,13 @@ def setting(default: Any, help: str | Setting, **details: Any) -> Any:
 class Settings:
     """Base of all settings classes: checks types and limits of the fields when made."""
 
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
     def __post_init__(self) -> None:
+        values = preset_values(type(self), getattr(self, "preset", None))
+        for each in fields(self):
+            if each.name in values and getattr(self, each.name) == each.default:
+                object.__setattr__(self, each.name, values[each.name])
         for name, (kind, about) in described(type(self)).items():
             check_value(name, getattr(self, name), kind, about)
         self.check()
@@ -184,6 +199,44 @@ def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
         raise InvalidInput(f"{name} must be greater than {about.above:g}; got {value}")
     if about.greatest is not None and not number <= about.greatest:
         raise InvalidInput(f"{name} must be at most {about.greatest:g}; got {value}")
+
+
+def preset_values(cls: type[Settings], preset: str | None) -> Mapping[str, Any]:
+    """Field name to value of a preset; empty for None.
+
+    Raises
+    ------
+    InvalidInput
+        If the class has no such preset.
+    """
+    if preset is None:
+        return {}
+    if preset not in cls.PRESETS:
+        raise InvalidInput(f"preset must be one of {', '.join(cls.PRESETS)}; got {preset!r}")
+    return cls.PRESETS[preset]
+
+
+def chosen_of(
+    cls: type[Settings],
+    what: str,
+    choice: str | Settings,
+    options: dict[str, Any],
+    preset: str | None = None,
+) -> Settings:
+    """The method that the field `what` of a settings class chooses; see `chosen`.
+
+    Where the method of the preset, or the default one, is chosen, the options refine the method
+    of the preset.
+    """
+    methods = methods_of(cls, what)
+    start = preset_values(cls, preset).get(what)
+    default = next(each.default for each in fields(cls) if each.name == what)
+    if start is None or methods.get(str(choice)) not in (type(start), type(default)):
+        return chosen(what, choice, methods, options)
+    name = next(key for key, each in methods.items() if type(start) is each)
+    given = {option: value for option, value in options.items() if value is not None}
+    chosen(what, name, methods, given)  # refuses options that the method does not have
+    return replace(start, **given)
 
 
 def chosen(

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from motionloom.settings import Setting, Settings, chosen, described, methods_of
+from motionloom.settings import Setting, Settings, chosen_of, described, methods_of
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
@@ -173,7 +173,7 @@ def _settings(cls: type[Settings], given: dict[str, Any]) -> Settings:
                 for option in dict.fromkeys(o for kind in methods.values() for o in described(kind))
                 if option in given
             }
-            values[each.name] = chosen(each.name, choice, methods, options)
+            values[each.name] = chosen_of(cls, each.name, choice, options, given.get("preset"))
         else:
             values[each.name] = _listed(_taken(each.name, given), about)
     return cls(**values)

@@ -168,6 +168,7 @@ class SearchVerbs(Store):
         exclude_query: bool = False,
         same: float = 0.8,
         apart: float = 0.2,
+        preset: Literal["kg04", "kt10", "tz07"] | None = None,
         features: str | FeatureSet | FrameDistance | None = None,
         normalize: Normalize | None = None,
         scale_free: bool | None = None,
@@ -217,6 +218,9 @@ class SearchVerbs(Store):
         same, apart : float
             Query expansion: a match that overlaps a member by more than `same` is that member,
             by less than `apart` a new one. Cyclic motions need a larger `apart`.
+        preset : {"kg04", "kt10", "tz07"}, optional
+            Settings as in the paper: `method` and its options. Arguments that differ from their
+            defaults win.
         features : str, FeatureSet or FrameDistance, optional
             ``dtw``, ``lazy``: what frames are compared by; with ``dtw`` also a frame distance.
             Default ``e15``.
@@ -293,6 +297,7 @@ class SearchVerbs(Store):
         exclude_query: bool = False,
         same: float = 0.8,
         apart: float = 0.2,
+        preset: Literal["kg04", "kt10", "tz07"] | None = None,
         features: str | FeatureSet | FrameDistance | None = None,
         normalize: Normalize | None = None,
         scale_free: bool | None = None,
@@ -314,7 +319,7 @@ class SearchVerbs(Store):
 
         Parameters
         ----------
-        query, method, label, only, exclude, exclude_query, same, apart
+        query, method, label, only, exclude, exclude_query, same, apart, preset
             As in `search`, and so are the options of the methods; `rank` is ``distance`` here.
         max : int or None
             Number of members besides the query, at most.

@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 from motionloom.errors import InvalidInput
-from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Setting, Settings, chosen, setting
+from motionloom.settings import (
+    EXCLUDE,
+    LABEL,
+    ONLY,
+    PRESET,
+    Names,
+    Setting,
+    Settings,
+    chosen_of,
+    setting,
+)
 
 ANY_DURATION = (0.0, float("inf"))
 MAX_OVERLAP = 0.3  # adjacent repetitions of an action may share this part of the shorter one
@@ -207,6 +217,13 @@ METHODS: dict[str, type[Settings]] = {
 }  # fmt: skip
 """Search methods by name: settings class of each."""
 
+PRESETS: dict[str, dict[str, Any]] = {
+    "kg04": {"method": MatchWeb(distance="pc11")},
+    "kt10": {"method": LazyGraph(features="e15", steps="classic", bridge=0)},
+    "tz07": {"method": Emd()},
+}
+"""Settings of `search` and `family` as in the papers."""
+
 # --- verbs ------------------------------------------------------------------------------------
 
 
@@ -227,6 +244,7 @@ class SearchSettings(Settings):
     """
 
     METHODS: ClassVar[Mapping[str, type[Settings]]] = METHODS
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
 
     method: Settings = setting(
         Dtw(),
@@ -264,11 +282,13 @@ class SearchSettings(Settings):
         least=0.0,
         greatest=1.0,
     )
+    preset: Literal["kg04", "kt10", "tz07"] | None = setting(None, PRESET)
 
     @classmethod
     def of(cls, method: str | Settings, options: dict[str, Any], **settings: Any) -> Self:
         """Settings with a method chosen by name, and options of that method."""
-        return cls(method=chosen("method", method, METHODS, options), **settings)
+        found = chosen_of(cls, "method", method, options, settings.get("preset"))
+        return cls(method=found, **settings)
 
     def check(self) -> None:
         """Check the method and what depends on several fields."""
