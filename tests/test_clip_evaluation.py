@@ -16,6 +16,7 @@ from motionloom.cli import app
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.clips import precision_at_recalls
 from motionloom.evaluation.retrieval import ranked_precision
+from motionloom.search.settings import Emd
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up")
 
@@ -115,6 +116,24 @@ def test_the_report_holds_everything(lib, table, tmp_path):
         assert kept["emd"].shape == (9, 9) and kept["labels"].tolist() == sorted(kept["labels"])
         row = kept["emd"][0, 1:]
         assert ranked_precision(row, kept["labels"][1:] == kept["labels"][0]) <= 1.0
+
+
+def test_options_go_to_the_methods_that_have_them(lib):
+    some = {"joint_weights": "equal", "stretch_only": True, "time_weight": 0.5}
+    found = lib.evaluate(methods=["emd", "scaling", Emd(curve_threshold=3.0)], **some)
+    assert list(found.methods) == ["emd", "scaling", "emd:curve_threshold=3.0"]
+    emd, scaling, third = (score.measure for score in found.methods.values())
+    assert (emd.joint_weights, emd.time_weight) == ("equal", 0.5)
+    assert (scaling.joint_weights, scaling.stretch_only) == ("equal", True)
+    assert (third.joint_weights, third.time_weight, third.threshold) == ("importance", 1.0, 3.0)
+    words = ["--joint-weights", "equal", "--stretch-only", "--time-weight", "0.5"]
+    result = run("evaluate", lib.path, "--methods", "emd,scaling", *words, "--json")
+    assert result.exit_code == 0, result.output
+    printed = json.loads(result.stdout)["methods"]
+    assert printed["emd"]["map"] == found.methods["emd"].mean_average_precision
+    assert printed["scaling"]["map"] == found.methods["scaling"].mean_average_precision
+    with pytest.raises(InvalidInput, match="stretch_only is an option of none of emd, dtw-clip"):
+        lib.evaluate(methods=["emd", "dtw-clip"], stretch_only=True)
 
 
 def test_the_command_prints_a_table(lib):

@@ -96,12 +96,18 @@ def test_missing_joints_have_no_curve_and_unknown_ones_are_named():
 # --- Douglas-Peucker ------------------------------------------------------------------------
 
 
-@given(st.integers(0, 10_000), st.integers(1, 60), st.integers(1, 3), st.floats(0.0, 20.0))
-def test_kept_frames_are_those_of_the_recursion(seed, length, width, threshold):
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 60),
+    st.integers(1, 3),
+    st.floats(0.0, 20.0),
+    st.booleans(),
+)
+def test_kept_frames_are_those_of_the_recursion(seed, length, width, threshold, perpendicular):
     rng = np.random.default_rng(seed)
     curve = np.cumsum(rng.normal(scale=4.0, size=(length, width)), axis=0)
-    kept = kept_frames(curve, threshold=threshold)
-    assert kept.tolist() == naive.douglas_peucker(curve.tolist(), threshold)
+    kept = kept_frames(curve, threshold=threshold, perpendicular=perpendicular)
+    assert kept.tolist() == naive.douglas_peucker(curve.tolist(), threshold, perpendicular)
     mass = masses(kept, length)
     assert mass == pytest.approx(naive.frames_stood_for(kept.tolist(), length))
     assert mass.sum() == pytest.approx(length)
@@ -289,12 +295,38 @@ def test_wrong_input_is_reported(call, message):
 # --- uniform scaling ------------------------------------------------------------------------
 
 
-@given(st.integers(0, 10_000), st.integers(1, 16), st.integers(1, 30), st.floats(1.0, 2.0))
-def test_scaled_distance_is_the_best_of_all_lengths(seed, n, m, factor):
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 16),
+    st.integers(1, 30),
+    st.floats(1.0, 2.0),
+    st.booleans(),
+)
+def test_scaled_distance_is_the_best_of_all_lengths(seed, n, m, factor, stretch_only):
     rng = np.random.default_rng(seed)
     query, clip = rng.normal(size=(n, 3)), rng.normal(size=(m, 3))
-    truth = naive.scaled_distance(query.tolist(), clip.tolist(), factor)
-    assert scaled_distance(query, clip, factor=factor) == pytest.approx(truth)
+    truth = naive.scaled_distance(query.tolist(), clip.tolist(), factor, stretch_only)
+    found = scaled_distance(query, clip, factor=factor, stretch_only=stretch_only)
+    assert found == pytest.approx(truth)
+
+
+def test_only_stretching_never_compares_a_shorter_beginning():
+    query, quick = np.arange(12.0)[:, None], np.arange(0.0, 12.0, 1.2)[:, None]
+    both = scaled_distance(query, quick, factor=1.2)
+    longer = np.concatenate([quick, np.full((10, 1), 50.0)])
+    assert scaled_distance(query, longer, factor=1.2) == pytest.approx(both)
+    assert scaled_distance(query, longer, factor=1.2, stretch_only=True) > 10.0 * both
+
+
+def test_some_clips_can_be_left_out(rng):
+    rows = rng.normal(size=(60, 3))
+    starts = np.arange(0, 61, 10)
+    every = scaling_nearest(rows[:10], rows, starts, k=6)
+    usable = np.ones(6, dtype=bool)
+    usable[every.clips[0]] = False
+    for prune in (True, False):
+        found = scaling_nearest(rows[:10], rows, starts, k=6, usable=usable, prune=prune)
+        assert found.clips.tolist() == every.clips[1:].tolist()
 
 
 @pytest.mark.parametrize("k", [1, 4])

@@ -1,10 +1,14 @@
 """Whole clips: measures, the index, search, and what is done about odd clips."""
 
+import itertools
+
 import numpy as np
 import pytest
 from fewer_joints import without_joints
+from naive import clips as naive
 
 import motionloom as ml
+from motionloom.distance.curves import CURVE_JOINTS
 from motionloom.distance.earth_mover import signature_distance
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.search.clips.emd_signature import (
@@ -12,11 +16,13 @@ from motionloom.search.clips.emd_signature import (
     emd_nearest,
     joint_bounds,
     limited_distance,
+    turned_distance,
 )
 from motionloom.search.clips.features import clip_summary, travel_rows
-from motionloom.search.clips.measures import CLIP_MEASURES, clip_measure
+from motionloom.search.clips.measures import CLIP_MEASURES, ClipVectors, clip_measure, measure_of
 from motionloom.search.clips.measures import clip_distances as distances_of
 from motionloom.search.clips.table import clip_table
+from motionloom.search.settings import METHODS, AngleDtw, Emd, UniformScaling
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up", "punch_mid_right")
 QUICK = [name for name in CLIP_MEASURES if name != "dtw-pc11"]
@@ -51,7 +57,7 @@ def clip_distances(signatures, clip, weights):
     nothing = np.zeros(len(weights))
     every = range(len(signatures))
     return np.array(
-        [limited_distance(*own, clip, *own, c, weights, nothing, np.inf) for c in every]
+        [limited_distance(*own, clip, *own, c, weights, nothing, np.inf, 360.0) for c in every]
     )
 
 
@@ -138,7 +144,7 @@ def test_the_bound_is_never_above_the_distance(rng):
     signatures = EmdSignatures.of(curves_of(rng, 12), threshold=8.0)
     weights = np.array([0.4, 0.3, 0.2, 0.1])
     for q in range(4):
-        bounds = joint_bounds(signatures.quantiles, signatures.quantiles[q], weights)
+        bounds = joint_bounds(signatures.quantiles, signatures.quantiles[q], weights, 360.0)
         truth = clip_distances(signatures, q, weights)
         each = np.array(
             [[joint_distance(signatures, q, c, j) for j in range(4)] for c in range(12)]
@@ -180,6 +186,58 @@ def test_masses_balance_whatever_the_motion(rng):
     assert clip_distances(still, 0, weights).tolist() == [0.0]
 
 
+def turning(rng, start):
+    """A clip of one joint whose first angle starts there, and sways."""
+    sway = 20.0 * np.sin(np.linspace(0.0, 6.0, 128)) + rng.normal(scale=0.01, size=128)
+    curve = np.zeros((128, 3))
+    curve[:, 0] = start + sway
+    return curve
+
+
+@pytest.mark.parametrize("method", [Emd, AngleDtw, UniformScaling])
+def test_angles_on_both_sides_of_half_a_turn_are_near(rng, method):
+    curves = np.stack([turning(rng, start) for start in (179.8, -179.8, 120.0)])
+    clips = ClipVectors(
+        curves.reshape(-1, 3).astype(np.float32), np.arange(0, 385, 128), ("left_elbow",)
+    )
+    for whole_turns, near in ((True, 0.5), (False, None)):
+        measure = measure_of(method(whole_turns=whole_turns))
+        distances = distances_of(measure, clips)
+        found = [measure.nearest(curves[0], clips, k=3, prune=p) for p in (True, False)]
+        for one in found:
+            assert one.distances == pytest.approx(distances[0, one.clips], abs=1e-4)
+        if near is None:
+            assert distances[0, 1] > 350.0 and found[0].clips.tolist() == [0, 2, 1]
+        else:
+            assert distances[0, 1] < near < distances[0, 2]
+            assert not measure.symmetric or distances[0, 2] == pytest.approx(distances[2, 0])
+            assert found[0].clips.tolist() == found[1].clips.tolist() == [0, 1, 2]
+
+
+def test_whole_turns_are_the_best_of_all(rng):
+    for _ in range(30):
+        a, b = (np.cumsum(rng.normal(scale=30.0, size=(6, 4)), axis=0) for _ in "ab")
+        b[:, :3] += 360.0 * rng.integers(-2, 3, 3) + rng.uniform(-180.0, 180.0, 3)
+        mass = np.full(6, 1.0 / 6.0)
+        every = itertools.product(range(-4, 5), repeat=3)
+        turned = [b + 360.0 * np.array([*turns, 0]) for turns in every]
+        best = min(signature_distance(a, mass, one, mass) for one in turned)
+        assert turned_distance(a, mass, b, mass, 360.0) == pytest.approx(best)
+        plain = signature_distance(a, mass, b, mass)
+        assert turned_distance(a, mass, b, mass, np.inf) == plain
+
+
+@pytest.mark.parametrize("perpendicular", [True, False])
+def test_the_energy_is_that_of_the_paper(rng, perpendicular):
+    curves = curves_of(rng, 3, joints=2, length=24)
+    made = EmdSignatures.of(curves, perpendicular=perpendicular)
+    weights = np.array([0.7, 0.3])
+    for other in (1, 2):
+        one, two = (curves[c].transpose(1, 0, 2).tolist() for c in (0, other))
+        truth = naive.energy(one, two, weights, 10.0, perpendicular)
+        assert clip_distances(made, 0, weights)[other] == pytest.approx(truth)
+
+
 def test_time_counts_by_its_weight(rng):
     curves = np.zeros((2, 40, 1, 3))
     curves[0, :10], curves[1, 30:] = 50.0, 50.0  # the same, at another time
@@ -188,6 +246,68 @@ def test_time_counts_by_its_weight(rng):
         for signatures in (EmdSignatures.of(curves, time_weight=w) for w in (0.0, 1.0))
     )
     assert near < 3.0 < far
+
+
+# --- options --------------------------------------------------------------------------------
+
+
+def test_joints_are_weighted_alike_by_all_measures_of_curves(lib):
+    for name in ("emd", "dtw-angles", "scaling"):
+        usual, equal, legs = (
+            [hit.distance for hit in lib.search("walk_p0", method=name, joint_weights=weights)]
+            for weights in ("importance", "equal", {"left_shoulder": 0.0, "right_shoulder": 0.0})
+        )
+        assert usual != equal and usual != legs
+        text = "left_shoulder=0,right_shoulder=0.0"
+        again = lib.search("walk_p0", method=name, joint_weights=text)
+        assert [hit.distance for hit in again] == legs
+        measure = measure_of(METHODS[name](joint_weights="equal"))
+        assert measure.weights(("left_hand", "left_elbow")).tolist() == [0.5, 0.5]
+        measure = measure_of(METHODS[name]())
+        assert measure.weights(("left_hand", "left_elbow")) == pytest.approx([1 / 11, 10 / 11])
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("emd", {"curve_threshold": 2.0}),
+        ("emd", {"line_distance": "perpendicular"}),
+        ("emd", {"time_weight": 0.0}),
+        ("emd", {"clip_frames": 32}),
+        ("dtw-angles", {"clip_frames": 32}),
+        ("dtw-angles", {"band": 0.5}),
+        ("scaling", {"scale_factor": 1.0}),
+        ("scaling", {"stretch_only": True}),
+    ],
+    ids=str,
+)
+def test_every_option_of_a_measure_can_be_set(lib, method, options):
+    usual = lib.search("kick_front_high_right_p0", method=method)
+    other = lib.search("kick_front_high_right_p0", method=method, **options)
+    distances = {hit.motion: hit.distance for hit in usual}
+    assert any(hit.distance != distances[hit.motion] for hit in other)
+    found = lib.evaluate(methods=[method], workers=1, **options).methods[method].distances
+    row = dict(zip(lib.evaluate(methods=[method]).clips, found[0], strict=True))
+    query = next(iter(row))
+    again = lib.search(query, method=method, **options)
+    assert [row[hit.motion] for hit in again] == pytest.approx(
+        [hit.distance for hit in again], abs=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ("heavy", "joint_weights must be importance, equal or JOINT=WEIGHT"),
+        ("left_ear=1", "no curve is called 'left_ear'; there are hips"),
+        ("left_hand=much", "the weight of left_hand must be a number; got 'much'"),
+        ({"left_hand": -1.0}, "joint_weights must not be negative"),
+        (dict.fromkeys(CURVE_JOINTS, 0.0), "not all zero"),
+    ],
+)
+def test_weights_that_cannot_be_used_are_reported(lib, weights, message):
+    with pytest.raises(InvalidInput, match=message):
+        lib.search("walk_p0", method="emd", joint_weights=weights)
 
 
 # --- odd clips ------------------------------------------------------------------------------

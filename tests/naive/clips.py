@@ -1,18 +1,31 @@
-"""Whole-clip measures straight from their definitions, in plain Python."""
+"""Whole-clip measures straight from Tam et al. 2007 and Keogh et al. 2004, in plain Python."""
 
 import math
 from functools import cache
 
 
-def douglas_peucker(curve, threshold):
-    """Kept frames, by the recursion of the paper; distance measured at a point's own time."""
+def douglas_peucker(curve, threshold, perpendicular=True):
+    """Kept frames, by the recursion of section 3.1.1: the distance of a point from the line.
+
+    The paper's line is one in time and angles. `perpendicular=False` measures at the point's own
+    time, which is a rule of motionloom.
+    """
+
+    def from_line(t, first, last):
+        a, b, p = ([float(k), *curve[k]] for k in (first, last, t))
+        way = [y - x for x, y in zip(a, b, strict=True)]
+        from_a = [y - x for x, y in zip(a, p, strict=True)]
+        if perpendicular:
+            dot = sum(x * y for x, y in zip(way, from_a, strict=True))
+            share = dot / sum(x * x for x in way)
+        else:
+            share = (t - first) / (last - first)
+        return math.dist(p, [x + share * y for x, y in zip(a, way, strict=True)])
 
     def split(first, last):
         worst, where = threshold, None
         for t in range(first + 1, last):
-            share = (t - first) / (last - first)
-            line = [a + share * (b - a) for a, b in zip(curve[first], curve[last], strict=True)]
-            gap = math.dist(curve[t], line)
+            gap = from_line(t, first, last)
             if gap > worst:
                 worst, where = gap, t
         if where is None:
@@ -50,6 +63,21 @@ def transport(costs, supply, demand):
     return done.fun
 
 
+def energy(query, candidate, weights, threshold, perpendicular=True):
+    """Equations 1 to 3: clips are lists of joints, joints lists of frames of three angles."""
+    total = 0.0
+    for weight, one, other in zip(weights, query, candidate, strict=True):
+        sides = []
+        for curve in (one, other):
+            kept = douglas_peucker(curve, threshold, perpendicular)
+            mass = [m / len(curve) for m in frames_stood_for(kept, len(curve))]
+            sides.append(([(*curve[t], t) for t in kept], mass))
+        (points, supply), (holes, demand) = sides
+        costs = [[math.dist(p, q) for q in holes] for p in points]
+        total += weight * transport(costs, supply, demand)
+    return total
+
+
 def in_band(i, j, n, m, reach):
     """Whether a cell lies within `reach` columns of the diagonal."""
     centre = i * (m - 1) / (n - 1) if n > 1 else j
@@ -71,10 +99,15 @@ def banded_dtw(a, b, reach):
     return math.sqrt(reach_cell(len(a) - 1, len(b) - 1))
 
 
-def scaled_distance(query, clip, factor):
-    """Least distance over all numbers of first frames of the clip, stretched to the query."""
+def scaled_distance(query, clip, factor, stretch_only=True):
+    """Least distance over all numbers of first frames of the clip, scaled to the query.
+
+    Keogh et al. compare beginnings from the query's length on; `stretch_only=False` also compares
+    shorter ones, which is a rule of motionloom.
+    """
     n, m = len(query), len(clip)
-    allowed = [p for p in range(1, m + 1) if n / factor <= p <= n * factor]
+    least = n if stretch_only else n / factor
+    allowed = [p for p in range(1, m + 1) if least <= p <= n * factor]
     best = math.inf
     for p in allowed or [m]:
         places = [math.ceil(p * (i + 1) / n) - 1 for i in range(n)]

@@ -2,7 +2,8 @@
 
 The query has n frames. The first p frames of the clip are resampled to n, for every p from n
 divided by the largest factor to n times it (as far as there are frames), and the least distance
-counts. A clip shorter than all of these is used whole.
+counts. A clip shorter than all of these is used whole. With `stretch_only` p starts at n, as in
+[1]: the query is slowed down, never sped up.
 
 Frame i of the query can only be compared with frames within a range that widens with i. The
 least and greatest values there are an envelope, and the part of the query outside it a lower
@@ -30,7 +31,9 @@ FACTOR = 1.2  # Tam et al. 2007, section 4
 _SLACK = 1e-9
 
 
-def scaled_distance(query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR) -> float:
+def scaled_distance(
+    query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR, stretch_only: bool = False
+) -> float:
     """Distance of a query to the beginning of a clip at its best uniform speed.
 
     Parameters
@@ -39,6 +42,8 @@ def scaled_distance(query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR
     clip : array_like, shape (m, D)
     factor : float
         Largest factor by which the clip is slowed down or sped up; at least 1.
+    stretch_only : bool
+        Only compare beginnings of the clip that are at least as long as the query.
 
     Returns
     -------
@@ -59,7 +64,9 @@ def scaled_distance(query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR
         checked_frames("query", query, np.float64),
         checked_frames("clip", clip, np.float64),
     )
-    found = scaling_nearest(query, rows, [0, len(rows)], k=1, factor=factor)
+    found = scaling_nearest(
+        query, rows, [0, len(rows)], k=1, factor=factor, stretch_only=stretch_only
+    )
     return float(found.distances[0]) if len(found.distances) else np.nan
 
 
@@ -70,6 +77,8 @@ def scaling_nearest(
     *,
     k: int,
     factor: float = FACTOR,
+    stretch_only: bool = False,
+    usable: ArrayLike | None = None,
     prune: bool = True,
 ) -> Nearest:
     """The `k` clips whose beginnings are nearest to a query at their best uniform speed.
@@ -84,6 +93,10 @@ def scaling_nearest(
         skipped; all are if the query has some.
     k : int
     factor : float
+    stretch_only : bool
+        As in `scaled_distance`.
+    usable : array_like of bool, shape (C,), optional
+        Clips to compare. Default: all.
     prune : bool
         Use the envelopes; without them every distance is computed, with the same result.
 
@@ -111,12 +124,16 @@ def scaling_nearest(
         )
     if k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
-    lengths = np.array([scaled_lengths(len(query), int(m), factor) for m in np.diff(starts)])
-    bounds = _bounds(query, rows, starts, lengths)
-    if not prune:
-        bounds = np.where(np.isnan(bounds), np.nan, 0.0)
-    usable = np.flatnonzero(~np.isnan(bounds) & np.isfinite(query).all())
-    order = usable[np.argsort(bounds[usable], kind="stable")]
+    lengths = np.array(
+        [
+            scaled_lengths(len(query), int(m), factor, stretch_only=stretch_only)
+            for m in np.diff(starts)
+        ]
+    )
+    there = np.ones(len(lengths), bool) if usable is None else np.asarray(usable, dtype=bool)
+    bounds = _bounds(query, rows, starts, lengths, there & np.isfinite(query).all(), prune)
+    numbers = np.flatnonzero(~np.isnan(bounds))
+    order = numbers[np.argsort(bounds[numbers], kind="stable")]
     found, costs, computed = _nearest(
         query, rows, starts, lengths, order, bounds, min(k, len(order))
     )
@@ -124,12 +141,12 @@ def scaling_nearest(
     return Nearest(found[best], np.sqrt(costs[best]), int(computed))
 
 
-def scaled_lengths(n: int, m: int, factor: float) -> tuple[int, int]:
+def scaled_lengths(n: int, m: int, factor: float, *, stretch_only: bool = False) -> tuple[int, int]:
     """Least and greatest number of a clip's `m` frames that are scaled to `n` query frames."""
     if not factor >= 1.0:
         raise InvalidInput(f"factor must be at least 1; got {factor}")
     most = min(m, max(n, floor(n * factor + 1e-9)))
-    return min(most, max(1, ceil(n / factor - 1e-9))), most
+    return min(most, n if stretch_only else max(1, ceil(n / factor - 1e-9))), most
 
 
 @kernel
@@ -160,12 +177,20 @@ def _cost(query, clip, least, most, limit):
 
 
 @kernel
-def _bounds(query, rows, starts, lengths):
-    """Squared excess of the query over the envelope of each clip, (C,)."""
+def _bounds(query, rows, starts, lengths, usable, prune):
+    """Squared excess of the query over the envelope of each clip, (C,); NaN: not to be compared.
+
+    Without `prune`, zero.
+    """
     n, width = query.shape
-    bounds = np.zeros(len(starts) - 1)
+    bounds = np.full(len(starts) - 1, np.nan)
     for c in range(len(bounds)):
+        if not usable[c]:
+            continue
         clip = rows[starts[c] : starts[c + 1]]
+        if not prune:
+            bounds[c] = np.nan if np.isnan(clip.sum()) else 0.0
+            continue
         least, most = lengths[c, 0], lengths[c, 1]
         total = 0.0
         for i in range(n):

@@ -4,13 +4,16 @@ The rotation of a joint is relative to the body part above it and to the rest po
 `motionloom.distance.joint_angles`), as Euler angles in the order Z, Y, X, the order of CMU's
 files, in degrees. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to
 181, and of the two triples of angles of the same rotation the one nearer to the frame before is
-used, so that curves jump only where the joint does. Columns of joints that a skeleton lacks are
+used, so that curves jump only where the joint does. The first frame of a curve may still be
+written with a whole turn more or less: 179.8 and -179.8 degrees are 0.4 degrees apart, so measures
+compare curves up to whole turns (`whole_turns`). Columns of joints that a skeleton lacks are
 NaN; measures compare the joints that two clips have in common.
 
 Douglas-Peucker: the curve is approximated by a straight line from the first point to the last;
 where it is farthest from the line, if that exceeds a threshold, the line is split, and each
 half is treated in the same way. Distances are measured at the time of the point, so that the
-threshold is the greatest error of the polyline, in the unit of the curve. Each point that is
+threshold is the greatest error of the polyline, in the unit of the curve; or perpendicular to the
+line, as in [1], where a frame counts as a degree. Each point that is
 kept represents the frames nearest to it: their number is its *mass*. The masses of a curve of N
 frames add up to N.
 
@@ -23,6 +26,9 @@ References
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,6 +73,53 @@ JOINT_IMPORTANCE: dict[str, float] = {
 """Weight of a joint by how visible it is: limbs and trunk fully, the joints at their ends half or
 less, fingers hardly at all (Tam et al. 2007, section 3: the arm above the finger; the numbers
 are ours)."""
+
+
+def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str, float]:
+    """Weight of each of `CURVE_JOINTS`.
+
+    Parameters
+    ----------
+    weights : str or mapping
+        ``"importance"`` (`JOINT_IMPORTANCE`), ``"equal"``, or weights of some joints, as a mapping
+        or as text ``"left_hand=0,right_hand=0"``; the others keep their importance.
+
+    Raises
+    ------
+    InvalidInput
+        If a joint has no curve, a weight is negative or no number, or all weights are zero.
+
+    Examples
+    --------
+    >>> joint_weights("equal")["left_hand"], joint_weights("left_hand=2")["left_hand"]
+    (1.0, 2.0)
+    """
+    if weights == "importance":
+        return dict(JOINT_IMPORTANCE)
+    if weights == "equal":
+        return dict.fromkeys(CURVE_JOINTS, 1.0)
+    out = dict(JOINT_IMPORTANCE)
+    pairs: Iterable[tuple[str, Any]]
+    if isinstance(weights, str):
+        if "=" not in weights:
+            raise InvalidInput(
+                f"joint_weights must be importance, equal or JOINT=WEIGHT,...; got {weights!r}"
+            )
+        pairs = [
+            (part.partition("=")[0].strip(), part.partition("=")[2]) for part in weights.split(",")
+        ]
+    else:
+        pairs = weights.items()
+    for joint, value in pairs:
+        if joint not in out:
+            raise InvalidInput(f"no curve is called {joint!r}; there are {', '.join(CURVE_JOINTS)}")
+        try:
+            out[joint] = float(value)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"the weight of {joint} must be a number; got {value!r}") from None
+    if not all(0.0 <= value < float("inf") for value in out.values()) or not any(out.values()):
+        raise InvalidInput("joint_weights must not be negative, and not all zero")
+    return out
 
 
 def curve_joints(skeleton: Skeleton) -> tuple[str, ...]:
@@ -174,10 +227,30 @@ def _unwrap(angles):
                 angles[t, k] = other[k]
 
 
+def whole_turns(a: NDArray, b: NDArray) -> NDArray[np.float64]:
+    """Degrees, multiples of 360, that bring the mean of each column of `b` nearest to that of `a`.
+
+    Parameters
+    ----------
+    a, b : ndarray, shapes (..., D)
+        Means of the columns, in degrees.
+
+    Examples
+    --------
+    >>> whole_turns(np.array([179.8, 10.0]), np.array([-179.8, -20.0])).tolist()
+    [360.0, 0.0]
+    """
+    # Exactly half a turn is left where it is, so that the distance is symmetric.
+    apart = (np.asarray(a, np.float64) - np.asarray(b, np.float64)) / 360.0
+    return 360.0 * np.sign(apart) * np.ceil(np.abs(apart) - 0.5)
+
+
 THRESHOLD = 10.0  # degrees; Tam et al. 2007, section 4.3
 
 
-def kept_frames(curve: ArrayLike, *, threshold: float = THRESHOLD) -> NDArray[np.int64]:
+def kept_frames(
+    curve: ArrayLike, *, threshold: float = THRESHOLD, perpendicular: bool = False
+) -> NDArray[np.int64]:
     """Frames of a curve that Douglas-Peucker keeps.
 
     Parameters
@@ -186,6 +259,9 @@ def kept_frames(curve: ArrayLike, *, threshold: float = THRESHOLD) -> NDArray[np
         At least one point; all numbers finite.
     threshold : float
         Greatest distance from the straight lines, in the curve's unit.
+    perpendicular : bool
+        Measure distances perpendicular to the line, where a frame counts as one unit of the
+        curve; default: at the time of the frame.
 
     Returns
     -------
@@ -213,7 +289,7 @@ def kept_frames(curve: ArrayLike, *, threshold: float = THRESHOLD) -> NDArray[np
         raise InvalidInput(f"curve must hold finite numbers; frame {bad} does not")
     if not threshold >= 0.0:
         raise InvalidInput(f"threshold must not be negative; got {threshold}")
-    return np.flatnonzero(split(points, threshold))
+    return np.flatnonzero(split(points, threshold, perpendicular))
 
 
 def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
@@ -242,7 +318,7 @@ def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
 
 
 @kernel
-def split(points, threshold):
+def split(points, threshold, perpendicular):
     """Which points are kept, by a stack of segments still to be split."""
     count, width = points.shape
     keep = np.zeros(count, np.bool_)
@@ -256,10 +332,19 @@ def split(points, threshold):
         worst, where = threshold * threshold, -1
         for t in range(first + 1, last):
             share = (t - first) / (last - first)
-            gap = 0.0
+            if perpendicular:
+                along, line = 1.0 * (t - first) * (last - first), 1.0 * (last - first) ** 2
+                for k in range(width):
+                    step = points[last, k] - points[first, k]
+                    along += (points[t, k] - points[first, k]) * step
+                    line += step * step
+                share = along / line
+                gap = (t - first - share * (last - first)) ** 2
+            else:
+                gap = 0.0
             for k in range(width):
-                line = points[first, k] + share * (points[last, k] - points[first, k])
-                gap += (points[t, k] - line) ** 2
+                place = points[first, k] + share * (points[last, k] - points[first, k])
+                gap += (points[t, k] - place) ** 2
             if gap > worst:
                 worst, where = gap, t
         if where >= 0:

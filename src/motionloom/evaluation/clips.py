@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.retrieval import ranked_precision
-from motionloom.evaluation.settings import DEFAULT_METHODS, EvaluateSettings
+from motionloom.evaluation.settings import EvaluateSettings
 from motionloom.parallel import Progress, one_thread
-from motionloom.search.clips.measures import CLIP_MEASURES, ClipMeasure, clip_measure, mirrored
+from motionloom.search.clips.measures import ClipMeasure, measure_of, mirrored
 from motionloom.search.clips.table import ClipTable, clip_table, gaps_in
 from motionloom.store.ingest.labels import labelling
 from motionloom.store.ingest.sources import SourceFile
@@ -135,8 +135,6 @@ def _portions(count: int, shares: int, *, symmetric: bool) -> list[Portion]:
 
 
 RECALLS = np.linspace(0.0, 1.0, 11)
-PAPER_NAMES = {"dtw": "dtw-angles"}
-"""Names in the literature of measures that have another name here (``dtw`` is a search)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,10 +269,7 @@ def evaluate_clips(
     >>> found.methods["dtw-clip"].mean_average_precision
     1.0
     """
-    methods = DEFAULT_METHODS if settings.methods is None else settings.methods
-    measures = {name: _measure(name) for name in methods}
-    if not measures:
-        raise InvalidInput(f"methods must name at least one of {', '.join(_known())}")
+    measures = {name: measure_of(method) for name, method in settings.clip_methods().items()}
     by_name, unmatched = _labels(library, settings.labels, settings.label_column)
     tables, prepared = {}, {}
     for name, measure in measures.items():
@@ -365,18 +360,6 @@ def _score(
         table.clips.joints,
         table.joints_missing,
     )
-
-
-def _known() -> tuple[str, ...]:
-    return (*CLIP_MEASURES, *PAPER_NAMES)
-
-
-def _measure(name: str) -> ClipMeasure:
-    if name not in _known():
-        raise InvalidInput(
-            f"no measure of clips is called {name!r}; there are {', '.join(_known())}"
-        )
-    return clip_measure(PAPER_NAMES.get(name, name))
 
 
 def _labels(

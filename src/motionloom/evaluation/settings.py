@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from motionloom.settings import Settings, setting
+from motionloom.errors import InvalidInput
+from motionloom.search import settings
+from motionloom.settings import Settings, described, setting
 
 DEFAULT_METHODS = ("dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
 SHORTEST_SECONDS = 0.3  # of a clip
@@ -20,7 +22,7 @@ class EvaluateSettings(Settings):
         "CSV file with columns clip and label [the library's labels].",
         metavar="FILE",
     )
-    methods: tuple[str, ...] | None = setting(
+    methods: tuple[Any, ...] | None = setting(
         None,
         "Clip measures: dtw-clip, emd, dtw (or dtw-angles), scaling, dtw-e15, dtw-pc11, dtw-jrd "
         f"[{','.join(DEFAULT_METHODS)}].",
@@ -28,6 +30,72 @@ class EvaluateSettings(Settings):
         commas=True,
     )
     label_column: str | None = setting(None, "Column of the CSV file that holds the label [label].")
+    curve_threshold: float | None = setting(None, settings.CURVE_THRESHOLD)
+    line_distance: Literal["time", "perpendicular"] | None = setting(None, settings.LINE_DISTANCE)
+    time_weight: float | None = setting(None, settings.TIME_WEIGHT)
+    clip_frames: int | None = setting(None, settings.CLIP_FRAMES)
+    joint_weights: str | Any = setting(None, settings.JOINT_WEIGHTS)
+    whole_turns: bool | None = setting(None, settings.WHOLE_TURNS)
+    band: float | None = setting(None, settings.CURVE_BAND)
+    scale_factor: float | None = setting(None, settings.SCALE_FACTOR)
+    stretch_only: bool | None = setting(None, settings.STRETCH_ONLY)
+
+    def clip_methods(self) -> dict[str, settings.ClipMethod]:
+        """Methods by the name shown, with the options that are given.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such method, or none of them has an option that is given.
+        """
+        chosen = DEFAULT_METHODS if self.methods is None else self.methods
+        if not chosen:
+            raise InvalidInput(f"methods must name at least one of {', '.join(_known())}")
+        given = {
+            name: value
+            for name, value in self.arguments().items()
+            if name not in ("labels", "methods", "label_column", "preset") and value is not None
+        }
+        out: dict[str, settings.ClipMethod] = {}
+        used: set[str] = set()
+        for one in chosen:
+            if isinstance(one, settings.ClipMethod):
+                out[_shown(one)] = one
+                continue
+            if one not in _known():
+                raise InvalidInput(
+                    f"no measure of clips is called {one!r}; there are {', '.join(_known())}"
+                )
+            kind = settings.METHODS[PAPER_NAMES.get(one, one)]
+            own = {name: value for name, value in given.items() if name in described(kind)}
+            used |= set(own)
+            out[one] = kind(**own)  # type: ignore[assignment]
+        for name in given:
+            if name not in used:
+                raise InvalidInput(f"{name} is an option of none of {', '.join(out)}")
+        return out
+
+
+PAPER_NAMES = {"dtw": "dtw-angles"}
+"""Names in the literature of measures that have another name here (``dtw`` is a search)."""
+
+
+def _known() -> tuple[str, ...]:
+    clips = [n for n, kind in settings.METHODS.items() if issubclass(kind, settings.ClipMethod)]
+    return (*clips, *PAPER_NAMES)
+
+
+def _shown(method: settings.ClipMethod) -> str:
+    """Name of a method and its options that are not the defaults.
+
+    Examples
+    --------
+    >>> _shown(settings.Emd(time_weight=0.0))
+    'emd:time_weight=0.0'
+    """
+    usual = type(method)().arguments()
+    changed = {n: v for n, v in method.arguments().items() if v != usual[n]}
+    return ":".join([method.NAME, *(f"{name}={value}" for name, value in changed.items())])
 
 
 @dataclass(frozen=True, kw_only=True)

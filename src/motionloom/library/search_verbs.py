@@ -184,6 +184,15 @@ class SearchVerbs(Store):
         speed_seconds: float | None = None,
         bridge: int | None = None,
         distance: str | FrameDistance | None = None,
+        curve_threshold: float | None = None,
+        line_distance: Literal["time", "perpendicular"] | None = None,
+        time_weight: float | None = None,
+        clip_frames: int | None = None,
+        joint_weights: str | Mapping[str, float] | None = None,
+        whole_turns: bool | None = None,
+        band: float | None = None,
+        scale_factor: float | None = None,
+        stretch_only: bool | None = None,
     ) -> Matches:
         """Everything in the library that resembles the query, nearest first.
 
@@ -252,6 +261,25 @@ class SearchVerbs(Store):
             paper's graph.
         distance : str or FrameDistance, optional
             ``web``: frame distance that the web was built with (``pc11``).
+        curve_threshold : float, optional
+            ``emd``: tolerance of the Douglas-Peucker points, in degrees (10).
+        line_distance : {"time", "perpendicular"}, optional
+            ``emd``: distance of a frame from the line of its curve (``time``).
+        time_weight : float, optional
+            ``emd``: degrees that one frame counts for (1).
+        clip_frames : int, optional
+            ``emd``, ``dtw-angles``: frames that a clip is resampled to (128).
+        joint_weights : str or mapping, optional
+            ``emd``, ``dtw-angles``, ``scaling``: ``importance`` (the default), ``equal``, or
+            weights of some joints.
+        whole_turns : bool, optional
+            ``emd``, ``dtw-angles``, ``scaling``: compare angles up to whole turns (True).
+        band : float, optional
+            ``dtw-angles``: half-width of the band, as a fraction of the clip (0.1).
+        scale_factor : float, optional
+            ``scaling``: largest factor by which the speed of a clip is changed (1.2).
+        stretch_only : bool, optional
+            ``scaling``: never compare a beginning that is shorter than the query (False).
 
         Returns
         -------
@@ -313,6 +341,15 @@ class SearchVerbs(Store):
         speed_seconds: float | None = None,
         bridge: int | None = None,
         distance: str | FrameDistance | None = None,
+        curve_threshold: float | None = None,
+        line_distance: Literal["time", "perpendicular"] | None = None,
+        time_weight: float | None = None,
+        clip_frames: int | None = None,
+        joint_weights: str | Mapping[str, float] | None = None,
+        whole_turns: bool | None = None,
+        band: float | None = None,
+        scale_factor: float | None = None,
+        stretch_only: bool | None = None,
         progress: Progress | None = None,
     ) -> Family:
         """The match graph of a query: its matches, their matches, and so on.
@@ -498,8 +535,17 @@ class SearchVerbs(Store):
         self,
         *,
         labels: str | Path | Mapping[str, str] | None = None,
-        methods: Sequence[str] | None = None,
+        methods: Sequence[str | Settings] | None = None,
         label_column: str | None = None,
+        curve_threshold: float | None = None,
+        line_distance: Literal["time", "perpendicular"] | None = None,
+        time_weight: float | None = None,
+        clip_frames: int | None = None,
+        joint_weights: str | Mapping[str, float] | None = None,
+        whole_turns: bool | None = None,
+        band: float | None = None,
+        scale_factor: float | None = None,
+        stretch_only: bool | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> Evaluation:
@@ -510,11 +556,16 @@ class SearchVerbs(Store):
         labels : path or mapping, optional
             A CSV file with columns ``clip`` and ``label``, or a mapping from name to label.
             Default: the labels of the library.
-        methods : sequence of str, optional
+        methods : sequence of str or Settings, optional
             Names in `motionloom.search.clips.measures.CLIP_MEASURES`, and ``dtw`` for
-            ``dtw-angles``. Default: ``dtw-clip``, ``emd``, ``dtw``, ``scaling``, ``dtw-e15``.
+            ``dtw-angles``; or settings such as ``Emd(time_weight=0.0)``, named as in
+            ``emd:time_weight=0.0``. Default: ``dtw-clip``, ``emd``, ``dtw``, ``scaling``,
+            ``dtw-e15``.
         label_column : str, optional
             Column of the CSV file that holds the label. Default ``label``.
+        curve_threshold, line_distance, time_weight, clip_frames, joint_weights, whole_turns, band,
+        scale_factor, stretch_only
+            As in `search`: each is given to those of the methods that have it.
         workers : int, optional
             Processes. Default: one per core, fewer for little work.
         progress : callable, optional
@@ -538,6 +589,15 @@ class SearchVerbs(Store):
             labels=labels,
             methods=None if methods is None else tuple(methods),
             label_column=label_column,
+            curve_threshold=curve_threshold,
+            line_distance=line_distance,
+            time_weight=time_weight,
+            clip_frames=clip_frames,
+            joint_weights=joint_weights,
+            whole_turns=whole_turns,
+            band=band,
+            scale_factor=scale_factor,
+            stretch_only=stretch_only,
         )
         return evaluate_clips(self, settings, workers=workers, progress=progress)
 

@@ -172,22 +172,64 @@ class ClipDtw(ClipMethod):
     NAME = "dtw-clip"
 
 
+JOINT_WEIGHTS = Setting(
+    "Weights of the joints: importance (limbs and trunk above fingers), equal, or those of some "
+    "joints, JOINT=WEIGHT,...",
+    metavar="importance|equal|JOINT=WEIGHT,...",
+)
+CLIP_FRAMES = Setting("Frames that a clip is resampled to.", least=2)
+CURVE_THRESHOLD = Setting(
+    "Tolerance of the Douglas-Peucker points of a curve.",
+    unit="degrees",
+    least=0.0,
+)
+TIME_WEIGHT = Setting("Degrees that one frame counts for in the Earth Mover's Distance.", least=0.0)
+CURVE_BAND = Setting("Half-width of the band, as a fraction of the clip.", least=0.0, greatest=1.0)
+SCALE_FACTOR = Setting("Largest factor by which the speed of a clip is changed.", least=1.0)
+WHOLE_TURNS = Setting("Compare angles up to whole turns: 179 and -179 degrees are 2 degrees apart.")
+LINE_DISTANCE = Setting(
+    "Distance of a frame from the line of its curve: at its time, or perpendicular (a frame counts "
+    "as a degree)."
+)
+STRETCH_ONLY = Setting("Never compare a beginning that is shorter than the query.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Emd(ClipMethod):
     """Whole clips: Earth Mover's Distance of rotation curves (Tam et al. 2007)."""
 
     NAME = "emd"
 
+    curve_threshold: float = setting(10.0, CURVE_THRESHOLD)
+    line_distance: Literal["time", "perpendicular"] = setting("time", LINE_DISTANCE)
+    time_weight: float = setting(1.0, TIME_WEIGHT)
+    clip_frames: int = setting(128, CLIP_FRAMES)
+    joint_weights: str | Any = setting("importance", JOINT_WEIGHTS)
+    whole_turns: bool = setting(True, WHOLE_TURNS)
 
+
+@dataclass(frozen=True, kw_only=True)
 class AngleDtw(ClipMethod):
     """Whole clips: banded DTW of rotation curves."""
 
     NAME = "dtw-angles"
 
+    band: float = setting(0.1, CURVE_BAND)
+    clip_frames: int = setting(128, CLIP_FRAMES)
+    joint_weights: str | Any = setting("importance", JOINT_WEIGHTS)
+    whole_turns: bool = setting(True, WHOLE_TURNS)
 
+
+@dataclass(frozen=True, kw_only=True)
 class UniformScaling(ClipMethod):
     """Whole clips: uniform scaling of rotation curves (Keogh et al. 2004)."""
 
     NAME = "scaling"
+
+    scale_factor: float = setting(1.2, SCALE_FACTOR)
+    stretch_only: bool = setting(False, STRETCH_ONLY)
+    joint_weights: str | Any = setting("importance", JOINT_WEIGHTS)
+    whole_turns: bool = setting(True, WHOLE_TURNS)
 
 
 class PoseDtw(ClipMethod):

@@ -5,6 +5,12 @@ dimensions, three angles in degrees and the time in frames, and its mass is the 
 that it stands for. The distance of two clips is the sum over the joints of their weights times
 the Earth Mover's Distance of their signatures.
 
+**Whole turns.** Two curves that differ by whole turns of an angle describe the same rotations. The
+distance of two signatures is the least over all such turns of one of them, which is a metric,
+because turning moves all points alike. Turned by a multiple of 360 degrees, a signature is at least
+360 degrees from itself; so where the distance is 180 degrees or less, no turn makes it smaller, and
+none is tried.
+
 **Lower bound.** Moving mass moves it along each axis at least as far as the projections of the
 signatures on that axis are apart; in one dimension that is the mean difference of their
 quantiles. The root of the sum of squares over the four axes is no more than the distance of
@@ -40,6 +46,7 @@ from motionloom.ragged import offsets_of
 
 PARTS = 8  # of the mass, for the bound: more parts hardly raise it
 _AXES = 4
+TURN = 360.0  # degrees
 _SLACK = 1e-12  # rounding of a sum over joints
 
 
@@ -71,6 +78,7 @@ class EmdSignatures:
         *,
         threshold: float = THRESHOLD,
         time_weight: float = 1.0,
+        perpendicular: bool = False,
     ) -> EmdSignatures:
         """Signatures of rotation curves.
 
@@ -82,9 +90,14 @@ class EmdSignatures:
             Tolerance of Douglas-Peucker, in degrees.
         time_weight : float
             Degrees that one frame counts for in the ground distance.
+        perpendicular : bool
+            As in `motionloom.distance.curves.kept_frames`.
         """
         points, mass, counts = _signatures(
-            np.ascontiguousarray(curves, dtype=np.float64), threshold, time_weight
+            np.ascontiguousarray(curves, dtype=np.float64),
+            float(threshold),
+            float(time_weight),
+            perpendicular,
         )
         starts = offsets_of(counts)
         quantiles = _quantiles(points, mass, starts).reshape(*curves.shape[::2], _AXES, PARTS)
@@ -105,12 +118,12 @@ class EmdSignatures:
 
 @kernel
 def limited_distance(
-    points_a, mass_a, starts_a, a, points_b, mass_b, starts_b, b, weights, bounds, limit
+    points_a, mass_a, starts_a, a, points_b, mass_b, starts_b, b, weights, bounds, limit, turn
 ):
     """Distance of two clips, or inf as soon as it must exceed `limit`.
 
     `bounds` (J,) are lower bounds of the weighted distances of the joints; joints are visited
-    in this order, largest first.
+    in this order, largest first. Angles are compared up to multiples of `turn`.
     """
     joints = len(weights)
     each = np.zeros(joints)
@@ -119,8 +132,8 @@ def limited_distance(
         i, j = a * joints + joint, b * joints + joint
         p, q = starts_a[i], starts_a[i + 1]
         r, s = starts_b[j], starts_b[j + 1]
-        each[joint] = weights[joint] * signature_distance(
-            points_a[p:q], mass_a[p:q], points_b[r:s], mass_b[r:s]
+        each[joint] = weights[joint] * turned_distance(
+            points_a[p:q], mass_a[p:q], points_b[r:s], mass_b[r:s], turn
         )
         expected += each[joint] - bounds[joint]
         if expected * (1.0 - _SLACK) > limit:
@@ -129,8 +142,38 @@ def limited_distance(
 
 
 @kernel
-def joint_bounds(quantiles, clip, weights):
-    """Lower bounds of the weighted distances, joint by joint, of a clip (J, 4, P) to all."""
+def turned_distance(points_a, mass_a, points_b, mass_b, turn):
+    """Distance of two signatures at the best whole turns of the three angles.
+
+    The masses of each signature add up to 1. `turn` is 360 degrees; infinite for no turns.
+    """
+    best = signature_distance(points_a, mass_a, points_b, mass_b)
+    if best <= 0.5 * turn:
+        return best
+    means = np.zeros(_AXES)
+    for n in range(len(mass_a)):
+        means += mass_a[n] * points_a[n]
+    for n in range(len(mass_b)):
+        means -= mass_b[n] * points_b[n]
+    nearest = np.rint(means[:3] / turn)
+    turned = points_b.copy()
+    for code in range(27):
+        # Turns beside the nearest ones, all of which are tried unless their means are too far.
+        x, y, z = (code + 13) % 27 // 9 - 1, (code + 13) % 9 // 3 - 1, (code + 13) % 3 - 1
+        shift = turn * (nearest + np.array([x, y, z]))
+        apart = means[3] ** 2 + np.sum((means[:3] - shift) ** 2)
+        if np.sqrt(apart) < best:
+            turned[:, :3] = points_b[:, :3] + shift
+            best = min(best, signature_distance(points_a, mass_a, turned, mass_b))
+    return best
+
+
+@kernel
+def joint_bounds(quantiles, clip, weights, turn):
+    """Lower bounds of the weighted distances, joint by joint, of a clip (J, 4, P) to all.
+
+    Angles are compared up to multiples of `turn`.
+    """
     count, joints, axes, parts = quantiles.shape
     out = np.empty((count, joints))
     for c in range(count):
@@ -140,13 +183,25 @@ def joint_bounds(quantiles, clip, weights):
                 apart = 0.0
                 for p in range(parts):
                     apart += abs(quantiles[c, j, k, p] - clip[j, k, p])
-                square += (apart / parts) ** 2
+                apart /= parts
+                if k < 3 and apart > 0.5 * turn:
+                    apart = _turned_apart(quantiles[c, j, k], clip[j, k], apart, turn)
+                square += apart**2
             out[c, j] = weights[j] * np.sqrt(square)
     return out
 
 
 @kernel
-def _signatures(curves, threshold, time_weight):
+def _turned_apart(a, b, apart, turn):
+    """Mean difference of the quantiles of one angle at the best whole turn."""
+    nearest = np.rint(np.mean(a - b) / turn)
+    for beside in range(-1, 2):
+        apart = min(apart, np.mean(np.abs(a - b - turn * (nearest + beside))))
+    return apart
+
+
+@kernel
+def _signatures(curves, threshold, time_weight, perpendicular):
     clips, frames, joints, _ = curves.shape
     room = clips * joints * min(frames, 16)
     points, mass = np.empty((room, _AXES)), np.empty(room)
@@ -155,7 +210,7 @@ def _signatures(curves, threshold, time_weight):
     for c in range(clips):
         for j in range(joints):
             curve = np.ascontiguousarray(curves[c, :, j])
-            kept = np.flatnonzero(split(curve, threshold))
+            kept = np.flatnonzero(split(curve, threshold, perpendicular))
             counts[c * joints + j] = len(kept)
             if at + len(kept) > room:
                 room = 2 * room + len(kept)
@@ -197,12 +252,18 @@ _BOUND_SLACK = 1e-9  # of a bound: sums in another order are rounded differently
 
 
 def emd_matrix_rows(
-    signatures: EmdSignatures, weights: NDArray[np.float64], first: int, last: int
+    signatures: EmdSignatures,
+    weights: NDArray[np.float64],
+    first: int,
+    last: int,
+    *,
+    whole_turns: bool = True,
 ) -> NDArray[np.float64]:
     """Distances from clips `first` to `last` to all before them, NaN beyond the diagonal."""
     return _matrix_rows(
-        signatures.points, signatures.mass, signatures.starts, weights, len(signatures), first, last
-    )
+        signatures.points, signatures.mass, signatures.starts, weights, len(signatures),
+        first, last, _turn(whole_turns),
+    )  # fmt: skip
 
 
 def emd_nearest(
@@ -211,6 +272,7 @@ def emd_nearest(
     weights: NDArray[np.float64],
     *,
     k: int,
+    whole_turns: bool = True,
     prune: bool = True,
 ) -> Nearest:
     """The `k` clips nearest to the single clip of `query`.
@@ -221,12 +283,16 @@ def emd_nearest(
     weights : ndarray, shape (J,)
         Weights of the joints.
     k : int
+    whole_turns : bool
+        Compare angles up to whole turns.
     prune : bool
         Use the bounds; without them every distance is computed, with the same result.
     """
     if k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
-    bounds = joint_bounds(signatures.quantiles, query.quantiles[0], weights) * (1.0 - _BOUND_SLACK)
+    turn = _turn(whole_turns)
+    bounds = joint_bounds(signatures.quantiles, query.quantiles[0], weights, turn)
+    bounds *= 1.0 - _BOUND_SLACK
     if not prune:
         bounds[:] = 0.0
     totals = bounds.sum(axis=1)
@@ -234,27 +300,33 @@ def emd_nearest(
     found, gaps, computed = _nearest(
         query.points, query.mass, query.starts,
         signatures.points, signatures.mass, signatures.starts, weights, bounds, totals, order,
-        min(k, len(order)),
+        min(k, len(order)), turn,
     )  # fmt: skip
     best = np.lexsort((found, gaps))
     return Nearest(found[best], gaps[best], int(computed))
 
 
+def _turn(whole_turns: bool) -> float:
+    return TURN if whole_turns else float("inf")
+
+
 @kernel
-def _matrix_rows(points, mass, starts, weights, count, first, last):
+def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
     out = np.full((last - first, count), np.nan)
     nothing = np.zeros(len(weights))
     for a in range(first, last):
         for b in range(a):
             out[a - first, b] = limited_distance(
-                points, mass, starts, a, points, mass, starts, b, weights, nothing, np.inf
+                points, mass, starts, a, points, mass, starts, b, weights, nothing, np.inf, turn
             )
         out[a - first, a] = 0.0
     return out
 
 
 @kernel
-def _nearest(points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, k):
+def _nearest(
+    points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, k, turn
+):
     found = np.full(k, -1)
     gaps = np.full(k, np.inf)
     computed = 0
@@ -265,7 +337,7 @@ def _nearest(points_a, mass_a, starts_a, points, mass, starts, weights, bounds, 
             break
         computed += 1
         gap = limited_distance(
-            points_a, mass_a, starts_a, 0, points, mass, starts, c, weights, bounds[c], limit
+            points_a, mass_a, starts_a, 0, points, mass, starts, c, weights, bounds[c], limit, turn
         )
         if gap < limit or (gap == limit and c < found[worst]):
             found[worst], gaps[worst] = c, gap

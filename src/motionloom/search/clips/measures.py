@@ -17,8 +17,9 @@ compared by the joints that all of them have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from motionloom.alignment.banded_dtw import (
     BAND,
     Nearest,
+    banded_dtw,
     banded_matrix,
     dtw_matrix_rows,
     dtw_nearest,
@@ -34,10 +36,11 @@ from motionloom.alignment.dtw import accumulated, warp
 from motionloom.alignment.uniform_scaling import FACTOR, scaled_lengths, scaling_nearest
 from motionloom.distance.curves import (
     CURVE_JOINTS,
-    JOINT_IMPORTANCE,
     THRESHOLD,
     curve_joints,
+    joint_weights,
     rotation_curves,
+    whole_turns,
 )
 from motionloom.distance.frame_distances import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, RoleError
@@ -45,6 +48,9 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
 from motionloom.search.clips.features import POSE_ROLES, clip_summary, even_rows, pose_rows
+from motionloom.search.settings import ClipMethod
+
+JointWeights = str | tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +112,10 @@ def artifact_key(measure: ClipMeasure) -> str:
     It has the class names of release 0.1, so that tables written by it are still found.
     """
     text = repr(measure).replace("kind='summary'", "kind='gist'")
+    if isinstance(measure, CurveMeasure):
+        for usual in (f", frames={PAPER_ROWS}", ", line_distance='time'"):
+            text = text.replace(usual, "")
+        text = f"{text[:-1]}, joints={CURVE_JOINTS})"
     for name, old in (("EmdMeasure", "EnergyMeasure"), ("FrameDistanceMeasure", "GridMeasure")):
         text = text.replace(f"{name}(", f"{old}(")
     return text
@@ -171,19 +181,15 @@ class DtwMeasure:
 
     name: str
     about: str
-    kind: str  # "summary", "poses" or "angles"
+    kind: str  # "summary" or "poses"
     count: int
     unit: str = "m"
     band: float = BAND
     symmetric: ClassVar[bool] = True
 
-    @property
-    def joints(self) -> tuple[str, ...]:  # noqa: D102
-        return CURVE_JOINTS if self.kind == "angles" else POSE_ROLES
+    joints: ClassVar[tuple[str, ...]] = POSE_ROLES
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
-        if self.kind == "angles":
-            return _curves_of(skeleton)
         skeleton.role_assignment.require(_LEGS if self.kind == "summary" else ("hips",))
         return _some(tuple(role for role in POSE_ROLES if role in skeleton.roles), POSE_ROLES)
 
@@ -193,8 +199,7 @@ class DtwMeasure:
     def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
         if self.kind == "summary":
             return clip_summary(motion, self.count)
-        rows = _curve_rows(motion) if self.kind == "angles" else pose_rows(motion)
-        return even_rows(rows, self.count)
+        return even_rows(pose_rows(motion), self.count)
 
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
         always = np.arange(3 * len(self.joints), width)  # travel and length
@@ -210,15 +215,26 @@ class DtwMeasure:
         return Nearest(found.clips, self._scale(clips) * found.distances, found.computed)
 
     def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
-        gaps = query[:, None, :].astype(np.float64) - clip[None]
-        return warp(banded_matrix((gaps**2).sum(axis=2), band=self.band)).path
+        return _banded_path(query, clip, self.band)
 
     def _scale(self, clips: ClipVectors) -> float:
         return float(1.0 / np.sqrt(self.count * len(clips.joints)))
 
 
 class CurveMeasure:
-    """Base of measures of rotation curves that align no frames."""
+    """Base of measures of rotation curves; `path` is that of measures that align no frames."""
+
+    joints: ClassVar[tuple[str, ...]] = CURVE_JOINTS
+    joint_weights: JointWeights
+
+    def weights(self, joints: tuple[str, ...]) -> NDArray[np.float64]:
+        """Weights of joints; their sum is 1."""
+        given = self.joint_weights
+        each = joint_weights(given if isinstance(given, str) else dict(given))
+        weights = np.array([each[joint] for joint in joints])
+        if not weights.any():
+            raise InvalidInput("joint_weights must not be zero for all joints that are compared")
+        return weights / weights.sum()
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
         return _curves_of(skeleton)
@@ -234,6 +250,128 @@ class CurveMeasure:
 
 
 @dataclass(frozen=True)
+class AngleDtwMeasure(CurveMeasure):
+    """Banded DTW of rotation curves: weighted root mean square over frames and joints.
+
+    Curves are compared at the whole turns at which their means are nearest.
+    """
+
+    name: str = "dtw-angles"
+    about: str = "banded DTW of rotation curves"
+    unit: str = "degrees"
+    frames: int = PAPER_ROWS
+    band: float = BAND
+    joint_weights: JointWeights = field(default="importance", repr=False)
+    whole_turns: bool = field(default=True, repr=False)
+    symmetric: ClassVar[bool] = True
+
+    def length(self, frames: int, fps: float) -> int:  # noqa: D102
+        return self.frames
+
+    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
+        return even_rows(_curve_rows(motion), self.frames)
+
+    def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
+        curves = self._weighted(clips)
+        out = dtw_matrix_rows(curves.rows.reshape(clips.stack.shape), first, last, band=self.band)
+        for i in range(first, last):
+            turns = curves.turns(curves.means[i])
+            turned = np.asarray(turns.any(axis=1))[:i]
+            for j in np.flatnonzero(turned & np.isfinite(out[i - first, :i])):
+                other = curves.rows.reshape(clips.stack.shape)[j] + turns[j].astype(np.float32)
+                own = curves.rows.reshape(clips.stack.shape)[i]
+                out[i - first, j] = banded_dtw(own, other, band=self.band)
+        return self._scale * out
+
+    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+        curves = self._weighted(clips)
+
+        def search(turned, usable):
+            stack = curves.rows.reshape(clips.stack.shape)
+            return dtw_nearest(turned, stack, k=k, band=self.band, usable=usable, prune=prune)
+
+        return curves.nearest(query, clips.whole, search, k=k, scale=self._scale)
+
+    def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
+        if self.whole_turns:
+            clip = clip + whole_turns(query.mean(axis=0), clip.mean(axis=0))
+        return _banded_path(query, clip, self.band)
+
+    @property
+    def _scale(self) -> float:
+        return float(1.0 / np.sqrt(self.frames))
+
+    def _weighted(self, clips: ClipVectors) -> _WeightedCurves:
+        return _WeightedCurves.of(clips, self.weights(clips.joints), self.frames, self.whole_turns)
+
+
+@dataclass(frozen=True, eq=False)
+class _WeightedCurves:
+    """Rotation curves of clips, each column multiplied by the root of its joint's weight.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (N, D)
+    means : ndarray, shape (C, D)
+        Of the columns over the frames that are compared, in degrees.
+    roots : ndarray, shape (D,)
+    """
+
+    rows: NDArray[np.float32]
+    means: NDArray[np.float64]
+    roots: NDArray[np.float32]
+    frames: int
+    whole_turns: bool
+
+    @classmethod
+    def of(
+        cls, clips: ClipVectors, weights: NDArray[np.float64], frames: int, whole_turns: bool
+    ) -> _WeightedCurves:
+        """Curves of the first `frames` frames of each clip; computed once for `clips`."""
+        key = ("weighted", weights.tobytes(), frames, whole_turns)
+        if key not in clips.made:
+            roots = np.repeat(np.sqrt(weights), 3).astype(np.float32)
+            parts = zip(clips.starts[:-1], clips.starts[1:], strict=True)
+            means = [clips.rows[a : min(a + frames, b)].mean(axis=0) for a, b in parts]
+            clips.made[key] = cls(
+                clips.rows * roots, np.nan_to_num(np.array(means)), roots, frames, whole_turns
+            )
+        return clips.made[key]
+
+    def turns(self, means: NDArray) -> NDArray[np.float64]:
+        """What is added to each clip for a query with these means, weighted, shape (C, D)."""
+        return self.whole_turns * whole_turns(means, self.means) * self.roots
+
+    def nearest(
+        self,
+        query: NDArray,
+        usable: NDArray[np.bool_],
+        search: Callable[[NDArray, NDArray[np.bool_]], Nearest],
+        *,
+        k: int,
+        scale: float,
+    ) -> Nearest:
+        """The nearest clips to a query (T, D) in degrees; `search` gets it weighted and turned.
+
+        Clips that need the same whole turns are searched together. Nearly all need none.
+        """
+        turns = self.turns(query[: self.frames].mean(axis=0))
+        kinds, which = np.unique(turns[usable], axis=0, return_inverse=True)
+        numbers = np.flatnonzero(usable)
+        found = []
+        for kind, turn in enumerate(kinds):
+            mask = np.zeros(len(usable), dtype=bool)
+            mask[numbers[which.ravel() == kind]] = True
+            turned = np.asarray(query, np.float32) * self.roots - turn.astype(np.float32)
+            found.append(search(turned, mask))
+        clips = np.concatenate([each.clips for each in found] or [np.zeros(0, np.int64)])
+        distances = np.concatenate([each.distances for each in found] or [np.zeros(0)])
+        best = np.lexsort((clips, distances))[:k]
+        computed = sum(each.computed for each in found)
+        return Nearest(clips[best], scale * distances[best], computed)
+
+
+@dataclass(frozen=True)
 class EmdMeasure(CurveMeasure):
     """Earth Mover's Distance of Douglas-Peucker points: weighted mean over the joints."""
 
@@ -242,14 +380,17 @@ class EmdMeasure(CurveMeasure):
     unit: str = "degrees"
     threshold: float = THRESHOLD
     time_weight: float = 1.0
-    joints: tuple[str, ...] = CURVE_JOINTS
+    frames: int = PAPER_ROWS
+    line_distance: Literal["time", "perpendicular"] = "time"
+    joint_weights: JointWeights = field(default="importance", repr=False)
+    whole_turns: bool = field(default=True, repr=False)
     symmetric: ClassVar[bool] = True
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
-        return PAPER_ROWS
+        return self.frames
 
     def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
-        return even_rows(_curve_rows(motion), PAPER_ROWS)
+        return even_rows(_curve_rows(motion), self.frames)
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         there = np.flatnonzero(clips.whole)
@@ -257,14 +398,18 @@ class EmdMeasure(CurveMeasure):
         low = int(np.searchsorted(there, first))  # clips with gaps have no signatures
         signatures, weights = self.signatures(clips), self.weights(clips.joints)
         out = np.full((last - first, len(clips)), np.nan)
-        out[np.ix_(own - first, there)] = emd_matrix_rows(signatures, weights, low, low + len(own))
+        out[np.ix_(own - first, there)] = emd_matrix_rows(
+            signatures, weights, low, low + len(own), whole_turns=self.whole_turns
+        )
         return out
 
     def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
         there = np.flatnonzero(clips.whole)
         weights = self.weights(clips.joints)
         one = self._signatures_of(np.asarray(query, dtype=np.float64)[None])
-        found = emd_nearest(one, self.signatures(clips), weights, k=k, prune=prune)
+        found = emd_nearest(
+            one, self.signatures(clips), weights, k=k, whole_turns=self.whole_turns, prune=prune
+        )
         return Nearest(there[found.clips], found.distances, found.computed)
 
     def signatures(self, clips: ClipVectors) -> EmdSignatures:
@@ -273,25 +418,30 @@ class EmdMeasure(CurveMeasure):
             clips.made["signatures"] = self._signatures_of(clips.stack[clips.whole])
         return clips.made["signatures"]
 
-    def weights(self, joints: tuple[str, ...]) -> NDArray[np.float64]:
-        """Weights of joints; their sum is 1."""
-        weights = np.array([JOINT_IMPORTANCE[joint] for joint in joints])
-        return weights / weights.sum()
-
     def _signatures_of(self, stack: NDArray) -> EmdSignatures:
         curves = stack.reshape(*stack.shape[:2], -1, 3)
-        return EmdSignatures.of(curves, threshold=self.threshold, time_weight=self.time_weight)
+        return EmdSignatures.of(
+            curves,
+            threshold=self.threshold,
+            time_weight=self.time_weight,
+            perpendicular=self.line_distance == "perpendicular",
+        )
 
 
 @dataclass(frozen=True)
 class ScalingMeasure(CurveMeasure):
-    """Uniform scaling of the first 128 frames at 120 fps: root mean square over the joints."""
+    """Uniform scaling of the first 128 frames at 120 fps: weighted root mean square.
+
+    Curves are compared at the whole turns at which their means are nearest.
+    """
 
     name: str = "scaling"
     about: str = "uniform scaling of rotation curves (Keogh et al. 2004)"
     unit: str = "degrees"
     factor: float = FACTOR
-    joints: tuple[str, ...] = CURVE_JOINTS
+    stretch_only: bool = field(default=False, repr=False)
+    joint_weights: JointWeights = field(default="importance", repr=False)
+    whole_turns: bool = field(default=True, repr=False)
     symmetric: ClassVar[bool] = False
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
@@ -313,11 +463,16 @@ class ScalingMeasure(CurveMeasure):
 
     def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
         query = query[:PAPER_ROWS]
-        found = scaling_nearest(
-            query, clips.rows, clips.starts, k=k, factor=self.factor, prune=prune
-        )
-        scale = 1.0 / np.sqrt(len(query) * len(clips.joints))
-        return Nearest(found.clips, scale * found.distances, found.computed)
+        curves = _WeightedCurves.of(clips, self.weights(clips.joints), PAPER_ROWS, self.whole_turns)
+
+        def search(turned, usable):
+            return scaling_nearest(
+                turned, curves.rows, clips.starts, k=k, factor=self.factor,
+                stretch_only=self.stretch_only, usable=usable, prune=prune,
+            )  # fmt: skip
+
+        scale = float(1.0 / np.sqrt(len(query)))
+        return curves.nearest(query, clips.whole, search, k=k, scale=scale)
 
 
 @dataclass(frozen=True)
@@ -383,7 +538,7 @@ CLIP_MEASURES: dict[str, ClipMeasure] = {
     for measure in (
         DtwMeasure("dtw-clip", "banded DTW of poses, travel and length", "summary", GIST_ROWS),
         EmdMeasure(),
-        DtwMeasure("dtw-angles", "banded DTW of rotation curves", "angles", PAPER_ROWS, "degrees"),
+        AngleDtwMeasure(),
         ScalingMeasure(),
         DtwMeasure("dtw-e15", "banded DTW of poses alone", "poses", GIST_ROWS),
         FrameDistanceMeasure("dtw-pc11", "pc11", "banded DTW of point clouds"),
@@ -406,6 +561,29 @@ def clip_measure(name: str) -> ClipMeasure:
             f"no clip measure is called {name!r}; there are {', '.join(CLIP_MEASURES)}"
         )
     return CLIP_MEASURES[name]
+
+
+def measure_of(method: ClipMethod) -> ClipMeasure:
+    """The measure of a search method, with its options.
+
+    Examples
+    --------
+    >>> from motionloom.search.settings import Emd
+    >>> measure_of(Emd(time_weight=0.0)).time_weight
+    0.0
+    """
+    names = {"curve_threshold": "threshold", "clip_frames": "frames", "scale_factor": "factor"}
+    given = method.arguments()
+    options = {names.get(name, name): value for name, value in given.items() if name != "k"}
+    weights = options.get("joint_weights")
+    if isinstance(weights, Mapping):
+        options["joint_weights"] = tuple(sorted(weights.items()))
+    return replace(clip_measure(method.NAME), **options)  # type: ignore[type-var]
+
+
+def _banded_path(query: NDArray, clip: NDArray, band: float) -> NDArray[np.int64]:
+    gaps = query[:, None, :].astype(np.float64) - clip[None]
+    return warp(banded_matrix((gaps**2).sum(axis=2), band=band)).path
 
 
 def _curve_rows(motion: Motion) -> NDArray[np.float64]:

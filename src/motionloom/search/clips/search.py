@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError
 from motionloom.search.candidates import Candidate
-from motionloom.search.clips.measures import clip_measure
+from motionloom.search.clips.measures import measure_of
 from motionloom.search.clips.table import ClipTable, clip_table
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Match
@@ -54,7 +54,7 @@ def clip_search(
     """The clips nearest to a query: `k` of them, or `settings.max`."""
     method = settings.method
     assert isinstance(method, ClipMethod)
-    measure = clip_measure(method.NAME)
+    measure = measure_of(method)
     table = clip_table(library, measure)
     allowed = chosen_mask(library, table.names, **motion_choice(settings))
     if allowed is not None and not allowed.all():
