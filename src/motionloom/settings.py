@@ -14,6 +14,7 @@ class: they take the place of the defaults.
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -338,7 +339,8 @@ def methods_of(cls: type[Settings], name: str) -> Mapping[str, type[Settings]]:
 
     They stand in an attribute of the class: those of ``method`` in ``METHODS``.
     """
-    return getattr(cls, f"{name.upper()}S")
+    # Interned: CPython's cache of attributes keeps every text it was asked by.
+    return getattr(cls, sys.intern(f"{name.upper()}S"))
 
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
