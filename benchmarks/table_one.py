@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from motionloom import demo
 from motionloom.blending import register
+from motionloom.errors import InvalidInput
 from motionloom.library import Library
 from motionloom.parametric.parametric_motion import ParametricMotion, parametrize
 from motionloom.parametric.settings import ParametrizeSettings
@@ -36,7 +37,7 @@ ROWS = (
     Row("walk", "walk_p0:9-40", "walk", "final_root_position", 0.08),
     Row("kick", "kick_front_mid_right_p0:0-73", "kick", "right_ankle@33", 0.12),
     Row("sit", "sit_stand_p0:0-118", "sit_stand", "lowest(hips)", 0.12),
-    Row("step up", "step_up_left_p0:0-147", "step_up", "left_ankle@75", 0.12),
+    Row("step up", "step_up_left_p0:0-147", "step_up", "height(left_ankle)@75", 0.12),  # the heel
     Row("punch", "punch_mid_right_p0:0-56", "punch", "right_wrist@28", 0.08),
     Row("hop", "hop_left_p0:0-121", "hop", "final_root_position", 0.12),
     Row("cartwheel", "cartwheel_left_p0:0-135", "cartwheel", "final_root_position", 0.15),
@@ -71,14 +72,18 @@ def random_targets(motion: ParametricMotion, count: int, seed: int) -> Array:
     """Targets (count, d) inside the accessible region: blends with random weights.
 
     Each target is reached by random weights of the examples of one sample, so it is accessible
-    but not itself a sample.
+    but not itself a sample. Samples that are examples, of which one member has all the weight, are
+    not drawn from: their parameters are known exactly.
     """
     random = np.random.default_rng(seed)
     space = motion.space
+    blended = np.flatnonzero(np.count_nonzero(space.weights, axis=1) > 1)
+    if not len(blended):
+        raise InvalidInput(f"{motion.name} has no samples between its examples")
     targets = []
     for _ in range(count):
-        members = space.members[random.integers(len(space))]
+        members = space.members[blended[random.integers(len(blended))]]
         weights = np.zeros(len(space.examples))
-        np.add.at(weights, members, random.dirichlet(np.ones(len(members))))
+        weights[members] = random.dirichlet(np.ones(len(members)))
         targets.append(motion.measure(weights))
     return np.array(targets)

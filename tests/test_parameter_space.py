@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import parameter_space as naive
 from naive.parameter_space import interpolated_weights, is_valid
+from scipy.optimize import nnls
 
 from motionloom.errors import InvalidInput
-from motionloom.parametric.parameter_space import CardinalBasis, sampled_space, valid_weights
-from motionloom.parametric.weight_refinement import refined_weights
+from motionloom.parametric.cardinal_basis import CardinalBasis
+from motionloom.parametric.parameter_space import sampled_space, valid_weights
+from motionloom.parametric.redundancy import needed_examples
+from motionloom.parametric.weight_refinement import SAMPLES, refined_weights
 
 
 def bent_map(examples, bend=0.4, seed=0):
@@ -53,6 +57,64 @@ def test_a_full_space_ends_the_sampling():
     corners = np.array([[0.0], [0.1]])
     space = sampled_space(corners, lambda weights: weights @ corners, samples=500, seed=1)
     assert 2 < len(space) < 20
+    assert space.shortfall.startswith(f"{len(space) - 2} of 500 samples: the space is full")
+    assert f"of {space.tried} blends lay within 0.0127 (spacing)" in space.shortfall
+
+
+def test_no_reason_is_given_where_all_samples_are_kept(kicks):
+    _, _, space = kicks
+    assert space.shortfall == "" and space.tried >= 600
+    alone = sampled_space([[1.0]], lambda weights: np.array([1.0]), samples=5)
+    assert "there is one example" in alone.shortfall
+
+
+def test_the_nearest_are_sampled_as_in_the_paper(kicks):
+    examples, measure, _ = kicks
+    space = sampled_space(examples, measure, samples=80, sampling="nearest", seed=3)
+    expected = naive.sampled(examples, measure, space.tried, 0.1, 0.0127, np.random.default_rng(3))
+    assert len(expected) == len(space)
+    np.testing.assert_allclose(space.parameters, [p for p, _ in expected])
+    np.testing.assert_allclose(space.dense(np.arange(len(space))), [w for _, w in expected])
+
+
+def test_alike_examples_span_nothing_unless_those_around_are_blended_too():
+    # Four performers of each of two kicks: the nearest three are nearly always of one kick.
+    random = np.random.default_rng(2)
+    alike = np.concatenate([random.normal(place, 0.005, (4, 2)) for place in (0.0, 1.0)])
+
+    def between(sampling):
+        space = sampled_space(
+            alike, lambda weights: weights @ alike, samples=200, spacing=0.0, sampling=sampling
+        )
+        return np.mean(np.abs(space.parameters[:, 0] - 0.5) < 0.4)
+
+    assert between("mixed") > 0.2 and between("nearest") < 0.02
+
+
+def test_redundant_examples_are_those_of_the_paper():
+    rng = np.random.default_rng(6)
+    grid = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
+    grid = np.concatenate([[[-2.0, -3.0]], grid + rng.normal(0.0, 0.02, grid.shape)])
+    bent = bent_map(grid, 0.02)
+    counts = []
+    for tolerance in (0.05, 0.2, 0.4):
+        found = needed_examples(grid, bent, tolerance)
+        assert found == naive.needed_examples(grid, bent, tolerance, 12)
+        counts.append(len(found))
+    assert counts == sorted(counts, reverse=True) and counts[-1] < counts[0] < len(grid)
+    refined = needed_examples(grid, bent, 0.05, rule="refined")
+    assert refined[0] == 0 and len(refined) < counts[0]
+
+
+def test_the_query_is_never_redundant():
+    # A departure: registration starts from the query. The paper's rule drops it here.
+    line = np.array([[0.5], [0.0], [1.0], [2.5]])
+
+    def linear(weights):
+        return weights @ line
+
+    assert naive.needed_examples(line, linear, 0.01, 12) == [1, 2, 3]
+    assert needed_examples(line, linear, 0.01)[0] == 0
 
 
 def test_the_same_seed_gives_the_same_samples(kicks):
@@ -94,7 +156,8 @@ def test_weights_are_valid_wherever_the_target_lies(kicks, target, refine):
     _, measure, space = kicks
     weights = space.weights_for(target)
     if refine:
-        weights = refined_weights(weights, target, measure, delta=space.delta).weights
+        around = space.around(target, samples=SAMPLES)
+        weights = refined_weights(around, target, measure).weights
     assert is_valid(weights, space.delta)
 
 
@@ -104,14 +167,26 @@ def test_refinement_arrives_inside_and_comes_as_near_as_it_can_outside(kicks):
     for sample in random.choice(np.arange(9, len(space)), 30, replace=False):
         target = space.parameters[sample] + random.normal(0, 0.004, 3)
         start = space.weights_for(target)
-        found = refined_weights(start, target, measure, delta=0.1, tolerance=1e-3)
+        around = space.around(target, samples=SAMPLES)
+        found = refined_weights(around, target, measure, tolerance=1e-3)
         assert found.error <= np.linalg.norm(measure(start) - target) + 1e-12
         assert found.error < 0.01
     away = np.array([3.0, 0.0, 0.0])
-    start = space.dense([space.nearest(away)])[0]
-    found = refined_weights(start, away, measure, delta=0.1)
+    found = refined_weights(space.around(away, samples=SAMPLES), away, measure)
     assert found.error <= np.linalg.norm(space.parameters - away, axis=1).min() + 1e-9
     np.testing.assert_allclose(found.reached, measure(found.weights))
+
+
+def test_refined_weights_stay_in_the_convex_hull_of_the_samples(kicks):
+    _, measure, space = kicks
+    random = np.random.default_rng(9)
+    for target in random.uniform(-0.8, 0.8, (40, 3)):
+        around = space.around(target, samples=SAMPLES)
+        weights = refined_weights(around, target, measure, tolerance=1e-4).weights
+        shares, rest = nnls(np.vstack([around.weights.T, np.ones(SAMPLES)]), [*weights, 1.0])
+        assert rest < 1e-9 and abs(shares.sum() - 1.0) < 1e-9
+        negative = np.minimum(around.weights, 0.0).sum(axis=1).min()
+        assert np.minimum(weights, 0.0).sum() >= negative - 1e-9
 
 
 def test_one_example_has_one_weight():

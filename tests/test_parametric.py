@@ -1,12 +1,15 @@
 """Parametric motions: parameters, targets, accuracy."""
 
+import importlib
 import json
+import shutil
+import sys
 
 import numpy as np
 import pytest
 from commands import error_lines, invoked
 from commands import ran as run
-from naive.parameter_space import is_valid
+from naive.parameter_space import interpolated_weights, is_valid
 
 import motionloom as ml
 from motionloom.blending import register
@@ -38,6 +41,15 @@ def targets(kick):
     random = np.random.default_rng(4)
     samples = random.choice(np.arange(len(KINDS), len(kick.accessible)), 12, replace=False)
     return kick.accessible[samples] + random.normal(0.0, 0.004, (12, 3))
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    lib = ml.Library.create(tmp_path_factory.mktemp("parametric") / "kicks.loom")
+    for kind in KINDS:
+        for performer in (0, 1):
+            lib.add_motion(ml.demo.clip(f"kick_{kind}_right", performer=performer), labels=["kick"])
+    return lib
 
 
 def test_an_example_requested_by_its_own_parameters_comes_back(kick, kicks):
@@ -105,14 +117,40 @@ def test_several_parameters_and_functions_at_once(kicks):
     assert found.error < 0.02 and found.frames == (None, None)
 
 
-def test_examples_that_the_others_reach_are_left_out(kicks):
-    kept = parametrize(
-        kicks, "highest(right_ankle)", ParametrizeSettings(samples=5, redundant=0.02)
-    )
+@pytest.mark.parametrize("rule", ["interpolated", "refined"])
+def test_examples_that_the_others_reach_are_left_out(kicks, rule):
+    options = {"redundant": 0.1 if rule == "interpolated" else 0.02, "redundant_by": rule}
+    kept = parametrize(kicks, "highest(right_ankle)", ParametrizeSettings(samples=5, **options))
     assert 2 <= len(kept.examples) < len(KINDS)
     assert kept.examples[0] == kicks.names[0]
     for height in kept.space.examples[:, 0]:
         assert kept.reach([height]).error < 0.02
+
+
+def test_a_measured_frame_follows_the_query_and_an_extreme_each_motion(kicks):
+    by = ["mean(height(right_ankle))@25-40", "left_wrist@highest(right_ankle)"]
+    found = parametrize(kicks, by, ParametrizeSettings(samples=20, spacing=0.001))
+    assert found.axes == ("y", "x", "y", "z")
+    for number, placed in enumerate(kicks.placed(n).starting_at_origin() for n in range(6)):
+        frames = kicks.frames_at(25)[number], kicks.frames_at(39)[number]
+        ankle, wrist = (
+            placed.role_positions(["right_ankle", "left_wrist"]).astype(float).swapaxes(0, 1)
+        )
+        between = ankle[round(frames[0]) : round(frames[1]) + 1, 1]
+        assert found.space.examples[number, 0] == pytest.approx(between.mean(), abs=0.005)
+        at_the_top = wrist[ankle[:, 1].argmax()]
+        np.testing.assert_allclose(found.space.examples[number, 1:], at_the_top, atol=0.01)
+    result = found.reach(found.accessible[10], tolerance=0.02)
+    assert result.within_tolerance and result.frames == (None, None)
+
+
+def test_refined_weights_are_bounded_like_those_of_the_samples(kick, targets):
+    dense = kick.space.dense(np.arange(len(kick.space)))
+    most = np.minimum(dense, 0.0).sum(axis=1).min()
+    for target in [*targets, [0.3, 1.0, 0.3], [0.0, 0.2, 1.5]]:
+        weights = kick.weights_for(target)
+        assert is_valid(weights, kick.space.delta)
+        assert np.minimum(weights, 0.0).sum() >= most - 1e-9
 
 
 def test_a_player_follows_a_target_that_moves_without_a_jump(kick, kicks):
@@ -148,7 +186,7 @@ def test_a_kept_motion_is_reopened_the_same_to_the_bit(kick, targets, tmp_path):
         np.testing.assert_array_equal(a.weights, b.weights)
 
 
-def test_a_function_must_be_given_again(kicks, tmp_path):
+def test_a_function_without_a_module_must_be_given_again(kicks, tmp_path):
     def seconds(motion):
         return motion.duration
 
@@ -161,6 +199,104 @@ def test_a_function_must_be_given_again(kicks, tmp_path):
     with pytest.raises(InvalidInput, match="by must have"):
         open_parametric(lib, "long", by="right_ankle@33")
     assert open_parametric(lib, "long", by=seconds).axes == ("seconds",)
+
+
+def test_a_function_of_a_module_is_imported_again(lib, tmp_path, monkeypatch):
+    source = tmp_path / "kick_measures.py"
+    source.write_text("def seconds(motion):\n    return motion.duration\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    by = "kick_measures:seconds"
+    made = lib.parametrize(lib.names[:3], by=by, samples=5, spacing=1e-3, name="long")
+    again = ml.Library(lib.path).parametric("long")
+    np.testing.assert_array_equal(again.measure([0.5, 0.5, 0.0]), made.measure([0.5, 0.5, 0.0]))
+    target = f"--at={made.accessible[0, 0]:.4f}"
+    done = invoked(app, "synthesize", lib.path, "long", target, "-o", tmp_path / "new.bvh")
+    assert done.exit_code == 0 and "seconds off" in done.stdout
+
+    monkeypatch.delitem(sys.modules, "kick_measures")
+    source.write_text("def seconds(motion):\n    return motion.root[0]\n")
+    importlib.invalidate_caches()
+    shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+    with pytest.raises(InvalidInput, match="a function of 1 numbers; kick_measures:seconds"):
+        lib.parametric("long")
+    monkeypatch.delitem(sys.modules, "kick_measures")
+    source.unlink()
+    with pytest.raises(InvalidInput, match="seconds, a function that is not what it was"):
+        lib.parametric("long")
+    lib.delete_parametric("long")
+
+
+def test_scores_per_example_need_no_samples_and_are_stored(lib, tmp_path):
+    names = lib.names[:4]
+    moods = dict(zip(names, (0.1, 0.9, 0.4, 0.6), strict=True))
+    made = lib.parametrize(names, by={"mood": moods}, name="mood")
+    assert made.axes == ("mood",) and len(made.accessible) == 4
+    assert made.space.shortfall == "0 samples: scores are interpolated from the examples"
+    again = ml.Library(lib.path).parametric("mood")
+    for wanted in (0.1, 0.25, 0.5, 0.77):
+        found = again.reach([wanted], tolerance=1e-3)
+        assert found.error < 1e-3
+        assert found.weights @ again.space.examples[:, 0] == pytest.approx(wanted, abs=1e-3)
+        assert is_valid(found.weights, 0.0)
+    plain = again.reach([0.25], refine=False).weights  # equations 2 and 3 over the examples
+    expected = interpolated_weights([0.25], again.space.examples, np.eye(4), 12)
+    np.testing.assert_allclose(plain, expected)
+    lib.delete_parametric("mood")
+
+
+def test_scores_and_measured_parameters_may_be_combined(lib):
+    names = lib.names[:4]
+    ages = dict(zip(names, (20, 30, 40, 50), strict=True))
+    both = lib.parametrize(names, by=["highest(right_ankle)", ages], samples=30)
+    assert both.axes == ("y", "score") and both.space.shortfall == ""
+    target = both.accessible[-1]
+    assert both.reach(target, tolerance=0.01).error < 0.01
+    with pytest.raises(InvalidInput, match=f"there is none for {names[3]}"):
+        lib.parametrize(names, by={name: 1.0 for name in names[:3]})
+
+
+def test_scores_come_from_a_file_on_the_command_line(lib, tmp_path):
+    table = tmp_path / "styles.csv"
+    rows = [f"{name},{k / 10},{20 + k}" for k, name in enumerate(lib.names)]
+    table.write_text("\n".join(["motion,mood,age", *rows]))
+    first = lib.names[0]
+    made = invoked(
+        app, "parametrize", lib.path, first, "--whole", "--by", f"{table}:mood", "--name", "styled",
+        "--leave-out-unmatched",
+    )  # fmt: skip
+    assert made.exit_code == 0, made.stderr
+    assert "0 samples: scores are interpolated" in made.stdout and "mood: 0.000 to" in made.stdout
+    table.unlink()
+    done = invoked(
+        app, "synthesize", lib.path, "styled", "--at", "0.33", "-o", tmp_path / "new.bvh", "--json"
+    )
+    answer = json.loads(done.stdout)
+    assert answer["reached"] == pytest.approx([0.33], abs=0.01) and answer["frame"] is None
+    lib.delete_parametric("styled")
+
+
+def test_fewer_samples_are_explained_on_the_command_line(lib, tmp_path):
+    made = invoked(
+        app, "parametrize", lib.path, lib.names[0], "--whole", "--only", ",".join(lib.names[:3]),
+        "--by", "lowest(hips)", "--samples", 400, "--spacing", 0.02, "--name", "low",
+        "--sampling", "nearest", "--redundant", 0.001, "--redundant-by", "refined",
+        "-o", tmp_path / "low.json",
+    )  # fmt: skip
+    assert made.exit_code == 0, made.stderr
+    assert "of 400 samples: the space is full, the last 100 of" in made.stdout
+    about = json.loads((tmp_path / "low.json").read_text())
+    assert about["tried"] >= 100 and "within 0.02 (spacing)" in about["shortfall"]
+    assert ml.Library(lib.path).parametric("low").space.shortfall == about["shortfall"]
+    lib.delete_parametric("low")
+
+
+def test_a_function_that_fails_ends_with_one_line(lib, tmp_path, monkeypatch):
+    (tmp_path / "bad_measures.py").write_text("def pace(motion):\n    return motion.pace\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    done = run("parametrize", lib.path, lib.names[0], "--whole", "--by", "bad_measures:pace")
+    assert done.returncode == 2
+    (line,) = error_lines(done.stderr)
+    assert "parameter pace failed on" in line and "AttributeError" in line
 
 
 @pytest.mark.parametrize(
@@ -185,15 +321,6 @@ def test_parameters_that_do_not_fit_the_query_are_refused(kicks):
 
 
 # --- through the library and the command line ---------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def lib(tmp_path_factory):
-    lib = ml.Library.create(tmp_path_factory.mktemp("parametric") / "kicks.loom")
-    for kind in KINDS:
-        for performer in (0, 1):
-            lib.add_motion(ml.demo.clip(f"kick_{kind}_right", performer=performer), labels=["kick"])
-    return lib
 
 
 def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):

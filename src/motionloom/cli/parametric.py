@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from motionloom.library import ParametricMotion
 
 
+BY = (
+    "Parameter: JOINT@FRAME, final_root_position, lowest(JOINT), highest(JOINT), average_speed, "
+    "average_curvature, turn; height(JOINT), joint_speed(JOINT), angular_velocity(JOINT), "
+    "curvature(JOINT) or centre_of_mass with @FRAME or @highest(JOINT) (lowest, fastest, "
+    "farthest); minimum(...), maximum(...) or mean(...) of one of these, or of position(JOINT), "
+    "with @START-END for some frames; scores FILE.csv or FILE.csv:COLUMN,...; MODULE:FUNCTION"
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExampleSettings(Settings):
     """Which motions are the examples of a parametric motion."""
@@ -52,9 +61,7 @@ def parametrize(
         list[str],
         typer.Option(
             metavar="PARAMETER",
-            help="Parameter: JOINT@FRAME, final_root_position, lowest(JOINT), highest(JOINT), "
-            "average_speed, turn, joint_speed(JOINT)@FRAME, centre_of_mass@FRAME; may be "
-            "repeated.",
+            help=BY + "; may be repeated.",
         ),
     ],
     examples: ExampleSettings,
@@ -113,6 +120,8 @@ def parametrize(
         return
     low, high = motion.accessible.min(axis=0), motion.accessible.max(axis=0)
     print(f"{name}: {len(motion.examples)} examples, {len(motion.accessible)} samples")
+    if motion.space.shortfall:
+        print(f"  {motion.space.shortfall}")
     for left in motion.registration.left_out:
         print(f"  left out, foot contacts do not match: {left}")
     for axis, a, b in zip(motion.axes, low, high, strict=True):
@@ -133,6 +142,14 @@ def synthesize(
         typer.Option("--output", "-o", metavar="FILE", help="In any format that can be written."),
     ],
     settings: SynthesisSettings,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="Functions again, if they cannot be imported as they were stored; one for each "
+            "parameter.",
+        ),
+    ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Synthesize the motion that reaches a target, or comes as near to it as it can."""
@@ -140,7 +157,7 @@ def synthesize(
     from motionloom.motion.diagnostics.quality import quality_report
 
     check_output(output)  # before the work
-    motion = open_library(library).parametric(name)
+    motion = open_library(library).parametric(name, by=by or None)
     found = motion.reach(_numbers(at, motion), **settings.arguments())
     path = found.motion.save(output)
     weights = {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from motionloom.library.library import Library
     from motionloom.motion_graph.edits import EditedGraph
     from motionloom.motion_graph.graph import MotionGraph
-    from motionloom.parametric.parameters import ParameterKind
+    from motionloom.parametric.parameter_text import ParameterKind, parameter
     from motionloom.parametric.parametric_motion import ParametricMotion, SynthesisResult
     from motionloom.rhythm.choreography import Choreography
     from motionloom.rhythm.dance import Dance
@@ -48,7 +48,10 @@ _NAMES = {
     "library.library": ("Library",),
     "motion_graph.edits": ("EditedGraph",),
     "motion_graph.graph": ("MotionGraph",),
-    "parametric.parameters": ("ParameterKind",),
+    "parametric.parameter_text": (
+        "ParameterKind",
+        "parameter",
+    ),
     "parametric.parametric_motion": (
         "ParametricMotion",
         "SynthesisResult",
@@ -119,6 +122,7 @@ __all__ = [
     "is_companion",
     "is_library",
     "load_music",
+    "parameter",
     "tune",
     "write_sound",
     "writer_lock",

@@ -85,7 +85,9 @@ class BlendVerbs(SearchVerbs):
         samples: int = 1000,
         delta: float = 0.1,
         spacing: float = 0.0127,
+        sampling: Literal["mixed", "nearest"] = "mixed",
         redundant: float | None = None,
+        redundant_by: Literal["interpolated", "refined"] = "interpolated",
         leave_out_unmatched: bool = False,
         seed: int = 0,
         name: str | None = None,
@@ -98,18 +100,27 @@ class BlendVerbs(SearchVerbs):
         family : Family, str or several
             From `family`; or a query, whose family is searched first; or names of motions,
             each an example from start to end. The first is the query.
-        by : Parameter, str, callable, or several
+        by : Parameter, str, callable, mapping, or several
             The parameters: `motionloom.at`, those of `motionloom.parameters`, their texts
-            (``right_ankle@33``, ``lowest(hips)``), or any function of a motion.
+            (``right_ankle@33``, ``lowest(hips)``), any function of a motion or a reference to
+            one (``MODULE:FUNCTION``), or scores per example: motion to number, or a CSV file
+            (``styles.csv``, ``styles.csv:mood,age``).
         samples : int
             Random blends by which the map from parameters to blend weights is learned.
         delta : float
             How far blend weights may lie outside 0 to 1.
         spacing : float
-            Least distance between two samples, in the unit of the parameters.
+            Least distance between two samples, in the unit of the parameters. Where it leaves
+            fewer than `samples`, ``motion.space.shortfall`` says so.
+        sampling : {"mixed", "nearest"}
+            Examples of a sample: the nearest to a random point (nearest, as in Kovar & Gleicher
+            2004), or for every other sample those around it (mixed).
         redundant : float, optional
             Drop redundant examples: those whose parameters the others reach within this
             tolerance.
+        redundant_by : {"interpolated", "refined"}
+            How the others reach a redundant example: by interpolating nearby ones (as in Kovar &
+            Gleicher 2004), or by any blend of them.
         leave_out_unmatched : bool
             Leave out examples whose foot contacts do not match the query's, instead of raising.
         seed : int
@@ -145,7 +156,9 @@ class BlendVerbs(SearchVerbs):
             samples=samples,
             delta=delta,
             spacing=spacing,
+            sampling=sampling,
             redundant=redundant,
+            redundant_by=redundant_by,
             leave_out_unmatched=leave_out_unmatched,
             seed=seed,
         )
@@ -168,7 +181,8 @@ class BlendVerbs(SearchVerbs):
         name : str
             As given to `parametrize`.
         by : optional
-            The parameters again, if they are functions of the user's: those cannot be stored.
+            The parameters again, if they are functions that cannot be imported. A function that a
+            module defines is stored by reference, scores with their numbers.
 
         Examples
         --------

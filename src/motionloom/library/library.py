@@ -20,7 +20,7 @@ from motionloom.motion.retargeting.retarget import retarget
 if TYPE_CHECKING:
     from motionloom.distance import FeatureSet, FrameDistance
     from motionloom.library.comparison import Comparison
-    from motionloom.parametric.parameters import ParameterKind
+    from motionloom.parametric.parameter_text import ParameterKind
     from motionloom.search.query import Query
 
 
@@ -71,7 +71,7 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
     @staticmethod
     def parameter_kinds() -> tuple[ParameterKind, ...]:
         """Kinds of parameters that a parametric motion can have."""
-        from motionloom.parametric.parameters import parameter_kinds
+        from motionloom.parametric.parameter_text import parameter_kinds
 
         return parameter_kinds()
 

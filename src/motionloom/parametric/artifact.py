@@ -15,9 +15,12 @@ from motionloom.blending.registration_curve import RegistrationCurve
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FootContacts, Plant
+from motionloom.parametric.parameter import Parameter
 from motionloom.parametric.parameter_space import ParameterSpace
-from motionloom.parametric.parameters import Parameter, as_parameters, parameter
+from motionloom.parametric.parameter_text import as_parameters, parameter
+from motionloom.parametric.parameters import own, scores
 from motionloom.parametric.parametric_motion import ParametricMotion
+from motionloom.parametric.scores import Scores
 from motionloom.store.records import skeleton_from, skeleton_json
 from motionloom.store.store import Store
 
@@ -46,11 +49,10 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
     """
     registration, space = motion.registration, motion.space
     about = {
-        "parameters": [
-            {"text": one.text, "axes": list(one.axes), "ready": one.ready}
-            for one in motion.parameters
-        ],
+        "parameters": [_parameter_about(one) for one in motion.parameters],
         "delta": space.delta,
+        "tried": space.tried,
+        "shortfall": space.shortfall,
         "fps": registration.fps,
         "skeleton": json.loads(skeleton_json(registration.skeleton)),
         "parents": list(registration.parents),
@@ -77,15 +79,15 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
     library : Store
     name : str
     by : optional
-        Its parameters, if these are the user's functions: functions are not saved and must be
-        given again.
+        Its parameters again, where these are functions of the user's that cannot be imported
+        from the module in which they were defined.
 
     Raises
     ------
     LibraryError
         If there is none of that name, or its file is damaged.
     InvalidInput
-        If a parameter is a function that was not given again.
+        If a parameter is a function that cannot be imported and was not given again.
     """
     stored = library.artifacts.load(KIND, name)
     about, arrays = stored.about, stored.arrays
@@ -106,7 +108,12 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
             tuple(about["left_out"]),
         )
         samples = {key: arrays[f"space_{key}"] for key in _SPACE}
-        space = ParameterSpace(**samples, delta=float(about["delta"]))
+        space = ParameterSpace(
+            **samples,
+            delta=float(about["delta"]),
+            tried=int(about.get("tried", 0)),  # 0.1 stored neither
+            shortfall=str(about.get("shortfall", "")),
+        )
         saved = about["parameters"]
     except (KeyError, TypeError, ValueError) as error:
         raise LibraryError(
@@ -134,13 +141,43 @@ def _parameters(
                 f"{[len(one) for one in given]}"
             )
         return given
-    own = [row["text"] for row in saved if not row["ready"]]
-    if own:
+    return tuple(_parameter(row, registration, name) for row in saved)
+
+
+def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Parameter:
+    if row["ready"]:
+        return parameter(row["text"])
+    if "scores" in row:
+        values = {key: tuple(numbers) for key, numbers in row["scores"].items()}
+        return scores(Scores(row["text"], tuple(row["axes"]), values))
+    reference = row.get("reference", "")
+    if not reference:
         raise InvalidInput(
-            f"{name} has the parameter {own[0]}, a function, which a library cannot save; "
-            "give it again with by="
+            f"{name} has the parameter {row['text']}, a function, which a library cannot save: it "
+            "is not defined by name in a module; give it again with by="
         )
-    return tuple(parameter(row["text"]) for row in saved)
+    try:
+        found = own(reference, registration.placed(0))
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"{name} has the parameter {row['text']}, a function that is not what it was: {error}; "
+            "give it again with by="
+        ) from error
+    if len(found) != len(row["axes"]):
+        raise InvalidInput(
+            f"{name} has the parameter {row['text']}, a function of {len(row['axes'])} numbers; "
+            f"{reference} returns {len(found)}"
+        )
+    return found
+
+
+def _parameter_about(one: Parameter) -> dict[str, Any]:
+    about: dict[str, Any] = {"text": one.text, "axes": list(one.axes), "ready": one.ready}
+    if one.reference:
+        about["reference"] = one.reference
+    if one.scores is not None:
+        about["scores"] = {key: list(row) for key, row in one.scores.values.items()}
+    return about
 
 
 def _example_about(example: Example) -> dict[str, Any]:

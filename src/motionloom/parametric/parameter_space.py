@@ -1,19 +1,13 @@
-"""Maps from parameters to blend weights: sampled, or by cardinal basis functions.
+"""The map from parameters to blend weights, sampled.
 
 A blend takes weights; users want parameters. The map from parameters to weights is known at the
 examples only, and is not linear in between. Kovar & Gleicher (2004, sections 4.2 and 4.3) sample
 it: blends of examples that are neighbours in parameter space, with random weights, fill the gaps.
 Where several performers did the same, the nearest examples are all alike and span nothing; so for
-every other sample the examples *around* a point are chosen rather than the nearest. The weights
-for a target are interpolated from the samples around it. A convex combination of valid weights is
-valid, so a target out of reach is projected onto those in reach. Weights are valid if they sum to
-1 and each lies in ``[-delta, 1 + delta]``.
-
-`CardinalBasis` is the alternative: one function per example that is 1 at its own parameters and 0
-at those of all others, a linear part fitted by least squares plus radial parts (Rose, Cohen &
-Bodenheimer 1998; Sloan, Rose & Cohen 2001; used on-line by Park, Shin & Shin 2002). It is smooth
-and needs no samples. But weights are not bounded, a target between examples is met only as far as
-blends are linear, and every example takes part in every blend.
+every other sample the examples *around* a point are chosen rather than the nearest (the paper's
+rule is ``sampling="nearest"``). The weights for a target are interpolated from the samples around
+it. A convex combination of valid weights is valid, so a target out of reach is projected onto
+those in reach. Weights are valid if they sum to 1 and each lies in ``[-delta, 1 + delta]``.
 """
 
 from __future__ import annotations
@@ -21,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +36,25 @@ _FULL = 100  # consecutive blends too near to others: the space is full
 
 
 @dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """The K samples nearest to a target.
+
+    Attributes
+    ----------
+    shares : ndarray, shape (K,)
+        Share of each in the interpolated weights: non-negative, summing to 1.
+    weights : ndarray, shape (K, N)
+        Their blend weights.
+    parameters : ndarray, shape (K, d)
+        Their parameters.
+    """
+
+    shares: Array
+    weights: Array
+    parameters: Array
+
+
+@dataclass(frozen=True, eq=False)
 class ParameterSpace:
     """Parameters that blends of N examples reach, and their weights.
 
@@ -55,6 +69,10 @@ class ParameterSpace:
     weights : ndarray, shape (S, m)
         Their weights.
     delta : float
+    tried : int
+        Number of blends made for the samples.
+    shortfall : str
+        Why there are fewer samples than wanted; empty where there are as many.
     """
 
     examples: Array
@@ -62,6 +80,8 @@ class ParameterSpace:
     members: NDArray[np.int32]
     weights: Array
     delta: float = DELTA
+    tried: int = 0
+    shortfall: str = ""
 
     def __len__(self) -> int:
         return len(self.parameters)
@@ -96,19 +116,42 @@ class ParameterSpace:
         -----
         Equations 2 and 3 of Kovar & Gleicher 2004: sample i has the weight ``1/D_i - 1/D_k``.
         """
+        around = self.around(target, k=k, samples=k)
+        return around.shares @ around.weights
+
+    def around(
+        self, target: ArrayLike, *, k: int = NEIGHBOURS, samples: int = NEIGHBOURS
+    ) -> Neighbourhood:
+        """The samples nearest to a target, the first k of them with their shares.
+
+        Examples
+        --------
+        >>> line = np.array([[0.0], [1.0], [3.0]])
+        >>> space = sampled_space(line, lambda weights: weights @ line, samples=0)
+        >>> space.around([0.5], k=3).shares.tolist()
+        [0.5, 0.5, 0.0]
+        """
         wanted = self._checked(target)
-        gaps, near = self._tree.query(wanted, k=min(max(k, 2), len(self)))
+        gaps, near = self._tree.query(wanted, k=min(max(k, samples, 2), len(self)))
         gaps, near = np.atleast_1d(gaps), np.atleast_1d(near)
-        if gaps[0] < 1e-12 or len(near) == 1:
-            return self.dense(near[:1])[0]
-        shares = 1.0 / gaps - 1.0 / gaps[-1]
-        total = shares.sum()
-        if total <= 1e-12 / gaps[0]:  # all at the same distance
-            shares, total = np.ones(len(near)), float(len(near))
-        return (shares / total) @ self.dense(near)
+        shares = np.zeros(len(gaps))
+        first = shares_of(gaps[: max(k, 2)])
+        shares[: len(first)] = first
+        return Neighbourhood(shares, self.dense(near), self.parameters[near])
 
     def _checked(self, target: ArrayLike) -> Array:
         return checked_target(target, self.examples.shape[1])
+
+
+def shares_of(gaps: Array) -> Array:
+    """Shares of samples at increasing distances (k,): equation 3, normalized."""
+    if gaps[0] < 1e-12 or len(gaps) == 1:
+        return np.eye(1, len(gaps))[0]
+    shares = 1.0 / gaps - 1.0 / gaps[-1]
+    total = shares.sum()
+    if total <= 1e-12 / gaps[0]:  # all at the same distance
+        return np.full(len(gaps), 1.0 / len(gaps))
+    return shares / total
 
 
 def checked_target(target: ArrayLike, size: int) -> Array:
@@ -136,6 +179,7 @@ def sampled_space(
     delta: float = DELTA,
     spacing: float = SPACING,
     expanded: float = EXPANDED,
+    sampling: Literal["mixed", "nearest"] = "mixed",
     seed: int | np.random.Generator = 0,
     progress: Progress | None = None,
 ) -> ParameterSpace:
@@ -148,13 +192,16 @@ def sampled_space(
     measure : callable
         Parameters (d,) of the blend with weights (N,).
     samples : int
-        Number of samples; fewer if the space is full before.
+        Number of samples; fewer if the space is full before: `ParameterSpace.shortfall` says so.
     delta : float
         How far weights may lie outside 0 to 1.
     spacing : float
         Least distance between two samples, in the unit of the parameters.
     expanded : float
         Share by which the bounding box of the examples is enlarged.
+    sampling : {"mixed", "nearest"}
+        Blend the examples nearest to a random point (the paper's way), or for every other sample
+        those around it.
     seed : int or Generator
     progress : callable, optional
         Called with the number of samples since the last call.
@@ -181,14 +228,16 @@ def sampled_space(
         members.append(np.full(few, n))
         weights.append(np.eye(1, few)[0])
     sparse = _Spaced(examples, spacing)
-    misses = 0
+    tried = misses = 0
     while len(parameters) - count < samples and misses < _FULL and count > 1:
         point = random.uniform(low, high)
-        near = _neighbours(examples, point, few, spread=bool(random.integers(2)))
+        spread = sampling == "mixed" and bool(random.integers(2))
+        near = _neighbours(examples, point, few, spread=spread)
         shares = valid_weights(few, delta, random)
         row = np.zeros(count)
         row[near] = shares
         reached = measure(row)
+        tried += 1
         misses += 1
         if sparse.add(reached):
             misses = 0
@@ -197,12 +246,24 @@ def sampled_space(
             weights.append(shares)
             if progress is not None:
                 progress(1)
+    kept = len(parameters) - count
     return ParameterSpace(
         examples,
         np.array(parameters),
         np.array(members, np.int32),
         np.array(weights),
         delta,
+        tried,
+        "" if kept == samples else _shortfall(kept, samples, tried, spacing, count),
+    )
+
+
+def _shortfall(kept: int, samples: int, tried: int, spacing: float, count: int) -> str:
+    if count < 2:
+        return f"0 of {samples:,} samples: there is one example, and nothing to blend"
+    return (
+        f"{kept:,} of {samples:,} samples: the space is full, the last {_FULL} of {tried:,} blends "
+        f"lay within {spacing:g} (spacing) of another"
     )
 
 
@@ -280,78 +341,3 @@ class _Spaced:
 
     def _cell(self, point: Array) -> tuple[int, ...]:
         return tuple(int(c) for c in np.floor(point / self.spacing))
-
-
-_SUPPORT = 2.0  # radii of the radial parts, in distances to the nearest other example
-
-
-@dataclass(frozen=True, eq=False)
-class CardinalBasis:
-    """Weights of N examples as functions of d parameters.
-
-    Attributes
-    ----------
-    examples : ndarray, shape (N, d)
-    linear : ndarray, shape (d + 1, N)
-        Coefficients of 1 and the parameters.
-    radial : ndarray, shape (N, N)
-        Coefficients of the radial functions about each example.
-    radii : ndarray, shape (N,)
-    """
-
-    examples: Array
-    linear: Array
-    radial: Array
-    radii: Array
-
-    @classmethod
-    def of(cls, examples: ArrayLike) -> CardinalBasis:
-        """The basis of examples with parameters (N, d).
-
-        Raises
-        ------
-        InvalidInput
-            If two examples have the same parameters.
-
-        Examples
-        --------
-        >>> basis = CardinalBasis.of([[0.0], [1.0], [3.0]])
-        >>> basis.weights_for([1.0]).round(9) + 0.0
-        array([0., 1., 0.])
-        >>> float(basis.weights_for([9.0]).max()) > 1.5
-        True
-        """
-        places = np.atleast_2d(np.asarray(examples, np.float64))
-        count = len(places)
-        gaps = np.linalg.norm(places[:, None] - places[None], axis=-1)
-        if count > 1:
-            nearest = (gaps + np.where(np.eye(count, dtype=bool), np.inf, 0.0)).min(axis=1)
-            if nearest.min() < 1e-9:
-                n = int(nearest.argmin())
-                raise InvalidInput(
-                    f"examples must differ in their parameters; {n} has the same as another: "
-                    f"{places[n].tolist()}. Leave one out"
-                )
-            radii = _SUPPORT * nearest
-        else:
-            radii = np.ones(1)
-        flat = np.column_stack([np.ones(count), places])
-        linear = np.asarray(np.linalg.lstsq(flat, np.eye(count), rcond=None)[0], np.float64)
-        rest = np.eye(count) - flat @ linear
-        radial = np.asarray(np.linalg.lstsq(_bumps(gaps / radii), rest, rcond=None)[0], np.float64)
-        return cls(places, linear, radial, radii)
-
-    def weights_for(self, target: ArrayLike) -> Array:
-        """Weights (N,) for parameters (d,); they sum to 1 and are not bounded."""
-        wanted = checked_target(target, self.examples.shape[1])
-        gaps = np.linalg.norm(self.examples - wanted, axis=1) / self.radii
-        weights = np.concatenate([[1.0], wanted]) @ self.linear + _bumps(gaps) @ self.radial
-        return weights / weights.sum() if abs(weights.sum()) > 1e-9 else weights
-
-
-def _bumps(gaps: Array) -> Array:
-    """The cubic B-spline of distances in radii: 1 at the centre, 0 from one radius on."""
-    x = 2.0 * np.abs(gaps)
-    near = 1.0 - 1.5 * x**2 + 0.75 * x**3
-    far = 0.25 * np.maximum(2.0 - x, 0.0) ** 3
-    return np.where(x < 1.0, near, far)

@@ -1,108 +1,177 @@
 """Parameters of parametric motions: functions of joint positions and orientations.
 
 A parameter is measured on a motion that starts at the origin and faces +Z, so that *the ankle at
-the apex of a kick* is relative to the performer. Some parameters are measured at one frame of the
-query, which registration maps to every other example and every blend; others over the whole
-motion. Any function of a motion can be a parameter, too.
+the apex of a kick* is relative to the performer. It is a signal (`motionloom.parametric.signals`)
+at one frame of the query, which registration maps to every other example and every blend; or at
+the frame where a joint is highest, lowest, fastest or farthest from the root in each motion; or the
+minimum, maximum or mean of a signal over frames of the query, or over all. Any function of a motion
+can be a parameter, too, and scores that are given per example (`motionloom.parametric.scores`).
+
+Every built-in parameter has a text, as on the command line: ``right_ankle@33``,
+``right_wrist@highest(left_ankle)``, ``maximum(angular_velocity(right_knee))@10-40``.
 """
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.motion.kinematics.body import centre_of_mass as centres_of_mass
+from motionloom.parametric.own_functions import imported_function, reference_of
+from motionloom.parametric.parameter import Moment, Parameter, value_of
+from motionloom.parametric.scores import Scores, read_scores, scores_from
+from motionloom.parametric.signals import (
+    EXTREMES,
+    SIGNALS,
+    Signal,
+    floor_curvature,
+    joint_path,
+    signal,
+)
 
 Array = NDArray[np.float64]
+_REDUCTIONS: dict[str, Callable[..., Any]] = {"minimum": np.min, "maximum": np.max, "mean": np.mean}
+_NAMED = re.compile(r"^(?P<name>[^@()]+)(\((?P<joint>[^@()]+)\))?$")
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A named function of a motion.
-
-    Attributes
-    ----------
-    text : str
-        As on the command line: ``right_ankle@1545``, ``lowest(hips)``, ``turn``.
-    axes : tuple of str
-        Names of its numbers.
-    function : callable
-        ``function(motion, frame)`` returns them. `frame` is the frame that corresponds to the
-        query's `frame`, or None.
-    frame : int or None
-        The frame of the query at which it is measured, as stored in the library.
-    ready : bool
-        Whether `parameter` can make it again from `text`.
-    """
-
-    text: str
-    axes: tuple[str, ...]
-    function: Callable[[Motion, int | None], ArrayLike]
-    frame: int | None = None
-    ready: bool = True
-
-    def __len__(self) -> int:
-        return len(self.axes)
-
-    def __call__(self, motion: Motion, frame: int | None = None) -> Array:
-        """Its value on a motion, shape (len(self),).
-
-        Raises
-        ------
-        InvalidInput
-            If the function does not return that many finite numbers.
-        """
-        if not len(motion):
-            raise InvalidInput(f"parameter {self.text} needs a motion with frames; it has none")
-        try:
-            value = np.atleast_1d(np.asarray(self.function(motion, frame), np.float64))
-        except MotionloomError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"parameter {self.text} must return numbers: {error}") from None
-        if value.shape != (len(self),):
-            raise InvalidInput(
-                f"parameter {self.text} must return {len(self)} numbers on every motion; "
-                f"got shape {value.shape} on {motion.name or 'a blend'}"
-            )
-        if not np.all(np.isfinite(value)):
-            raise InvalidInput(
-                f"parameter {self.text} must be finite on every motion; "
-                f"got {value.tolist()} on {motion.name or 'a blend'}"
-            )
-        return value
-
-
-def at(joint: str, frame: int) -> Parameter:
+def at(joint: str, frame: int | str) -> Parameter:
     """Position of a joint at a frame of the query: x, y, z in metres.
 
     Parameters
     ----------
     joint : str
         A role (``right_ankle``) or the name of a joint.
-    frame : int
-        Frame of the query's motion, as stored.
+    frame : int or str
+        Frame of the query's motion, as stored; or where a joint is extreme in each motion:
+        ``highest(JOINT)``, ``lowest(JOINT)``, ``fastest(JOINT)``, ``farthest(JOINT)``.
 
     Examples
     --------
     >>> import motionloom as ml
-    >>> at("right_ankle", frame=12)(ml.demo.clip("kick_front_low_right"), 12).shape
+    >>> kick = ml.demo.clip("kick_front_low_right")
+    >>> at("right_ankle", frame=12)(kick, 12).shape
+    (3,)
+    >>> at("left_wrist", "highest(right_ankle)")(kick).shape
     (3,)
     """
-    return Parameter(
-        f"{joint}@{frame}",
-        ("x", "y", "z"),
-        lambda motion, now: _path(motion, joint)[_known(motion, now)],
-        frame=int(frame),
-    )
+    return _measured_at(signal("position", joint), frame, text=joint)
+
+
+def height(joint: str, frame: int | str) -> Parameter:
+    """Height of a joint at a frame of the query, in metres.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kick = ml.demo.clip("kick_front_mid_right")
+    >>> ml.parameters.height("right_ankle", 33)(kick, 33).shape
+    (1,)
+    """
+    return _measured_at(signal("height", joint), frame)
+
+
+def joint_speed(joint: str, frame: int | str) -> Parameter:
+    """Speed of a joint at a frame of the query, in m/s.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kick = ml.demo.clip("kick_front_mid_right")
+    >>> float(ml.parameters.joint_speed("right_ankle", 20)(kick, 20)[0]) > 0.0
+    True
+    """
+    return _measured_at(signal("joint_speed", joint), frame)
+
+
+def angular_velocity(joint: str, frame: int | str) -> Parameter:
+    """Angular velocity of a joint relative to its parent at a frame of the query, in rad/s.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kick = ml.demo.clip("kick_front_mid_right")
+    >>> float(ml.parameters.angular_velocity("right_knee", 30)(kick, 30)[0]) > 1.0
+    True
+    """
+    return _measured_at(signal("angular_velocity", joint), frame)
+
+
+def curvature(joint: str, frame: int | str) -> Parameter:
+    """Curvature of the path of a joint at a frame of the query, in 1/m.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kick = ml.demo.clip("kick_front_mid_right")
+    >>> float(ml.parameters.curvature("right_ankle", 20)(kick, 20)[0]) > 0.0
+    True
+    """
+    return _measured_at(signal("curvature", joint), frame)
+
+
+def centre_of_mass(frame: int | str) -> Parameter:
+    """Position of the centre of mass at a frame of the query: x, y, z in metres.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kick = ml.demo.clip("kick_front_mid_right")
+    >>> ml.parameters.centre_of_mass(10)(kick, 10).shape
+    (3,)
+    """
+    return _measured_at(signal("centre_of_mass"), frame)
+
+
+def minimum(of: str, start: int | None = None, end: int | None = None) -> Parameter:
+    """Least value of a signal over frames ``[start, end)`` of the query, or over all.
+
+    Parameters
+    ----------
+    of : str
+        ``position(JOINT)``, ``height(JOINT)``, ``joint_speed(JOINT)``,
+        ``angular_velocity(JOINT)``, ``curvature(JOINT)`` or ``centre_of_mass``.
+    start, end : int, optional
+        Frames of the query's motion, as stored.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> sit = ml.demo.clip("sit_stand")
+    >>> low = ml.parameters.minimum("height(hips)")
+    >>> low(sit) == ml.parameters.lowest("hips")(sit)
+    array([ True])
+    """
+    return _measured_over("minimum", of, start, end)
+
+
+def maximum(of: str, start: int | None = None, end: int | None = None) -> Parameter:
+    """Greatest value of a signal over frames of the query; see `minimum`.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> ml.parameters.maximum("angular_velocity(right_knee)", 10, 40).text
+    'maximum(angular_velocity(right_knee))@10-40'
+    """
+    return _measured_over("maximum", of, start, end)
+
+
+def mean(of: str, start: int | None = None, end: int | None = None) -> Parameter:
+    """Mean of a signal over frames of the query; see `minimum`.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> ml.parameters.mean("centre_of_mass")(ml.demo.clip("walk")).shape
+    (3,)
+    """
+    return _measured_over("mean", of, start, end)
 
 
 def final_root_position() -> Parameter:
@@ -126,7 +195,9 @@ def lowest(joint: str) -> Parameter:
     >>> lowest("hips")(ml.demo.clip("sit_stand")) < highest("hips")(ml.demo.clip("sit_stand"))
     array([ True])
     """
-    return Parameter(f"lowest({joint})", ("y",), lambda motion, _: _path(motion, joint)[:, 1].min())
+    return Parameter(
+        f"lowest({joint})", ("y",), lambda motion, _: joint_path(motion, joint)[:, 1].min()
+    )
 
 
 def highest(joint: str) -> Parameter:
@@ -140,7 +211,7 @@ def highest(joint: str) -> Parameter:
     True
     """
     return Parameter(
-        f"highest({joint})", ("y",), lambda motion, _: _path(motion, joint)[:, 1].max()
+        f"highest({joint})", ("y",), lambda motion, _: joint_path(motion, joint)[:, 1].max()
     )
 
 
@@ -154,11 +225,23 @@ def average_speed() -> Parameter:
     1.6
     """
 
-    def speed(motion: Motion, _: int | None) -> float:
+    def speed(motion: Motion, _: Moment) -> float:
         steps = np.diff(motion.root[:, [0, 2]].astype(np.float64), axis=0)
         return float(np.linalg.norm(steps, axis=1).sum() * motion.fps / max(len(steps), 1))
 
     return Parameter("average_speed", ("m/s",), speed)
+
+
+def average_curvature() -> Parameter:
+    """Curvature of the root's path on the floor, in 1/m, positive to the left.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> bool(ml.parameters.average_curvature()(ml.demo.clip("walk_left"))[0] > 0.1)
+    True
+    """
+    return Parameter("average_curvature", ("1/m",), lambda motion, _: floor_curvature(motion))
 
 
 def turn() -> Parameter:
@@ -172,180 +255,116 @@ def turn() -> Parameter:
     True
     """
 
-    def turned(motion: Motion, _: int | None) -> float:
+    def turned(motion: Motion, _: Moment) -> float:
         headings = motion.headings()
         return float(headings[-1] - headings[0])
 
     return Parameter("turn", ("rad",), turned)
 
 
-def joint_speed(joint: str, frame: int) -> Parameter:
-    """Speed of a joint at a frame of the query, in m/s.
+def scores(values: Mapping[str, Any] | Scores | str | Path, *columns: str) -> Parameter:
+    """Numbers given per example: mood, age, style.
 
-    Examples
-    --------
-    >>> import motionloom as ml
-    >>> kick = ml.demo.clip("kick_front_mid_right")
-    >>> float(ml.parameters.joint_speed("right_ankle", 20)(kick, 20)[0]) > 0.0
-    True
-    """
-
-    def speed(motion: Motion, now: int | None) -> float:
-        path = _path(motion, joint)
-        k = _known(motion, now)
-        low, high = max(k - 1, 0), min(k + 1, len(path) - 1)
-        return float(np.linalg.norm(path[high] - path[low]) * motion.fps / max(high - low, 1))
-
-    return Parameter(f"joint_speed({joint})@{frame}", ("m/s",), speed, frame=int(frame))
-
-
-def centre_of_mass(frame: int) -> Parameter:
-    """Position of the centre of mass at a frame of the query: x, y, z in metres.
-
-    Examples
-    --------
-    >>> import motionloom as ml
-    >>> kick = ml.demo.clip("kick_front_mid_right")
-    >>> ml.parameters.centre_of_mass(10)(kick, 10).shape
-    (3,)
-    """
-    return Parameter(
-        f"centre_of_mass@{frame}",
-        ("x", "y", "z"),
-        lambda motion, now: centres_of_mass(motion[_known(motion, now)])[0],
-        frame=int(frame),
-    )
-
-
-_BY_NAME: dict[str, Callable[..., Parameter]] = {
-    "final_root_position": final_root_position,
-    "lowest": lowest,
-    "highest": highest,
-    "average_speed": average_speed,
-    "turn": turn,
-    "joint_speed": joint_speed,
-    "centre_of_mass": centre_of_mass,
-}
-_WRITTEN = re.compile(r"^(?P<name>[^@()]+)(\((?P<joint>[^()]+)\))?(@(?P<frame>\d+))?$")
-_FORMS = (
-    "JOINT@FRAME, final_root_position, lowest(JOINT), highest(JOINT), average_speed, turn, "
-    "joint_speed(JOINT)@FRAME, centre_of_mass@FRAME"
-)
-
-
-@dataclass(frozen=True)
-class ParameterKind:
-    """A kind of built-in parameter, without joint and frame.
-
-    Attributes
+    Parameters
     ----------
-    name : str
-        First word of its text; ``at`` is written as its joint alone.
-    words : str
-        Description.
-    joint, frame : bool
-        Whether it needs one.
-    axes : tuple of str
-    """
-
-    name: str
-    words: str
-    joint: bool
-    frame: bool
-    axes: tuple[str, ...]
-
-
-def parameter_kinds() -> tuple[ParameterKind, ...]:
-    """The kinds of built-in parameters, for a menu.
+    values : mapping, str or Path
+        Motion to number or numbers; names to such mappings; or a CSV file with a header, whose
+        first column names motions.
+    *columns : str
+        Columns of the file. Default: all.
 
     Examples
     --------
-    >>> [kind.name for kind in parameter_kinds() if kind.joint and kind.frame]
-    ['at', 'joint_speed']
+    >>> import motionloom as ml
+    >>> ml.parameters.scores({"mood": {"walk": 0.2, "walk_fast": 0.9}}).axes
+    ('mood',)
     """
-    kinds = []
-    any_value: dict[str, Any] = {"joint": "hips", "frame": 0}
-    for name, make in {"at": at, **_BY_NAME}.items():
-        wanted = list(inspect.signature(make).parameters)
-        example = make(*(any_value[one] for one in wanted))
-        words = (inspect.getdoc(make) or "").splitlines()[0].rstrip(".")
-        kinds.append(ParameterKind(name, words, "joint" in wanted, "frame" in wanted, example.axes))
-    return tuple(kinds)
+    if isinstance(values, Scores):
+        made = values
+    elif isinstance(values, Mapping):
+        made = scores_from(values)
+    else:
+        made = read_scores(values, columns)
+
+    def not_measured(motion: Motion, _: Moment) -> ArrayLike:
+        raise InvalidInput(f"{made.text} is given per example and cannot be measured on a motion")
+
+    return Parameter(made.text, made.axes, not_measured, ready=False, scores=made)
 
 
-def parameter(text: str) -> Parameter:
-    """A built-in parameter from its text; see `Parameter.text`.
+def own(function: Callable[[Motion], ArrayLike] | str, example: Motion) -> Parameter:
+    """A function of a motion as a parameter; it is called once on `example`, for its size.
 
-    Examples
-    --------
-    >>> parameter("right_ankle@1545").frame, parameter("lowest(hips)").axes
-    (1545, ('y',))
+    Parameters
+    ----------
+    function : callable or str
+        The function, or a reference to it, ``MODULE:FUNCTION``.
+    example : Motion
+
+    Raises
+    ------
+    InvalidInput
+        If it fails, or returns anything but one number or a row of them.
     """
-    found = _WRITTEN.match(text.strip())
-    if found is None:
-        raise InvalidInput(f"parameter {text!r} is unknown; use one of {_FORMS}")
-    name, joint, frame = found["name"].strip(), found["joint"], found["frame"]
-    arguments: list[Any] = [joint] if joint is not None else []
-    if frame is not None:
-        arguments.append(int(frame))
-    make = _BY_NAME.get(name)
-    if make is None:
-        if joint is not None or frame is None:
-            raise InvalidInput(f"parameter {text!r} is unknown; use one of {_FORMS}")
-        return at(name, int(frame))
-    try:
-        return make(*arguments)
-    except TypeError:
-        raise InvalidInput(f"parameter {text!r} is unknown; use one of {_FORMS}") from None
-
-
-def as_parameters(by: Any, example: Motion) -> tuple[Parameter, ...]:
-    """Parameters from parameters, their texts, functions, or several of them.
-
-    A function is called once on `example`, for the number of its values.
-    """
-    several = by if isinstance(by, Sequence) and not isinstance(by, str) else [by]
-    if not several:
-        raise InvalidInput("by must hold at least one parameter; got none")
-    return tuple(_as_parameter(one, example) for one in several)
-
-
-def _as_parameter(one: Any, example: Motion) -> Parameter:
-    if isinstance(one, Parameter):
-        return one
-    if isinstance(one, str):
-        return parameter(one)
-    if not callable(one):
-        raise InvalidInput(
-            f"by must be a parameter, its text ({_FORMS}) or a function of a motion; got {one!r}"
-        )
-    name = getattr(one, "__name__", type(one).__name__)
-    try:
-        size = np.atleast_1d(np.asarray(one(example), np.float64)).shape
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"parameter {name} must return numbers: {error}") from None
+    called = imported_function(function) if isinstance(function, str) else function
+    name = getattr(called, "__name__", type(called).__name__)
+    size = value_of(name, lambda: called(example), example).shape
     if len(size) != 1 or size[0] < 1:
         raise InvalidInput(
             f"parameter {name} must return one number or a row of them; got shape {size}"
         )
     axes = tuple(f"{name}[{k}]" for k in range(size[0])) if size[0] > 1 else (name,)
-    return Parameter(name, axes, lambda motion, _: one(motion), ready=False)
+    return Parameter(
+        name, axes, lambda motion, _: called(motion), ready=False, reference=reference_of(called)
+    )
 
 
-def _path(motion: Motion, joint: str) -> Array:
-    """World path of a role, or of a joint or end site by name, shape (T, 3)."""
-    skeleton = motion.skeleton
-    if joint in skeleton.roles:
-        point = skeleton.point(joint)
-    elif joint in skeleton.point_names:
-        point = skeleton.point_names.index(joint)
-    else:
-        point = skeleton.point(joint)  # raises, listing the joints
-    return motion.positions(end_sites=True)[:, point].astype(np.float64)
+def _measured_at(of: Signal, frame: int | str, *, text: str | None = None) -> Parameter:
+    """A signal at a frame of the query, or at an extreme of each motion."""
+    where = f"{text or of.text}@{frame}"
+    if not isinstance(frame, str):
+        return Parameter(
+            where,
+            of.axes,
+            lambda motion, now: of.rows(motion)[_known(motion, now)],
+            frame=int(frame),
+        )
+    named = _NAMED.match(frame.strip())
+    if named is None or named["name"] not in EXTREMES or named["joint"] is None:
+        raise InvalidInput(
+            f"frame must be a number, or one of {', '.join(EXTREMES)} with a joint, as "
+            f"highest(left_ankle); got {frame!r}"
+        )
+    find, joint = EXTREMES[named["name"]], named["joint"]
+    return Parameter(where, of.axes, lambda motion, _: of.rows(motion)[find(motion, joint)])
 
 
-def _known(motion: Motion, frame: int | None) -> int:
-    if frame is None:
+def _measured_over(name: str, of: str, start: int | None, end: int | None) -> Parameter:
+    """Minimum, maximum or mean of a signal over frames of the query, or over all."""
+    named = _NAMED.match(of.strip())
+    whole = named is not None and named["name"] == "centre_of_mass"
+    if named is None or named["name"] not in SIGNALS or whole != (named["joint"] is None):
+        known = ", ".join(f"{one}(JOINT)" for one in SIGNALS if one != "centre_of_mass")
+        raise InvalidInput(f"{name} must be of {known} or centre_of_mass; got {of!r}")
+    if (start is None) != (end is None) or (start is not None and end is not None and end <= start):
+        raise InvalidInput(f"{name} must be over frames START-END, or all; got {start}-{end}")
+    measured, reduce = signal(named["name"], named["joint"]), _REDUCTIONS[name]
+    text, interval = f"{name}({measured.text})", None
+    if start is not None and end is not None:
+        text, interval = f"{text}@{start}-{end}", (int(start), int(end))
+
+    def reduced(motion: Motion, moment: Moment) -> Array:
+        frames = moment if isinstance(moment, slice) else slice(None)
+        rows = measured.rows(motion)[frames]
+        if not len(rows):
+            raise InvalidInput(f"parameter {text} has no frames on {motion.name or 'a blend'}")
+        return np.asarray(reduce(rows, axis=0), np.float64)
+
+    return Parameter(text, measured.axes, reduced, interval=interval)
+
+
+def _known(motion: Motion, frame: Moment) -> int:
+    if not isinstance(frame, int | np.integer):
         raise InvalidInput("frame must be given: this parameter is measured at a frame")
     if not 0 <= frame < len(motion):
         raise InvalidInput(

@@ -3,7 +3,8 @@
 ``kick([0.4, 1.1, 0.6])`` is a kick that lands there. Parameters are functions of a motion
 (`motionloom.parametric.parameters`); the map from parameters to blend weights is learned from
 sampled blends (`motionloom.parametric.parameter_space`), and the last centimetres are found by a
-few optimization steps on the weights (`motionloom.parametric.weight_refinement`).
+few optimization steps (`motionloom.parametric.weight_refinement`). Scores per example, such as a
+mood, are parameters too; the score of a blend is the weighted mean.
 
 Every blend starts at the origin and faces +Z. Frames at which parameters are measured fall on
 whole frames of every blend, so that the measured pose is in the file.
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -34,16 +35,13 @@ from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FootContacts
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parallel import Progress
-from motionloom.parametric.parameter_space import (
-    CardinalBasis,
-    Measure,
-    ParameterSpace,
-    checked_target,
-    sampled_space,
-)
-from motionloom.parametric.parameters import Parameter, as_parameters
+from motionloom.parametric.cardinal_basis import CardinalBasis
+from motionloom.parametric.parameter import Moment, Parameter
+from motionloom.parametric.parameter_space import ParameterSpace, checked_target, sampled_space
+from motionloom.parametric.parameter_text import as_parameters
+from motionloom.parametric.redundancy import needed_examples
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
-from motionloom.parametric.weight_refinement import TOLERANCE, refined_weights
+from motionloom.parametric.weight_refinement import SAMPLES, TOLERANCE, refined_weights
 
 Array = NDArray[np.float64]
 
@@ -61,7 +59,9 @@ class SynthesisResult:
         Distance between them.
     weights : ndarray, shape (N,)
     frames : tuple of (int or None)
-        Frame of the motion at which each parameter is measured; None: over all frames.
+        Frame of the motion at which each parameter is measured; None: at no frame of the query.
+    tolerance : float
+        Largest distance to the target that counts as reached.
     """
 
     motion: Motion
@@ -70,11 +70,12 @@ class SynthesisResult:
     error: float
     weights: Array
     frames: tuple[int | None, ...]
+    tolerance: float = TOLERANCE
 
     @property
     def within_tolerance(self) -> bool:
         """Whether the target was reached; otherwise it is outside the parameter space."""
-        return self.error <= TOLERANCE
+        return self.error <= self.tolerance
 
 
 class _MeasuredBlends:
@@ -82,27 +83,42 @@ class _MeasuredBlends:
 
     def __init__(self, registration: Registration, parameters: Sequence[Parameter]) -> None:
         self.parameters = tuple(parameters)
-        self._points = _curve_points(registration, self.parameters)
-        keys = sorted({point for point in self._points if point is not None})
+        self._points = [_curve_points(registration, each) for each in self.parameters]
+        keys = sorted({points[0] for points in self._points if len(points) == 1})
         self.blend = Blend(registration, keys=keys)
+        examples = [(one.text, one.source) for one in registration.examples]
+        self._scores = {
+            each: each.scores.of(examples) for each in self.parameters if each.scores is not None
+        }
 
-    def made(self, weights: ArrayLike, name: str) -> tuple[Motion, tuple[int | None, ...]]:
-        """The blend with weights (N,), and the frame at which each parameter is measured."""
+    def made(self, weights: ArrayLike, name: str) -> tuple[Motion, tuple[Moment, ...]]:
+        """The blend with weights (N,), and where in it each parameter is measured."""
         motion = self.blend(weights, name=name).starting_at_origin()
-        frames = tuple(
-            None if point is None else round(self.blend.frame_at(point, weights))
-            for point in self._points
-        )
-        return motion, frames
+        return motion, tuple(self._moment(points, weights) for points in self._points)
 
-    def measured(self, motion: Motion, frames: tuple[int | None, ...]) -> Array:
+    def measured(self, weights: ArrayLike, motion: Motion, moments: tuple[Moment, ...]) -> Array:
         """Parameters (d,) of a blend."""
-        pairs = zip(self.parameters, frames, strict=True)
-        return np.concatenate([parameter(motion, frame) for parameter, frame in pairs])
+        pairs = zip(self.parameters, moments, strict=True)
+        return np.concatenate(
+            [
+                np.asarray(weights) @ self._scores[each]
+                if each in self._scores
+                else each(motion, moment)
+                for each, moment in pairs
+            ]
+        )
 
     def measure(self, weights: ArrayLike) -> Array:
         """Parameters (d,) of the blend with weights (N,)."""
-        return self.measured(*self.made(weights, "blend"))
+        if len(self._scores) == len(self.parameters):  # no blend is needed
+            return np.concatenate([np.asarray(weights) @ self._scores[p] for p in self.parameters])
+        return self.measured(weights, *self.made(weights, "blend"))
+
+    def _moment(self, points: tuple[float, ...], weights: ArrayLike) -> Moment:
+        frames = [round(self.blend.frame_at(point, weights)) for point in points]
+        if len(frames) == 2:
+            return slice(frames[0], frames[1] + 1)
+        return frames[0] if frames else None
 
 
 class ParametricMotion:
@@ -199,13 +215,13 @@ class ParametricMotion:
         if settings.scheme == "cardinal":
             weights = self.cardinal.weights_for(wanted)
         else:
-            weights = self.space.weights_for(wanted)
-            weights = self._refined(weights, wanted, tolerance) if refine else weights
+            weights = self._refined(wanted, tolerance) if refine else self.space.weights_for(wanted)
         title = name if name is not None else self.name or "blend"
-        motion, frames = self._blends.made(weights, title)
-        reached = self._blends.measured(motion, frames)
+        motion, moments = self._blends.made(weights, title)
+        reached = self._blends.measured(weights, motion, moments)
         error = float(np.linalg.norm(reached - wanted))
-        return SynthesisResult(motion, wanted, reached, error, weights, frames)
+        frames = tuple(moment if isinstance(moment, int) else None for moment in moments)
+        return SynthesisResult(motion, wanted, reached, error, weights, frames, tolerance)
 
     def player(
         self,
@@ -240,9 +256,9 @@ class ParametricMotion:
         return ParametricPlayer(self, target, ease=ease, lock_feet=lock_feet, place=place)
 
     def weights_for(self, target: ArrayLike, *, tolerance: float = TOLERANCE) -> Array:
-        """RefinedWeights weights (N,) for a target (d,)."""
+        """Refined weights (N,) for a target (d,)."""
         wanted = checked_target(target, len(self.axes))
-        return self._refined(self.space.weights_for(wanted), wanted, tolerance)
+        return self._refined(wanted, tolerance)
 
     def blend(self, weights: ArrayLike, *, name: str | None = None) -> Motion:
         """The motion with given blend weights (N,)."""
@@ -269,6 +285,8 @@ class ParametricMotion:
             ],
             "left_out": list(self.registration.left_out),
             "samples": len(accessible),
+            "tried": self.space.tried,
+            "shortfall": self.space.shortfall,
             "delta": self.space.delta,
             "low": accessible.min(axis=0).tolist(),
             "high": accessible.max(axis=0).tolist(),
@@ -279,16 +297,9 @@ class ParametricMotion:
         with atomic_write(path) as scratch:
             scratch.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
-    def _refined(self, weights: Array, target: Array, tolerance: float) -> Array:
-        delta = self.space.delta
-        found = refined_weights(weights, target, self.measure, delta=delta, tolerance=tolerance)
-        nearest = self.space.nearest(target)
-        gap = float(np.linalg.norm(self.space.parameters[nearest] - target))
-        if found.error > max(tolerance, gap):  # the map may fold between samples
-            start = self.space.dense([nearest])[0]
-            again = refined_weights(start, target, self.measure, delta=delta, tolerance=tolerance)
-            found = again if again.error < found.error else found
-        return found.weights
+    def _refined(self, target: Array, tolerance: float) -> Array:
+        around = self.space.around(target, samples=SAMPLES)
+        return refined_weights(around, target, self.measure, tolerance=tolerance).weights
 
 
 class ParametricPlayer(BlendPlayer):
@@ -334,8 +345,8 @@ def parametrize(
     ----------
     registration : Registration
         From `motionloom.blending.register`.
-    by : Parameter, str, callable, or several
-        The parameters.
+    by : Parameter, str, callable, mapping, or several
+        The parameters; see `motionloom.Library.parametrize`.
     settings : ParametrizeSettings, optional
         Default: the defaults of `ParametrizeSettings`.
     name : str
@@ -356,65 +367,49 @@ def parametrize(
     settings = settings or ParametrizeSettings()
     parameters = as_parameters(by, registration.placed(0))
     for parameter in parameters:
-        _check_frame(registration, parameter)
-    points = _curve_points(registration, parameters)
-    registration = registration.keyed([point for point in points if point is not None])
+        _check_frames(registration, parameter)
+    points = [_curve_points(registration, parameter) for parameter in parameters]
+    registration = registration.keyed([point[0] for point in points if len(point) == 1])
     blends = _MeasuredBlends(registration, parameters)
     values = np.array([blends.measure(row) for row in np.eye(len(registration))])
     if settings.redundant is not None:
-        kept = _needed(blends.measure, values, settings.redundant, settings.delta)
+        kept = needed_examples(
+            values, blends.measure, settings.redundant, rule=settings.redundant_by
+        )
         if len(kept) < len(registration):
             registration, values = registration.only(kept), values[kept]
             blends = _MeasuredBlends(registration, parameters)
+    scored = all(parameter.scores is not None for parameter in parameters)
     space = sampled_space(
-        values, blends.measure, samples=settings.samples, delta=settings.delta,
-        spacing=settings.spacing, seed=settings.seed, progress=progress,
+        values, blends.measure, samples=0 if scored else settings.samples, delta=settings.delta,
+        spacing=settings.spacing, sampling=settings.sampling, seed=settings.seed,
+        progress=progress,
     )  # fmt: skip
+    if scored and settings.samples:
+        why = "0 samples: scores are interpolated from the examples"
+        space = replace(space, shortfall=why)
     return ParametricMotion(registration, parameters, space, name=name)
 
 
-def _needed(measure: Measure, values: Array, tolerance: float, delta: float) -> list[int]:
-    """Examples that are not redundant, in order; the query is always one.
-
-    Examples are tried one by one, those closest to others first: if blends of the examples around
-    one reach its parameters, it is redundant.
-    """
-    count, size = values.shape
-    gaps = np.linalg.norm(values[:, None] - values[None], axis=-1)
-    order = np.argsort(np.sort(gaps, axis=1)[:, 1 : size + 2].mean(axis=1), kind="stable")
-    kept = set(range(count))
-    for n in order:
-        rest = np.array(sorted(kept - {int(n)}))
-        if n == 0 or len(rest) < size + 1:
-            continue
-        near = rest[np.argsort(gaps[n, rest], kind="stable")[: size + 1]]
-        weights = np.zeros(count)
-        shares = 1.0 / (gaps[n, near] + 1e-9)
-        weights[near] = shares / shares.sum()
-        found = refined_weights(weights, values[n], measure, delta=delta, tolerance=tolerance)
-        if found.error <= tolerance:
-            kept.discard(int(n))
-    return sorted(kept)
-
-
-def _curve_points(
-    registration: Registration, parameters: Sequence[Parameter]
-) -> tuple[float | None, ...]:
-    """Point of the registration curve at which each parameter is measured."""
+def _curve_points(registration: Registration, parameter: Parameter) -> tuple[float, ...]:
+    """Points of the registration curve at which a parameter is measured: none, one, or two."""
     query = registration.examples[0]
     scale = (len(query) - 1) / max(query.end_frame - 1 - query.start_frame, 1)
-    return tuple(
-        None if parameter.frame is None else (parameter.frame - query.start_frame) * scale
-        for parameter in parameters
-    )
+    return tuple((frame - query.start_frame) * scale for frame in _frames(parameter))
 
 
-def _check_frame(registration: Registration, parameter: Parameter) -> None:
+def _frames(parameter: Parameter) -> tuple[int, ...]:
+    """The frame of the query, or the first and last frame of the interval."""
+    if parameter.interval is not None:
+        return parameter.interval[0], parameter.interval[1] - 1
+    return () if parameter.frame is None else (parameter.frame,)
+
+
+def _check_frames(registration: Registration, parameter: Parameter) -> None:
     query = registration.examples[0]
-    if parameter.frame is None:
-        return
-    if not query.start_frame <= parameter.frame < query.end_frame:
-        raise InvalidInput(
-            f"{parameter.text} must be measured at a frame of the query {query.text}; "
-            f"got frame {parameter.frame}"
-        )
+    for frame in _frames(parameter):
+        if not query.start_frame <= frame < query.end_frame:
+            raise InvalidInput(
+                f"{parameter.text} must be measured at a frame of the query {query.text}; "
+                f"got frame {frame}"
+            )

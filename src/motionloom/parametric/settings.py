@@ -28,13 +28,23 @@ class ParametrizeSettings(Settings):
         0.0127,  # Kovar & Gleicher 2004, section 4.2: half an inch
         "Least distance between two samples, in the unit of the parameters.",
         least=0.0,
-        command=False,
+    )
+    sampling: Literal["mixed", "nearest"] = setting(
+        "mixed",
+        "Examples of a sample: the nearest to a random point (nearest, as in Kovar & Gleicher "
+        "2004), or for every other sample those around it (mixed).",
     )
     redundant: float | None = setting(
         None,
         "Drop redundant examples: those whose parameters the others reach within this tolerance.",
         unit="m",
         metavar="METRES",
+        above=0.0,
+    )
+    redundant_by: Literal["interpolated", "refined"] = setting(
+        "interpolated",
+        "How the others reach a redundant example: by interpolating nearby ones (interpolated, as "
+        "in Kovar & Gleicher 2004), or by any blend of them (refined).",
     )
     leave_out_unmatched: bool = setting(
         False, "Leave out examples whose foot contacts do not match the query's, and list them."

@@ -18,7 +18,7 @@ from motionloom.errors import RoleError
 from motionloom.motion import Motion, Source
 from motionloom.motion.feet.contacts import FOOT_PARTS
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.parametric.parameter_space import CardinalBasis
+from motionloom.parametric.cardinal_basis import CardinalBasis
 from motionloom.rhythm.movements import Movement
 from motionloom.rhythm.travel_weights import travel_weights
 

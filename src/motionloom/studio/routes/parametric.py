@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
-from motionloom.library import ParameterKind
+from motionloom.library import ParameterKind, parameter
 from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
@@ -95,12 +95,15 @@ def create(request: ParametrizeRequest, state: State) -> JobStatus:
     if sum(map(bool, (request.family, request.query, request.takes))) != 1:
         raise InvalidInput("a parametric motion needs one of family, query and takes")
 
+    # Built-in parameters only: a text from a browser names no file and no function.
+    by = [parameter(text) for text in request.by]
+
     def work(job: Job) -> dict[str, Any]:
         members = _members(request, state)
         job.total, job.title = request.samples, f"sampling blends for {request.name}"
         motion = state.library.parametrize(
             members,
-            list(request.by),
+            by,
             samples=request.samples,
             delta=request.delta,
             redundant=request.redundant,

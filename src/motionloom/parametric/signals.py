@@ -1,0 +1,159 @@
+"""Signals: numbers per frame of a motion, from which parameters are taken.
+
+A parameter is a signal at one frame, at the frame where a joint is highest, or its minimum,
+maximum or mean over an interval; see `motionloom.parametric.parameters`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion.kinematics.body import centre_of_mass as centres_of_mass
+
+Array = NDArray[np.float64]
+
+_SLOW = 0.05  # m/s: below, a path has no direction and its curvature is bounded
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A function of a motion with one row per frame.
+
+    Attributes
+    ----------
+    text : str
+        ``joint_speed(right_wrist)``, ``centre_of_mass``.
+    axes : tuple of str
+        Names of its m numbers.
+    rows : callable
+        ``rows(motion)`` has shape (T, m).
+    """
+
+    text: str
+    axes: tuple[str, ...]
+    rows: Callable[[Motion], Array]
+
+
+def joint_path(motion: Motion, joint: str) -> Array:
+    """World path of a role, or of a joint or end site by name, shape (T, 3)."""
+    skeleton = motion.skeleton
+    if joint in skeleton.roles:
+        point = skeleton.point(joint)
+    elif joint in skeleton.point_names:
+        point = skeleton.point_names.index(joint)
+    else:
+        point = skeleton.point(joint)  # raises, listing the joints
+    return motion.positions(end_sites=True)[:, point].astype(np.float64)
+
+
+def joint_speeds(motion: Motion, joint: str) -> Array:
+    """Speed of a joint in m/s, shape (T,), by central differences."""
+    return np.linalg.norm(_derivative(joint_path(motion, joint), motion.fps), axis=1)
+
+
+def angular_speeds(motion: Motion, joint: str) -> Array:
+    """Size of the angular velocity of a joint relative to its parent, rad/s, shape (T,).
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kick = ml.demo.clip("kick_front_mid_right")
+    >>> bool(angular_speeds(kick, "right_knee").max() > angular_speeds(kick, "left_knee").max())
+    True
+    """
+    skeleton = motion.skeleton
+    name = skeleton.roles.get(joint, joint)
+    if name not in skeleton.names:
+        if name not in skeleton.point_names:
+            skeleton.point(joint)  # raises, listing the joints
+        raise InvalidInput(f"{joint} is an end site, which does not rotate; use a joint")
+    spins = motion.angular_velocities()[:, skeleton.names.index(name)]
+    return np.linalg.norm(spins, axis=1)
+
+
+def path_curvatures(motion: Motion, joint: str) -> Array:
+    """Curvature of the path of a joint in 1/m, shape (T,).
+
+    ``|v x a| / |v|^3``, with a speed of at least 5 cm/s.
+    """
+    velocity = _derivative(joint_path(motion, joint), motion.fps)
+    acceleration = _derivative(velocity, motion.fps)
+    speed = np.maximum(np.linalg.norm(velocity, axis=1), _SLOW)
+    return np.linalg.norm(np.cross(velocity, acceleration), axis=1) / speed**3
+
+
+def floor_curvature(motion: Motion) -> float:
+    """Curvature of the root's path on the floor in 1/m, positive to the left.
+
+    The slope of the direction of travel against the distance travelled, by least squares: the sway
+    of the hips within a step hardly counts. A root that stays within 5 cm has none.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> left, straight = (ml.demo.clip(name) for name in ("walk_left", "walk"))
+    >>> bool(floor_curvature(left) > abs(floor_curvature(straight)) + 0.1)
+    True
+    """
+    steps = np.diff(motion.root[:, [0, 2]].astype(np.float64), axis=0)
+    lengths = np.linalg.norm(steps, axis=1)
+    moved = lengths > 1e-9
+    steps, lengths = steps[moved], lengths[moved]
+    if lengths.sum() < _SLOW:
+        return 0.0
+    directions = np.unwrap(np.arctan2(steps[:, 0], steps[:, 1]))
+    along = np.cumsum(lengths) - 0.5 * lengths
+    centred = along - np.average(along, weights=lengths)
+    spread = float(lengths @ centred**2)
+    return float(lengths @ (centred * directions)) / spread if spread > 0.0 else 0.0
+
+
+SIGNALS: dict[str, tuple[tuple[str, ...], Callable[..., Array]]] = {
+    "position": (("x", "y", "z"), joint_path),
+    "height": (("y",), lambda motion, joint: joint_path(motion, joint)[:, 1:2]),
+    "joint_speed": (("m/s",), lambda motion, joint: joint_speeds(motion, joint)[:, None]),
+    "angular_velocity": (("rad/s",), lambda motion, joint: angular_speeds(motion, joint)[:, None]),
+    "curvature": (("1/m",), lambda motion, joint: path_curvatures(motion, joint)[:, None]),
+    "centre_of_mass": (("x", "y", "z"), centres_of_mass),
+}
+"""Name to the names of the numbers, and the function of a motion and, but for the last, a joint."""
+
+EXTREMES: dict[str, Callable[[Motion, str], int]] = {
+    "highest": lambda motion, joint: int(joint_path(motion, joint)[:, 1].argmax()),
+    "lowest": lambda motion, joint: int(joint_path(motion, joint)[:, 1].argmin()),
+    "fastest": lambda motion, joint: int(joint_speeds(motion, joint).argmax()),
+    "farthest": lambda motion, joint: int(_from_root(motion, joint).argmax()),
+}
+"""Name to the function that finds the frame of a motion where a joint is so."""
+
+
+def signal(name: str, joint: str | None = None) -> Signal:
+    """A signal by name, of a joint unless it is of the whole body.
+
+    Examples
+    --------
+    >>> signal("joint_speed", "right_wrist").axes
+    ('m/s',)
+    """
+    axes, rows = SIGNALS[name]
+    if joint is None:
+        return Signal(name, axes, rows)
+    return Signal(f"{name}({joint})", axes, lambda motion: rows(motion, joint))
+
+
+def _from_root(motion: Motion, joint: str) -> Array:
+    """Distance of a joint from the root, shape (T,)."""
+    return np.linalg.norm(joint_path(motion, joint) - motion.root, axis=1)
+
+
+def _derivative(rows: Array, fps: float) -> Array:
+    """Derivatives of (T, m) by central differences, one-sided at the ends."""
+    if len(rows) < 2:
+        return np.zeros_like(rows)
+    return np.gradient(rows, 1.0 / fps, axis=0)
