@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from commands import error_lines, invoked
 from commands import ran as run
-from naive.parameter_space import interpolated_weights, is_valid
+from naive.parameter_space import interpolated_weights, is_valid, sampled
 
 import motionloom as ml
 from motionloom.blending import register
@@ -142,6 +142,20 @@ def test_a_measured_frame_follows_the_query_and_an_extreme_each_motion(kicks):
         np.testing.assert_allclose(found.space.examples[number, 1:], at_the_top, atol=0.01)
     result = found.reach(found.accessible[10], tolerance=0.02)
     assert result.within_tolerance and result.frames == (None, None)
+
+
+def test_the_preset_is_the_way_of_the_paper(kicks, kick, targets):
+    few = ParametrizeSettings(samples=30, seed=2, preset="kg04")
+    assert (few.samples, few.sampling, few.redundant_by) == (30, "nearest", "interpolated")
+    space = parametrize(kicks, ml.at("right_ankle", HIT), few).space
+    expected = sampled(
+        space.examples, kick.measure, space.tried, 0.1, 0.0127, np.random.default_rng(2)
+    )
+    np.testing.assert_allclose(space.parameters, [parameters for parameters, _ in expected])
+    dense = kick.space.dense(np.arange(len(kick.space)))
+    for target in targets[:4]:
+        weights = interpolated_weights(target, kick.accessible, dense, 12)
+        np.testing.assert_allclose(kick.reach(target, preset="kg04").weights, weights, atol=1e-9)
 
 
 def test_refined_weights_are_bounded_like_those_of_the_samples(kick, targets):

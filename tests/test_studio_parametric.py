@@ -144,7 +144,7 @@ def test_bad_makings_are_refused(client, body, words):
 
 
 def test_mistakes_in_the_work_are_reported_by_the_job(client):
-    job = make(client, {**QUERY, "by": ["elbow@3"], "name": "wrong"})
+    job = make(client, {**QUERY, "by": ["elbow@3"], "name": "wrong"})  # no such joint
     assert job["state"] == "failed" and "elbow" in job["error"]
     assert make(client, {**QUERY, "name": "../up", "samples": 20})["state"] == "failed"
 
@@ -184,3 +184,9 @@ def test_a_query_is_a_name_of_the_library_and_never_a_file(client, tmp_path):
     ended = client.app.state.studio.jobs.wait(begun["id"]).model_dump()
     assert ended["state"] == "failed"
     assert "no motion" in ended["error"]
+
+
+@pytest.mark.parametrize("by", ["secret.csv", "/a/secret.csv:mood", "os:system", "gaits:stride"])
+def test_a_parameter_names_no_file_and_no_function(client, by):
+    answer = client.post("/api/parametric", json={**QUERY, "by": [by], "name": "stolen"})
+    assert answer.status_code == 422 and "is unknown; use one of JOINT@" in answer.json()["error"]

@@ -125,7 +125,7 @@ class Settings:
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def __post_init__(self) -> None:
-        values = preset_values(type(self), getattr(self, "preset", None))
+        values = preset_values(type(self), getattr(self, "preset", None)) if self.PRESETS else {}
         for each in fields(self):
             if each.name in values and getattr(self, each.name) == each.default:
                 object.__setattr__(self, each.name, values[each.name])

@@ -90,6 +90,7 @@ class BlendVerbs(SearchVerbs):
         redundant_by: Literal["interpolated", "refined"] = "interpolated",
         leave_out_unmatched: bool = False,
         seed: int = 0,
+        preset: Literal["kg04"] | None = None,
         name: str | None = None,
         progress: Progress | None = None,
     ) -> ParametricMotion:
@@ -125,6 +126,8 @@ class BlendVerbs(SearchVerbs):
             Leave out examples whose foot contacts do not match the query's, instead of raising.
         seed : int
             Random seed for sampling.
+        preset : {"kg04"}, optional
+            Settings as in the paper. Arguments that differ from their defaults win.
         name : str, optional
             Store it in the library under this name; see `parametric`.
         progress : callable, optional
@@ -161,6 +164,7 @@ class BlendVerbs(SearchVerbs):
             redundant_by=redundant_by,
             leave_out_unmatched=leave_out_unmatched,
             seed=seed,
+            preset=preset,
         )
         found = self.family(family) if isinstance(family, str) else family
         registration = (

@@ -179,11 +179,13 @@ class ParametricMotion:
         refine: bool = True,
         tolerance: float = TOLERANCE,
         scheme: Literal["samples", "cardinal"] = "samples",
+        preset: Literal["kg04"] | None = None,
         name: str | None = None,
     ) -> Motion:
         """The motion for a target; see `reach`."""
-        found = self.reach(target, refine=refine, tolerance=tolerance, scheme=scheme, name=name)
-        return found.motion
+        return self.reach(
+            target, refine=refine, tolerance=tolerance, scheme=scheme, preset=preset, name=name
+        ).motion
 
     def reach(
         self,
@@ -192,6 +194,7 @@ class ParametricMotion:
         refine: bool = True,
         tolerance: float = TOLERANCE,
         scheme: Literal["samples", "cardinal"] = "samples",
+        preset: Literal["kg04"] | None = None,
         name: str | None = None,
     ) -> SynthesisResult:
         """The motion for a target, and its distance from the target.
@@ -207,15 +210,21 @@ class ParametricMotion:
         scheme : {"samples", "cardinal"}
             Interpolate the samples (weights are bounded), or the examples by cardinal basis
             functions (they are not). Only the first is refined.
+        preset : {"kg04"}, optional
+            Settings as in the paper: interpolated weights are not refined.
         name : str, optional
             Name of the motion.
         """
-        settings = SynthesisSettings(refine=refine, tolerance=tolerance, scheme=scheme)
+        settings = SynthesisSettings(
+            refine=refine, tolerance=tolerance, scheme=scheme, preset=preset
+        )
         wanted = checked_target(target, len(self.axes))
         if settings.scheme == "cardinal":
             weights = self.cardinal.weights_for(wanted)
+        elif settings.refine:
+            weights = self._refined(wanted, tolerance)
         else:
-            weights = self._refined(wanted, tolerance) if refine else self.space.weights_for(wanted)
+            weights = self.space.weights_for(wanted)
         title = name if name is not None else self.name or "blend"
         motion, moments = self._blends.made(weights, title)
         reached = self._blends.measured(weights, motion, moments)

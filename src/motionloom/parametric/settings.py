@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from motionloom.settings import Settings, setting
+from motionloom.settings import PRESET, Settings, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +18,15 @@ class ParametrizeSettings(Settings):
     >>> ParametrizeSettings(samples=100).delta
     0.1
     """
+
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "kg04": {
+            "samples": 1000,
+            "spacing": 0.0127,
+            "sampling": "nearest",
+            "redundant_by": "interpolated",
+        }
+    }
 
     samples: int = setting(
         1000, "Random blends by which the map from parameters to weights is learned.", least=0
@@ -50,6 +60,7 @@ class ParametrizeSettings(Settings):
         False, "Leave out examples whose foot contacts do not match the query's, and list them."
     )
     seed: int | Any = setting(0, "Random seed for sampling.", least=0)
+    preset: Literal["kg04"] | None = setting(None, PRESET)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +73,10 @@ class SynthesisSettings(Settings):
     'samples'
     """
 
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "kg04": {"refine": False, "scheme": "samples"}
+    }
+
     refine: bool = setting(True, "Refine the interpolated weights until the target is reached.")
     tolerance: float = setting(
         0.01, "Largest distance to the target, in the unit of the parameters."
@@ -71,3 +86,4 @@ class SynthesisSettings(Settings):
         "Interpolate the samples (weights are bounded), or the examples by cardinal basis "
         "functions (cardinal).",
     )
+    preset: Literal["kg04"] | None = setting(None, PRESET)
