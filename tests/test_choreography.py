@@ -1,6 +1,7 @@
 """From beats to movements, groups and the transition graph; rules and files."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ from motionloom.rhythm import transition_graph
 from motionloom.rhythm.choreography import Choreography, for_music
 from motionloom.rhythm.choreography_file import load_choreography
 from motionloom.rhythm.meter import estimated_meter
-from motionloom.rhythm.movements import cut_movements, differences, end_postures, postures
+from motionloom.rhythm.movements import (
+    Comparison,
+    cut_movements,
+    differences,
+    joint_weights,
+    movement_differences,
+    postures,
+    transition_differences,
+)
 from motionloom.rhythm.rules import load_rules, with_rules
 from motionloom.rhythm.settings import ChoreographySettings
 from motionloom.rhythm.transition_graph import TransitionGraph, combined_graph, load_graph
@@ -21,6 +30,7 @@ from motionloom.rhythm.transition_learning import (
     baum_welch,
     k_medoids,
     kinematic_continuity,
+    memberships,
     subtractive,
 )
 
@@ -71,8 +81,59 @@ def test_differences_are_those_of_the_paper(pieces):
             assert fast[i, j] == pytest.approx(slow, rel=1e-5, abs=1e-3)
 
 
+def test_important_joints_weigh_one_and_others_nothing(pieces):
+    body = pieces[0].motion.skeleton
+    weights = dict(zip(body.names, joint_weights(body), strict=True))
+    heavy = {name for name, weight in weights.items() if weight == 1.0}
+    assert heavy == {"Hips", "Spine", "Spine1", "LeftArm", "LeftForeArm", "RightArm",
+                     "RightForeArm", "LeftUpLeg", "LeftLeg", "RightUpLeg", "RightLeg"}  # fmt: skip
+    assert set(weights.values()) == {0.0, 1.0}
+    np.testing.assert_array_equal(joint_weights(body, "all"), 1.0)
+    head = joint_weights(body, {"head": 2.0, "Spine1": 0.0})
+    assert head[body.joint("Head")] == 2.0 and head[body.joint("Spine1")] == 0.0
+    assert head[body.joint("LeftArm")] == 1.0
+    rod = ml.Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
+    np.testing.assert_array_equal(joint_weights(rod), 1.0)
+    for wrong, words in (
+        ("some", "weights must be important, all or a mapping; got 'some'"),
+        ({"head": -1.0}, "weights must be at least 0; got -1.0 for 'head'"),
+        (dict.fromkeys(heavy, 0.0), "weights must not all be 0"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            joint_weights(body, wrong)
+
+
+def test_hands_do_not_change_the_difference_unless_they_weigh(pieces):
+    def waved(movement):
+        motion = movement.motion
+        rotations = motion.rotations.copy()
+        rotations[:, motion.skeleton.joint("LeftHand")] = [0.0, 1.0, 0.0, 0.0]
+        return replace(movement, bodies=(replace(motion, rotations=rotations),))
+
+    plain, other = list(pieces[:4]), [pieces[0], *map(waved, pieces[1:4])]
+    for weights, same in (("important", True), ("all", False), ({"left_wrist": 1.0}, False)):
+        how = Comparison.of(plain, weights, 0.01)
+        gap = movement_differences(plain, how) - movement_differences(other, how)
+        assert (np.abs(gap).max() < 1e-6) == same
+
+
+def test_velocities_have_half_of_the_difference_by_default():
+    takes = [ml.demo.clip("walk", performer=p) for p in range(3)]
+    made = Choreography.from_takes(takes, ChoreographySettings(meter=2))
+    how = Comparison.of(made.movements)
+    pairs = np.triu_indices(len(made.movements), 1)
+    whole = movement_differences(made.movements, how)[pairs]
+    posed = movement_differences(made.movements, Comparison(how.weights, 0.0))[pairs]
+    assert np.median(posed) / np.median(whole - posed) == pytest.approx(1.0, rel=0.02)
+    assert made.comparison.velocity_weight == how.velocity_weight
+    fixed = Choreography.from_takes(takes, ChoreographySettings(meter=2, velocity_weight=0.5))
+    assert fixed.comparison.velocity_weight == 0.5
+    alone = Comparison.of(made.movements[:1])
+    assert 0.001 <= alone.velocity_weight <= 0.1
+
+
 def test_what_follows_in_a_take_follows_without_a_gap(pieces):
-    gaps = differences(end_postures(pieces, last=True), end_postures(pieces, last=False))
+    gaps = transition_differences(pieces)
     follows = np.array([gaps[k, k + 1] for k in range(len(pieces) - 1)])
     others = gaps[~np.eye(len(pieces), k=1, dtype=bool)]
     assert follows.max() < np.median(others)
@@ -166,10 +227,71 @@ def test_clustering_says_what_is_wrong(clumps):
 def test_groups_observed_surely_are_counted(rng):
     sequences = [rng.integers(4, size=n) for n in (12, 5, 1, 9)]
     learnt = baum_welch([np.eye(4)[sequence] for sequence in sequences])
-    start, moves = naive.counted_transitions([list(s) for s in sequences], 4)
+    start, moves = naive.counted_transitions([list(s) for s in sequences], 4, [1] * 4)
     np.testing.assert_allclose(learnt.start, start, atol=1e-12)
     np.testing.assert_allclose(learnt.transitions, moves, atol=1e-12)
     assert learnt.rounds <= 2
+
+
+def test_a_sequence_after_a_dropped_movement_is_no_start(rng):
+    sequences = [rng.integers(3, size=n) for n in (6, 5, 7)]
+    seen = [np.eye(3)[sequence] for sequence in sequences]
+    for starts in ([True, False, True], [False, True, False]):
+        learnt = baum_welch(seen, starts=starts)
+        start, moves = naive.counted_transitions([list(s) for s in sequences], 3, starts)
+        np.testing.assert_allclose(learnt.start, start, atol=1e-12)
+        np.testing.assert_allclose(learnt.transitions, moves, atol=1e-12)
+    every = baum_welch(seen, starts=[False] * 3)  # no start is known: all count
+    np.testing.assert_allclose(every.start, baum_welch(seen).start)
+
+
+def test_memberships_are_the_influence_of_the_centres(clumps):
+    groups = k_medoids(clumps, 3, seed=1)
+    soft = memberships(clumps, groups, radius=0.8)
+    expected = np.array(naive.influence(clumps.tolist(), groups.centres, 0.8))
+    np.testing.assert_allclose(soft, expected / expected.max(axis=1, keepdims=True), atol=1e-12)
+    assert list(soft.argmax(axis=1)) == list(groups.labels)
+    tight = memberships(clumps, groups, radius=1e-3)
+    np.testing.assert_allclose(tight, np.eye(3)[groups.labels], atol=1e-12)
+
+
+def test_transitions_are_learnt_from_soft_memberships(dances):
+    """A movement half way between two groups counts for both."""
+    place = np.array([0.0, 0.1, 5.0, 5.1, 2.55])
+    apart = np.subtract.outer(place, place) ** 2
+    groups = k_medoids(apart, 2)
+    soft = baum_welch([memberships(apart, groups, radius=3.0)[[0, 4, 2, 4, 0, 4, 3]]])
+    hard = baum_welch([np.eye(2)[groups.labels][[0, 4, 2, 4, 0, 4, 3]]])
+    assert np.abs(soft.transitions - hard.transitions).max() > 0.05
+    made, sharp = (
+        Choreography.from_takes(dances, ChoreographySettings(meter=4, groups=8, radius=radius))
+        for radius in (None, 1e-4)
+    )
+    assert len(made.graph.edges) >= len(sharp.graph.edges)
+
+
+def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
+    import motionloom.rhythm.choreography as module
+
+    seen = {}
+
+    def recorded(sequences, *, starts):
+        seen["lengths"], seen["starts"] = [len(one) for one in sequences], list(starts)
+        return baum_welch(sequences, starts=starts)
+
+    cut = cut_movements
+
+    def uneven(*args, **options):
+        pieces = cut(*args, **options)
+        broken = pieces[2].beats.copy()
+        broken[1] += 0.4 * (broken[2] - broken[1])
+        pieces[2] = replace(pieces[2], beats=broken)
+        return pieces
+
+    monkeypatch.setattr(module, "baum_welch", recorded)
+    monkeypatch.setattr(module, "cut_movements", uneven)
+    Choreography.from_takes(dances[:2], ChoreographySettings(meter=4))
+    assert seen["starts"] == [True, False, True, False] and seen["lengths"][0] == 2
 
 
 def test_uncertain_groups_are_re_estimated_as_the_method_says(rng):
@@ -356,6 +478,17 @@ def test_a_choreography_survives_its_file(made, dances, tmp_path):
     for a, b in zip(back.movements, made.movements, strict=True):
         np.testing.assert_allclose(a.motion.root, b.motion.root, atol=1e-3)
     data = json.loads(path.read_text())
+    assert back.comparison.velocity_weight == made.comparison.velocity_weight
+    np.testing.assert_array_equal(back.comparison.weights, made.comparison.weights)
+    old = {
+        name: value for name, value in data.items() if name not in ("weights", "velocity_weight")
+    }
+    path.write_text(json.dumps(old))  # as release 0.1 wrote it
+    first = load_choreography(path, takes.__getitem__)
+    assert first.comparison.velocity_weight == 0.01 and np.all(first.comparison.weights == 1.0)
+    path.write_text(json.dumps(data | {"weights": {"Hips": "heavy"}}))
+    with pytest.raises(MotionFormatError, match="weights must be joints to numbers"):
+        load_choreography(path, takes.__getitem__)
     data["cuts"][0]["beats"][-1] = 1e6
     path.write_text(json.dumps(data))
     with pytest.raises(MotionFormatError, match="movement 0: its beats must rise within"):

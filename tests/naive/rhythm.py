@@ -65,12 +65,12 @@ def group_distance(gaps, first, second):
     return math.sqrt(total / (len(first) * len(second)))
 
 
-def counted_transitions(sequences, groups):
+def counted_transitions(sequences, groups, starts):
     """Start and transition probabilities of sequences of known groups, by counting."""
     start = [0.0] * groups
     moves = [[0.0] * groups for _ in range(groups)]
-    for sequence in sequences:
-        start[sequence[0]] += 1
+    for sequence, begins in zip(sequences, starts, strict=True):
+        start[sequence[0]] += begins
         for a, b in zip(sequence[:-1], sequence[1:], strict=True):
             moves[a][b] += 1
     start = [count / sum(start) for count in start]
@@ -95,6 +95,11 @@ def expected_counts(likely, start, step):
         for a, b in zip(path[:-1], path[1:], strict=True):
             moves[a][b] += chance
     return [c / whole for c in first], [[c / whole for c in row] for row in moves]
+
+
+def influence(apart, centres, radius):
+    """Equation (20): the influence of every centre over every movement."""
+    return [[math.exp(-row[centre] / radius**2) for centre in centres] for row in apart]
 
 
 def subtractive_centres(apart, radius, squash, threshold):

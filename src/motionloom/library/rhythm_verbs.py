@@ -64,6 +64,8 @@ class RhythmVerbs(Store):
         meter: int | None = None,
         groups: int | None = None,
         radius: float | None = None,
+        weights: Mapping[str, float] | str = "important",
+        velocity_weight: float | None = None,
         mirror: bool = False,
         behaviour: float = 0.5,
         sigma: float | None = None,
@@ -88,6 +90,12 @@ class RhythmVerbs(Store):
             clustering.
         radius : float, optional
             Radius of a group in subtractive clustering.
+        weights : {"important", "all"} or mapping of str to float
+            Weights of the joints in the comparison of movements. ``important``: 1 for pelvis,
+            spine, shoulders, elbows, hips and knees, 0 for the others; a mapping of roles or joint
+            names changes some of these.
+        velocity_weight : float, optional
+            Weight of velocities against postures, seconds squared. Default: equal shares.
         mirror : bool
             Use every take mirrored, too: twice the movements.
         behaviour : float
@@ -130,8 +138,9 @@ class RhythmVerbs(Store):
         from motionloom.search.filters import chosen_names
 
         settings = ChoreographySettings(
-            meter=meter, groups=groups, radius=radius, mirror=mirror, behaviour=behaviour,
-            sigma=sigma, min_likelihood=min_likelihood, min_confidence=min_confidence, kind=kind,
+            meter=meter, groups=groups, radius=radius, weights=weights,
+            velocity_weight=velocity_weight, mirror=mirror, behaviour=behaviour, sigma=sigma,
+            min_likelihood=min_likelihood, min_confidence=min_confidence, kind=kind,
             seed=seed, label=names(label), only=names(only), exclude=names(exclude),
         )  # fmt: skip
         if takes is None:

@@ -26,10 +26,10 @@ from motionloom.rhythm.dance_nodes import DanceNode
 from motionloom.rhythm.meter import downbeat, usual_meter
 from motionloom.rhythm.motion_beats.beats import Beats, beats
 from motionloom.rhythm.movements import (
+    Comparison,
     Movement,
     cut_movements,
-    differences,
-    postures,
+    movement_differences,
     transition_differences,
 )
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
@@ -41,6 +41,7 @@ from motionloom.rhythm.transition_learning import (
     baum_welch,
     k_medoids,
     kinematic_continuity,
+    memberships,
     subtractive,
 )
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Takes = Sequence[Motion | Sequence[Motion]]
+Run = tuple[list[Movement], bool]  # movements that follow each other; from the start of a take?
 
 _UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
 
@@ -70,6 +72,8 @@ class Choreography:
         Name of the dance (``"waltz"``), by which `for_music` chooses.
     left_out : dict of str to str
         Takes without movements, each with the reason.
+    comparison : Comparison, optional
+        How its movements were compared. Default: as `Comparison.of`.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Choreography:
     graph: TransitionGraph
     kind: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
+    comparison: Comparison | None = None
 
     @property
     def meter(self) -> int:
@@ -141,10 +146,14 @@ class Choreography:
         """
         chosen = settings or ChoreographySettings()
         analysed, left_out = _analysed(takes, chosen, progress)
-        movements, sequences = _cut(analysed, chosen.meter, left_out)
+        movements, runs = _cut(analysed, chosen.meter, left_out)
         apart, groups = grouped_movements(movements, chosen)
-        graph = learnt_graph(movements, [len(one) for one in sequences], apart, groups, chosen)
-        return cls(tuple(movements), graph.without_dead_ends(), chosen.kind, left_out)
+        graph = learnt_graph(
+            movements, [len(run) for run, _ in runs], apart, groups, chosen,
+            starts=[begins for _, begins in runs],
+        )  # fmt: skip
+        how = Comparison.of(movements, chosen.weights, chosen.velocity_weight)
+        return cls(tuple(movements), graph.without_dead_ends(), chosen.kind, left_out, how)
 
     def with_graph(self, graph: TransitionGraph) -> Choreography:
         """The same movements with another graph."""
@@ -173,7 +182,7 @@ class Choreography:
     @cached_property
     def smoothness(self) -> Array:
         """Smoothness of the transition from movement i to movement j, 0 to 1, shape (N, N)."""
-        gaps = transition_differences(self.movements)
+        gaps = transition_differences(self.movements, self.comparison)
         typical = float(np.median(np.percentile(gaps, 25.0, axis=1)))
         return np.exp(-((gaps / max(typical, 1e-9)) ** 2))
 
@@ -183,7 +192,9 @@ class Choreography:
         given = [skeleton] * count if isinstance(skeleton, Skeleton) else list(skeleton)
         if len(given) != count:
             raise InvalidInput(f"skeleton must be one per character, {count}; got {len(given)}")
-        return replace(self, movements=tuple(one.onto(given) for one in self.movements))
+        made = replace(self, movements=tuple(one.onto(given) for one in self.movements))
+        made.__dict__["smoothness"] = self.smoothness  # transitions are those of the takes
+        return made
 
     def player(
         self,
@@ -303,6 +314,7 @@ class Choreography:
             "meter": self.meter,
             "beat_frames": self.beat_frames,
             "fps": self.fps,
+            **self._comparison_as_dict(),
             "cuts": [
                 {
                     "source": list(movement.source),
@@ -312,6 +324,15 @@ class Choreography:
                 }
                 for movement in self.movements
             ],
+        }
+
+    def _comparison_as_dict(self) -> dict[str, Any]:
+        if self.comparison is None:
+            return {}
+        joints = self.movements[0].motion.skeleton.names
+        return {
+            "weights": dict(zip(joints, self.comparison.weights.tolist(), strict=True)),
+            "velocity_weight": self.comparison.velocity_weight,
         }
 
     def save(self, path: str | Path) -> Path:
@@ -357,26 +378,26 @@ def _analysed(
 
 def _cut(
     analysed: list, meter: int | None, left_out: dict[str, str]
-) -> tuple[list[Movement], list[list[Movement]]]:
-    """All movements, and the sequences in which they follow one another."""
+) -> tuple[list[Movement], list[Run]]:
+    """All movements, and the runs in which they follow one another."""
     if meter is None:
         meter = usual_meter([(motions, found) for motions, found, _ in analysed])
     rate = analysed[0][0][0].fps
     beat_frames = max(round(float(np.median([b.period for _, b, _ in analysed])) * rate), 2)
-    sequences: list[list[Movement]] = []
+    runs: list[Run] = []
     for motions, found, mirrored in analysed:
         try:
             cut = cut_movements(
                 motions, found, meter=meter, first_beat=downbeat(found, meter),
                 beat_frames=beat_frames, mirrored=mirrored,
             )  # fmt: skip
-            sequences += _even_runs(cut, found.period * motions[0].fps)
+            runs += _even_runs(cut, found.period * motions[0].fps)
         except InvalidInput as error:
             left_out[motions[0].name] = str(error)
-    movements = [movement for sequence in sequences for movement in sequence]
+    movements = [movement for run, _ in runs for movement in run]
     if not movements:
         raise InvalidInput("; ".join(left_out.values()))
-    return movements, sequences
+    return movements, runs
 
 
 def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
@@ -389,7 +410,7 @@ def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
     return [conformed(m, like.skeleton, like.fps) for m, like in zip(motions, first, strict=True)]
 
 
-def _even_runs(movements: list[Movement], period: float) -> list[list[Movement]]:
+def _even_runs(movements: list[Movement], period: float) -> list[Run]:
     """Runs of movements with evenly spaced beats; all movements, if few are even.
 
     An uneven beat is more often a missed detection than one that was danced so, and would be
@@ -397,22 +418,22 @@ def _even_runs(movements: list[Movement], period: float) -> list[list[Movement]]
     """
     even = [bool(np.all(np.abs(np.diff(m.beats) / period - 1.0) < _UNEVEN)) for m in movements]
     if 2 * sum(even) < len(even):
-        return [movements]
-    runs: list[list[Movement]] = [[]]
+        return [(movements, True)]
+    runs: list[Run] = [([], True)]
     for movement, keeps_time in zip(movements, even, strict=True):
         if keeps_time:
-            runs[-1].append(movement)
-        elif runs[-1]:
-            runs.append([])
-    return [run for run in runs if run]
+            runs[-1][0].append(movement)
+        else:
+            runs.append(([], False))
+    return [run for run in runs if run[0]]
 
 
 def grouped_movements(
     movements: Sequence[Movement], settings: ChoreographySettings
 ) -> tuple[Array, Groups]:
     """Differences (N, N) of movements, equation (15), and their groups, section 4.1."""
-    states = postures(movements)
-    apart = differences(states, states)
+    how = Comparison.of(movements, settings.weights, settings.velocity_weight)
+    apart = movement_differences(movements, how)
     if settings.groups is not None:
         return apart, k_medoids(apart, settings.groups, seed=settings.seed)
     return apart, subtractive(apart, radius=settings.radius)
@@ -424,6 +445,8 @@ def learnt_graph(
     apart: Array,
     groups: Groups,
     settings: ChoreographySettings,
+    *,
+    starts: Sequence[bool] | None = None,
 ) -> TransitionGraph:
     """The movement transition graph of groups of movements, section 4.2.
 
@@ -437,11 +460,14 @@ def learnt_graph(
         Differences of the movements.
     groups : Groups
     settings : ChoreographySettings
+    starts : sequence of bool, optional
+        Whether each sequence begins with the start of its take. Default: all do.
     """
-    gaps = transition_differences(movements)
+    how = Comparison.of(movements, settings.weights, settings.velocity_weight)
+    gaps = transition_differences(movements, how)
     smooth = kinematic_continuity(gaps, groups.labels, sigma=settings.sigma)
-    seen = np.eye(len(groups))[groups.labels]
-    learnt = baum_welch(Ragged.from_lengths(seen, list(lengths)).rows)
+    seen = memberships(apart, groups, radius=settings.radius)
+    learnt = baum_welch(Ragged.from_lengths(seen, list(lengths)).rows, starts=starts)
     members = []
     for group, centre in enumerate(groups.centres):
         others = [k for k in groups.members(group) if k != centre]

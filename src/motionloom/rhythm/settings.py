@@ -56,6 +56,14 @@ class ChoreographySettings(Settings):
     radius: float | None = setting(
         None, "Radius of a group in subtractive clustering. [from the data]", above=0.0
     )
+    weights: Mapping[str, float] | str = setting(
+        "important",
+        "Joint weights in the comparison of movements: important, all, or role or joint to weight.",
+        command=False,
+    )
+    velocity_weight: float | None = setting(
+        None, "Weight of velocities against postures. [equal shares]", unit="s²", least=0.0
+    )
     mirror: bool = setting(False, "Use every take mirrored, too.")
     behaviour: float = setting(
         0.5,

@@ -5,8 +5,9 @@ centre of a group is one of its movements (Kim, Park and Shin 2003, section 4.1;
 
 *Kinematic continuity*: the more similar the last posture of one group to the first of another, the
 likelier the transition, equations (21) and (22). *Behavioural continuity*: the transitions in the
-takes, learnt by the Baum-Welch algorithm, equations (23) to (26). If the group of every movement is
-certain, the algorithm ends after one iteration with the relative frequencies.
+takes, learnt by the Baum-Welch algorithm, equations (23) to (26), from the influence of the centre
+of each group over each movement, equation (20). If the group of every movement is certain, the
+algorithm ends after one iteration with the relative frequencies.
 """
 
 from __future__ import annotations
@@ -79,7 +80,11 @@ class Behaviour:
 
 
 def baum_welch(
-    sequences: Sequence[Array], *, rounds: int = 200, tolerance: float = 1e-10
+    sequences: Sequence[Array],
+    *,
+    starts: Sequence[bool] | None = None,
+    rounds: int = 200,
+    tolerance: float = 1e-10,
 ) -> Behaviour:
     """Start and transition probabilities from sequences of observed groups.
 
@@ -88,6 +93,9 @@ def baum_welch(
     sequences : sequence of array_like, each shape (L, K)
         One per take: likelihood of each of its L movements in each of the K groups. A row with
         a single non-zero entry is a certain observation.
+    starts : sequence of bool, optional
+        Whether a sequence begins with the start of its take. Others continue after a movement
+        that was dropped: their first group is not counted as a start. Default: all do.
     rounds : int
         Largest number of iterations.
     tolerance : float
@@ -106,19 +114,28 @@ def baum_welch(
     (array([[0.5, 0.5],
            [1. , 0. ]]), array([1., 0.]))
     """
-    seen = [np.asarray(one, np.float64) for one in sequences if len(one)]
-    if not seen:
+    given = [True] * len(sequences) if starts is None else list(starts)
+    kept = [
+        (np.asarray(one, np.float64), begins)
+        for one, begins in zip(sequences, given, strict=True)
+        if len(one)
+    ]
+    if not kept:
         raise InvalidInput("sequences must hold at least one movement")
-    groups = seen[0].shape[1]
+    if not any(begins for _, begins in kept):
+        kept = [(one, True) for one, _ in kept]
+    groups = kept[0][0].shape[1]
+    anywhere = np.full(groups, 1.0 / groups)
     start = np.full(groups, 1.0 / groups)
     step = np.full((groups, groups), 1.0 / groups)
     done = 0
     for _ in range(rounds):
         done += 1
         first, moves = np.zeros(groups), np.zeros((groups, groups))
-        for likely in seen:
-            states, pairs = _expected(likely, start, step)
-            first += states[0]
+        for likely, begins in kept:
+            states, pairs = _expected(likely, start if begins else anywhere, step)
+            if begins:
+                first += states[0]
             moves += pairs
         left = moves.sum(axis=1, keepdims=True)
         better = np.divide(moves, left, out=np.zeros_like(moves), where=left > 0.0)
@@ -249,6 +266,32 @@ def _converged(apart: Array, labels: NDArray[np.int64]) -> Groups:
     return Groups(labels, centres, float(apart[np.arange(len(apart)), centres[labels]].sum()))
 
 
+def memberships(differences: ArrayLike, groups: Groups, *, radius: float | None = None) -> Array:
+    """Likelihood of each movement in each group, shape (N, K); the largest of a row is 1.
+
+    The influence of the centres, equation (20): ``exp(-difference / radius**2)``.
+
+    Examples
+    --------
+    >>> apart = np.array([[0.0, 0.1, 4.0], [0.1, 0.0, 3.0], [4.0, 3.0, 0.0]])
+    >>> memberships(apart, k_medoids(apart, 2), radius=1.0).round(2)
+    array([[1.  , 0.02],
+           [1.  , 0.06],
+           [0.02, 1.  ]])
+    """
+    apart = _checked(differences)
+    away = apart[:, groups.centres]
+    # Two movements may be equally near to two centres: the group that it was put into comes first.
+    nearest = away[np.arange(len(away)), groups.labels][:, None]
+    return np.exp(-np.maximum(away - nearest, 0.0) / (radius or usual_radius(apart)) ** 2)
+
+
+def usual_radius(apart: Array) -> float:
+    """The median distance of nearest neighbours, in the root of differences (N, N)."""
+    nearest = np.sort(apart, axis=1)[:, min(1, len(apart) - 1)]
+    return max(float(np.sqrt(np.median(nearest))), 1e-9)
+
+
 def subtractive(
     differences: ArrayLike, *, radius: float | None = None, squash: float = 1.5,
     threshold: float = 0.15,
@@ -276,8 +319,7 @@ def subtractive(
     """
     apart = _checked(differences)
     if radius is None:
-        nearest = np.sort(apart, axis=1)[:, min(1, len(apart) - 1)]
-        radius = max(float(np.sqrt(np.median(nearest))), 1e-9)
+        radius = usual_radius(apart)
     if not (radius > 0.0 and squash > 1.0 and 0.0 < threshold < 1.0):
         raise InvalidInput(
             "radius must be positive, squash over 1 and threshold in 0 to 1; got "
