@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from naive import alignment as naive_alignment
 from naive import web as naive
+from naive import web_departures as departures
 
 import motionloom as ml
+from motionloom.alignment import align_in_region, valid_region
 from motionloom.distance import distance_matrix
 from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.errors import InvalidInput, LibraryError
@@ -27,19 +30,43 @@ def smooth(rng, shape, rounds):
     return 0.05 + (matrix - matrix.min()) / np.ptp(matrix)
 
 
-def assert_is_the_papers(matrix, *, rate=10.0, itself=None, **options):
+# What the paper says; without these, the rules of docs/web.md, "Departures".
+PAPER = {
+    "squares": True, "edge_minima": True, "shared_cells": True, "second_pass": False,
+    "extended_chains": False,
+}  # fmt: skip
+
+
+def naive_web(matrix, limits, rate, allowed):
+    """Chains and bridges of the paper, with the departures that `limits` asks for."""
+    squares, rows, columns = (matrix**2).tolist(), *matrix.shape
+    in_row, in_column = naive_alignment.local_minima(squares)
+    if not limits.edge_minima:
+        in_row, in_column = naive_alignment.inner(in_row, in_column, rows, columns)
+    region = naive_alignment.valid_region(squares, in_row, in_column, limits.alpha)
+    minima = {cell for cell in in_row | in_column if allowed(*cell)}
+    options = {"max_slope": limits.max_slope, "least_length": limits.least_seconds * rate}
+    if limits.shared_cells:
+        assert not limits.second_pass
+        chains = naive.chains(squares, minima, **options)
+    else:
+        chains = departures.chains(squares, minima, second_pass=limits.second_pass, **options)
+    bridges = naive.bridges(
+        squares if limits.squares else matrix.tolist(),
+        {cell for cell in region if allowed(*cell)},
+        chains,
+        max_slope=limits.max_slope,
+        reach=limits.reach_seconds * rate,
+    )
+    return chains, bridges
+
+
+def assert_agrees(matrix, *, rate=10.0, itself=None, **options):
     chosen = WebLimits(**options)
     web = build_web(matrix, rate=rate, itself=itself, limits=chosen)
     least = int(chosen.least_seconds * rate)
     allowed = (lambda i, j: True) if itself is None else (lambda i, j: j - i > least)
-    chains, bridges = naive.web(
-        matrix.tolist(),
-        alpha=chosen.alpha,
-        max_slope=chosen.max_slope,
-        least_length=chosen.least_seconds * rate,
-        reach=chosen.reach_seconds * rate,
-        allowed=allowed,
-    )
+    chains, bridges = naive_web(matrix, chosen, rate, allowed)
     ours = [[tuple(cell) for cell in web.path(c).tolist()] for c in range(web.chain_count)]
     assert ours == chains
     found = {}
@@ -54,30 +81,78 @@ def assert_is_the_papers(matrix, *, rate=10.0, itself=None, **options):
     return web
 
 
+def test_the_papers_rules_are_the_papers_web(rng):
+    """All switches at the paper's side, against the reference that knows nothing else."""
+    counts = np.zeros(2, int)
+    for rounds in (0, 1, 2):
+        matrix = smooth(rng, (13, 15), rounds)
+        web = assert_agrees(matrix, reach_seconds=0.8, least_seconds=0.2, **PAPER)
+        chains, bridges = naive.web(
+            (matrix**2).tolist(), alpha=0.15, max_slope=3, least_length=2.0, reach=8.0
+        )
+        assert (web.chain_count, web.bridge_count) == (len(chains), len(bridges))
+        counts += [web.chain_count, web.bridge_count]
+    assert counts.min() > 20
+
+
 @pytest.mark.parametrize("max_slope", [2, 3])
-def test_random_grids_have_the_web_of_the_paper(rng, max_slope):
+def test_random_grids_have_the_web_of_the_reference(rng, max_slope):
     counts = np.zeros(2, int)
     for rounds in (0, 1, 2, 3):
         for shape in ((12, 17), (18, 14)):
             matrix = smooth(rng, shape, rounds)
-            web = assert_is_the_papers(
-                matrix, max_slope=max_slope, reach_seconds=0.9, least_seconds=0.2
-            )
+            web = assert_agrees(matrix, max_slope=max_slope, reach_seconds=0.9, least_seconds=0.2)
             counts += [web.chain_count, web.bridge_count]
     assert counts.min() > 20  # or else nothing was compared
 
 
+@pytest.mark.parametrize("rule", [name for name in PAPER if name != "extended_chains"])
+def test_each_departure_can_be_switched(rng, rule):
+    """With the paper's side of one rule the web differs, and is still that of the reference."""
+    options = {"reach_seconds": 0.8, "least_seconds": 0.15, "max_slope": 2}
+    if rule == "shared_cells":
+        options["second_pass"] = False  # the reference has no second pass over shared cells
+    differ = 0
+    for rounds in (0, 1, 2, 3, 1, 2):
+        matrix = smooth(rng, (20, 20), rounds)
+        ours = assert_agrees(matrix, **options)
+        papers = assert_agrees(matrix, **options | {rule: PAPER[rule]})
+        differ += ours.cells.tolist() != papers.cells.tolist()
+    assert differ > 0
+
+
+def test_bridges_have_the_smallest_mean_over_all_pairs_of_cells():
+    """A bridge may leave its chain early, and pass over third chains."""
+    a, b = (ml.demo.clip(name).resample(10) for name in ("kick_front_high_right", "jog"))
+    matrix = distance_matrix(a, b)
+    web = build_web(matrix, rate=10.0)
+    region = valid_region(matrix)
+    assert web.bridge_count > 5
+    for n in range(web.bridge_count):
+        ends = [int(np.searchsorted(web.offsets[: web.chain_count + 1], end, side="right")) - 1
+                for end in (web.leaves[n], web.arrives[n])]  # fmt: skip
+        means = [
+            found.mean_cost
+            for start in web.path(ends[0]).tolist()
+            for end in web.path(ends[1]).tolist()
+            if naive.is_near(start, end, 20.0)
+            and (found := align_in_region(matrix, region, start=start, end=end)) is not None
+        ]
+        path = [web.leaves[n], *range(*web.offsets[web.chain_count + n :][:2]), web.arrives[n]]
+        assert web.values[path].mean() == pytest.approx(min(means), rel=1e-5)
+
+
 @pytest.mark.parametrize("alpha", [0.05, 0.15])
-def test_kicks_have_the_web_of_the_paper(alpha):
+def test_kicks_have_the_web_of_the_reference(alpha):
     a, b = (ml.demo.clip(name).resample(10) for name in KICKS[:2])
-    web = assert_is_the_papers(distance_matrix(a, b), alpha=alpha, reach_seconds=1.2)
+    web = assert_agrees(distance_matrix(a, b), alpha=alpha, reach_seconds=1.2)
     longest = np.diff(web.offsets[: web.chain_count + 1]).max()
     assert longest > 0.6 * min(len(a), len(b))
 
 
-def test_a_motion_with_itself_has_the_web_of_the_paper():
+def test_a_motion_with_itself_has_the_web_of_the_reference():
     walk = ml.demo.clip("walk")[:80].resample(10)
-    web = assert_is_the_papers(distance_matrix(walk, walk), itself=0, reach_seconds=1.0)
+    web = assert_agrees(distance_matrix(walk, walk), itself=0, reach_seconds=1.0)
     assert web.chain_count > 0
     assert np.all(web.cells[:, 1] - web.cells[:, 0] > 2)  # not the trivial diagonal
 
@@ -88,7 +163,8 @@ def test_captured_takes_have_the_web_of_the_paper(cmu_clips):
     chains = 0
     for a, b in [(0, 1), (1, 2), (0, 2)]:
         matrix = distance_matrix(takes[a], takes[b])
-        chains += assert_is_the_papers(matrix, reach_seconds=0.8).chain_count
+        chains += assert_agrees(matrix, reach_seconds=0.8).chain_count
+        chains += assert_agrees(matrix, reach_seconds=0.8, **PAPER).chain_count
     assert chains > 0
 
 
@@ -196,7 +272,7 @@ def test_refining_follows_a_valley_between_the_frames():
     for coarse, fine in ((6, 3), (3, 1)):
         starts = [np.array([0, 90 // stride]) for stride in (coarse, fine)]
         values = matrix[::fine, ::fine]
-        web = refined(web, starts[0], values, starts[1], ratio=coarse // fine, max_slope=3)
+        web = refined(web, starts[0], values, starts[1], ratio=coarse // fine, limits=WebLimits())
     longest = int(np.argmax(np.diff(web.offsets[: web.chain_count + 1])))
     path = web.path(longest)
     assert len(path) > 70
@@ -217,9 +293,9 @@ def test_refining_reads_only_the_corridor(distance):
         webs = []
         for unknown in (np.nan, 0.0):
             some = np.where(where, values, unknown)
-            one = refined(web, starts[coarse], some, starts[fine], max_slope=3, **options)
+            one = refined(web, starts[coarse], some, starts[fine], limits=WebLimits(), **options)
             webs.append(one)
-        web = refined(web, starts[coarse], values, starts[fine], max_slope=3, **options)
+        web = refined(web, starts[coarse], values, starts[fine], limits=WebLimits(), **options)
         assert web.chain_count > 10 and web.bridge_count > 3
         assert_same(webs[0], web)
         assert_same(webs[1], web)

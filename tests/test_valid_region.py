@@ -32,13 +32,23 @@ def cells(mask):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.15, 2.0])
-def test_minima_and_region_are_those_of_the_paper(rng, kicks, alpha):
+@pytest.mark.parametrize("edges", [True, False])
+def test_minima_and_region_are_those_of_the_paper(rng, kicks, alpha, edges):
+    """Of squared distances, and of their roots; with and without our rule for the ends of lines."""
     for matrix in [*matrices(rng), kicks]:
-        minima, region = matrix_minima(matrix), valid_region(matrix, alpha=alpha)
-        in_row, in_column, near = naive.minima_and_region(matrix.tolist(), alpha)
+        minima = matrix_minima(matrix, edges=edges)
+        in_row, in_column = naive.local_minima(matrix.tolist())
+        if not edges:
+            in_row, in_column = naive.inner(in_row, in_column, *matrix.shape)
         assert cells(minima & 1) == in_row
         assert cells(minima & 2) == in_column
-        assert cells(region) == near
+        region = valid_region(matrix, alpha=alpha, minima=minima, squared=True)
+        assert cells(region) == naive.valid_region(matrix.tolist(), in_row, in_column, alpha)
+        of_roots = valid_region(np.sqrt(matrix), alpha=alpha, minima=minima)
+        # Rounding of the root decides between equal numbers only.
+        assert np.array_equal(of_roots, region) or not np.all(np.diff(np.sort(matrix.ravel())))
+        if not edges:
+            assert np.array_equal(valid_region(matrix, alpha=alpha, squared=True), region)
 
 
 def test_motions_side_by_side_do_not_see_each_other(rng):

@@ -74,17 +74,38 @@ def time_alignment(matrix, allowed, *, start, end, max_slope):
     return cost, np.array(path if cost < float("inf") else ()).reshape(-1, 2)
 
 
-def minima_and_region(matrix, alpha):
-    """Sets of cells: least of their row, least of their column, the valid region."""
+def local_minima(matrix):
+    """Kovar & Gleicher (2004), section 3.1: sets of cells that are least of their row, of their
+    column. At an end of a line there is one neighbour only; of equal cells the last counts."""
     rows, columns = len(matrix), len(matrix[0])
 
     def least(line):
-        """Places where a list of numbers has a local minimum; of equal ones the last."""
-        inner = range(1, len(line) - 1)
-        return [n for n in inner if line[n] <= line[n - 1] and line[n] < line[n + 1]]
+        return [
+            n
+            for n in range(len(line))
+            if (n == 0 or line[n] <= line[n - 1])
+            and (n == len(line) - 1 or line[n] < line[n + 1])
+            and len(line) > 1
+        ]
+
+    in_row = {(i, j) for i in range(rows) for j in least(matrix[i])}
+    in_column = {(i, j) for j in range(columns) for i in least([matrix[i][j] for i in range(rows)])}
+    return in_row, in_column
+
+
+def inner(in_row, in_column, rows, columns):
+    """Minima without those at an end of their line: a rule of ours, which the paper lacks."""
+    return (
+        {(i, j) for i, j in in_row if 0 < j < columns - 1},
+        {(i, j) for i, j in in_column if 0 < i < rows - 1},
+    )
+
+
+def valid_region(matrix, in_row, in_column, alpha):
+    """Same section: minima, extended along their line up to the first cell that is alpha larger."""
+    rows, columns = len(matrix), len(matrix[0])
 
     def around(line, n):
-        """Places about n up to the first that is alpha larger."""
         found = {n}
         for step in (-1, 1):
             at = n + step
@@ -93,15 +114,11 @@ def minima_and_region(matrix, alpha):
                 at += step
         return found
 
-    in_row, in_column, region = set(), set(), set()
-    for i in range(rows):
-        line = [matrix[i][j] for j in range(columns)]
-        for j in least(line):
-            in_row.add((i, j))
-            region |= {(i, at) for at in around(line, j)}
-    for j in range(columns):
-        line = [matrix[i][j] for i in range(rows)]
-        for i in least(line):
-            in_column.add((i, j))
-            region |= {(at, j) for at in around(line, i)}
-    return in_row, in_column, region
+    region = set()
+    for i, j in in_row:
+        region |= {(i, at) for at in around(matrix[i], j)}
+    for i, j in in_column:
+        line = [matrix[row][j] for row in range(rows)]
+        region |= {(at, j) for at in around(line, i)}
+    assert all(j < columns for _, j in region)
+    return region

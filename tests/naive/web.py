@@ -1,60 +1,40 @@
-"""The match web straight from Kovar & Gleicher (2004), section 3.2, one cell at a time."""
+"""The match web from the text of Kovar & Gleicher (2004), sections 3.1 and 3.2, cell by cell.
 
-from naive.alignment import minima_and_region, time_alignment
+`grid` holds the paper's distance d, a sum of squares. Rules of motionloom that the paper does not
+have are in `naive.web_departures`. The paper leaves open which of several minima a chain goes on
+with, here the one ahead in both motions, else the smaller; and how the length of a chain is
+measured, here as the mean of its frames in both motions.
+"""
+
+from naive.alignment import local_minima, time_alignment, valid_region
 
 
-def web(matrix, *, alpha, max_slope, least_length, reach, allowed=lambda i, j: True):
-    """Chains, as lists of cells, and bridges, as {(from chain, to chain): path with both ends}.
+def web(grid, *, alpha, max_slope, least_length, reach):
+    """Chains, as lists of cells, and bridges, as {(from chain, to chain): path with both ends}."""
+    in_row, in_column = local_minima(grid)
+    region = valid_region(grid, in_row, in_column, alpha)
+    found = chains(grid, in_row | in_column, max_slope=max_slope, least_length=least_length)
+    return found, bridges(grid, region, found, max_slope=max_slope, reach=reach)
 
-    `allowed` tells which cells count at all.
+
+def chains(grid, minima, *, max_slope, least_length):
+    """ "We locate all minima that have no neighbors to the left, bottom, or bottom-left [...] then
+    for each of these minima we form a chain by iteratively searching the top, right, and top-right
+    cells for other minima, making sure [...] that the non-degeneracy condition is not violated.
+    [...] we simply remove chains below a threshold length."
     """
-    in_row, in_column, region = minima_and_region(matrix, alpha)
-    minima = {cell for cell in in_row | in_column if allowed(*cell)}
-    region = {cell for cell in region if allowed(*cell)}
-    chains = minima_chains(matrix, minima, max_slope=max_slope, least_length=least_length)
-    return chains, bridges(matrix, region, chains, max_slope=max_slope, reach=reach)
-
-
-def minima_chains(matrix, minima, *, max_slope, least_length):
-    """Chains that begin where no minimum is to the left, below, or both.
-
-    And then, away from those by more than a cell, at any minimum, if twice as long.
-    """
-    chains, visited = [], set()
+    every = []
     for i, j in sorted(minima):
         if not minima & {(i, j - 1), (i - 1, j), (i - 1, j - 1)}:
-            path = chain_from((i, j), matrix, minima, visited, max_slope)
-            visited |= set(path)
-            if length(path) >= least_length:
-                chains.append(path)
-    around = {cell for chain in chains for cell in neighbourhood(chain)}
-    for cell in sorted(minima):
-        path = chain_from(cell, matrix, minima, around, max_slope)
-        if path and length(path) >= 2 * least_length:
-            chains.append(path)
-            around |= neighbourhood(path)
-    return chains
+            path = [(i, j)]
+            while (cell := following(grid, minima, path, max_slope)) is not None:
+                path.append(cell)
+            every.append(path)
+    return [path for path in every if length(path) >= least_length]
 
 
-def chain_from(cell, matrix, minima, used, max_slope):
-    path = []
-    while cell is not None and cell not in used:
-        path.append(cell)
-        cell = following(matrix, minima, path, max_slope)
-    return path
-
-
-def length(path):
-    """Frames, as the mean of both motions."""
-    return (path[-1][0] - path[0][0] + 1 + path[-1][1] - path[0][1] + 1) / 2
-
-
-def neighbourhood(path):
-    return {(i + a, j + b) for i, j in path for a in (-1, 0, 1) for b in (-1, 0, 1)}
-
-
-def following(matrix, minima, path, max_slope):
-    """The next cell of a chain: ahead in both motions if that can be, else in one."""
+def following(grid, minima, path, max_slope):
+    """The next cell of a chain, or None."""
     i, j = path[-1]
     if (i + 1, j + 1) in minima:
         return i + 1, j + 1
@@ -65,39 +45,43 @@ def following(matrix, minima, path, max_slope):
             same += 1
         if cell in minima and same < max_slope:
             options.append(cell)
-    return min(options, key=lambda cell: matrix[cell[0]][cell[1]], default=None)
+    return min(options, key=lambda cell: grid[cell[0]][cell[1]], default=None)
 
 
-def bridges(matrix, region, chains, *, max_slope, reach):
-    """Between any two chains, the path with the smallest mean that meets no third.
+def length(path):
+    """Frames, as the mean of both motions."""
+    return (path[-1][0] - path[0][0] + 1 + path[-1][1] - path[0][1] + 1) / 2
 
-    A cell of the other chain is reached from the last cell of the first that leads there.
+
+def bridges(grid, region, chains, *, max_slope, reach):
+    """ "We then compute for each cell C_i on C the optimal path to each cell on C' whose Manhattan
+    distance to C_i is less than L. The path with the smallest average distance is retained."
     """
-    on_chains = {cell for chain in chains for cell in chain}
+    mask = [[(i, j) in region for j in range(len(grid[0]))] for i in range(len(grid))]
     found = {}
     for a, chain in enumerate(chains):
         for b, other in enumerate(chains):
-            ways = [
-                last_way(matrix, region - on_chains, chain, target, max_slope, reach)
-                for target in other
-                if a != b
+            paths = [
+                optimal_path(grid, mask, start, end, max_slope)
+                for start in chain
+                for end in other
+                if a != b and start != end and is_near(start, end, reach)
             ]
-            ways = [path for path in ways if path is not None]
-            if ways:
-                found[a, b] = min(
-                    ways, key=lambda path: sum(matrix[i][j] for i, j in path) / len(path)
-                )
+            paths = [path for path in paths if path]
+            if paths:
+                found[a, b] = min(paths, key=lambda path: mean(grid, path))
     return found
 
 
-def last_way(matrix, free, chain, target, max_slope, reach):
-    for source in reversed(chain):
-        gap = abs(target[0] - source[0]) + abs(target[1] - source[1])
-        if gap >= reach or target[0] < source[0] or target[1] < source[1]:
-            continue
-        allowed = free | {source, target}
-        mask = [[(i, j) in allowed for j in range(len(matrix[0]))] for i in range(len(matrix))]
-        _, path = time_alignment(matrix, mask, start=source, end=target, max_slope=max_slope)
-        if len(path):
-            return [tuple(cell) for cell in path.tolist()]
-    return None
+def is_near(start, end, reach):
+    down, right = end[0] - start[0], end[1] - start[1]
+    return down >= 0 and right >= 0 and down + right < reach
+
+
+def optimal_path(grid, mask, start, end, max_slope):
+    _, path = time_alignment(grid, mask, start=start, end=end, max_slope=max_slope)
+    return [tuple(cell) for cell in path.tolist()]
+
+
+def mean(grid, path):
+    return sum(grid[i][j] for i, j in path) / len(path)

@@ -124,46 +124,51 @@ def band_path(matrix, row, column, low, high, first, last, max_slope):
     cost : float
     """
     # States: 0 diagonal step or start; s < max_slope: s consecutive steps to the right;
-    # above: consecutive steps down. Only costs are kept, no origins: taking a minimum needs no
-    # branch, finding its place does, and that is needed along the path alone.
+    # above: consecutive steps down; then the cheapest of all, and the cheapest that may go down
+    # next. Only costs are kept, no origins: taking a minimum needs no branch, finding its place
+    # does, and that is needed along the path alone.
     n_rows, width = len(low), 0
     for r in range(n_rows):
         width = max(width, high[min(r + 1, n_rows - 1)] - low[r] + 1)
     runs = max_slope - 1
     states = 2 * runs + 1
+    least, level = states, states + 1
     # Row r and column c of the band are at [r + 1, c - low[r] + 1]; around it is infinity.
-    costs = np.empty((n_rows + 1, width + 1, states))
+    costs = np.empty((n_rows + 1, width + 1, states + 2))
     costs[0] = np.inf
     for r in range(n_rows):
         shift = low[r] - low[r - 1] if r > 0 else 0
         count = high[r] - low[r] + 1
-        for s in range(states):
+        for s in range(states + 2):
             costs[r + 1, 0, s] = np.inf
+        steep = np.inf  # cost to the cell on the left of a path that may go right next
         for w in range(1, count + 1):
             value = matrix[row + r, column + low[r] + w - 1]
             if np.isnan(value):
                 value = np.inf
-            diagonal = costs[r, w + shift - 1, 0]
-            for s in range(1, states):
-                other = costs[r, w + shift - 1, s]
-                diagonal = other if other < diagonal else diagonal
-            costs[r + 1, w, 0] = diagonal + value
-            if runs > 0:
-                right, down = costs[r + 1, w - 1, 0], costs[r, w + shift, 0]
-                for run in range(1, runs + 1):
-                    other = costs[r + 1, w - 1, runs + run]
-                    right = other if other < right else right
-                    other = costs[r, w + shift, run]
-                    down = other if other < down else down
-                costs[r + 1, w, 1] = right + value
-                costs[r + 1, w, runs + 1] = down + value
-                for run in range(2, runs + 1):
-                    costs[r + 1, w, run] = costs[r + 1, w - 1, run - 1] + value
-                    costs[r + 1, w, runs + run] = costs[r, w + shift, runs + run - 1] + value
+            diagonal = costs[r, w + shift - 1, least] + value
             if r == 0 and low[0] + w - 1 == first:
-                costs[1, w, 0] = value
+                diagonal = value
+            costs[r + 1, w, 0] = diagonal
+            flat = diagonal
+            for run in range(runs, 1, -1):
+                right = costs[r + 1, w - 1, run - 1] + value
+                costs[r + 1, w, run] = right
+                flat = right if right < flat else flat
+            if runs > 0:
+                right = steep + value
+                costs[r + 1, w, 1] = right
+                flat = right if right < flat else flat
+            costs[r + 1, w, level] = flat
+            steep, before = diagonal, level
+            for run in range(runs + 1, states):
+                down = costs[r, w + shift, before] + value
+                costs[r + 1, w, run] = down
+                steep = down if down < steep else steep
+                before = run
+            costs[r + 1, w, least] = steep if steep < flat else flat
         for w in range(count + 1, high[min(r + 1, n_rows - 1)] - low[r] + 2):
-            for s in range(states):
+            for s in range(states + 2):
                 costs[r + 1, w, s] = np.inf
     path = np.empty((n_rows + high[-1] - low[0] + 1, 2), np.int64)
     at = len(path)

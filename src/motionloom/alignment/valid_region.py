@@ -5,9 +5,14 @@ minimum, the two frames clearly correspond. An alignment of similar motions runs
 minima, or close by: noise moves them by a frame, and while a pose is held their place is
 arbitrary. So each minimum is extended along its row or column until the distance exceeds it by
 a given fraction. The cells covered are the *valid region* (Kovar & Gleicher 2004, section 3.1).
+
+The fraction is that of the paper's distance, which is a sum of squares: distances in metres are its
+root, and 15 % of the square are 7 % of the root.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +21,13 @@ from motionloom.alignment.dtw import checked_matrix
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 
-ALPHA = 0.15  # Kovar & Gleicher 2004, section 3.1
+ALPHA = 0.15  # of the squared distance; Kovar & Gleicher 2004, section 3.1
 HORIZONTAL, VERTICAL = 1, 2
 
 
-def matrix_minima(matrix: ArrayLike, *, starts: ArrayLike | None = None) -> NDArray[np.uint8]:
+def matrix_minima(
+    matrix: ArrayLike, *, starts: ArrayLike | None = None, edges: bool = False
+) -> NDArray[np.uint8]:
     """Cells that are local minima of their row, of their column, or of both.
 
     Parameters
@@ -30,6 +37,8 @@ def matrix_minima(matrix: ArrayLike, *, starts: ArrayLike | None = None) -> NDAr
     starts : array_like of int, shape (K + 1,), optional
         Columns belong to K motions: motion k has columns ``starts[k]`` to ``starts[k + 1]``.
         Default: one motion.
+    edges : bool
+        Whether the first and the last cell of a line can be minima, too.
 
     Returns
     -------
@@ -38,8 +47,8 @@ def matrix_minima(matrix: ArrayLike, *, starts: ArrayLike | None = None) -> NDAr
 
     Notes
     -----
-    A minimum is smaller than the next cell and not larger than the one before. The first and
-    the last cell of a line are never minima: the values beyond are not known, and lines of
+    A minimum is smaller than the next cell and not larger than the one before. By default the
+    first and the last cell of a line are no minima: the values beyond are not known, and lines of
     minima along the edges would absorb the chains that begin there. Missing values (NaN) are
     neither minima nor neighbours of minima.
 
@@ -51,11 +60,16 @@ def matrix_minima(matrix: ArrayLike, *, starts: ArrayLike | None = None) -> NDAr
            [0, 0, 0]], dtype=uint8)
     """
     matrix = checked_matrix(matrix)
-    return _minima(matrix, _checked_starts(starts, matrix.shape[1]))
+    return _minima(matrix, _checked_starts(starts, matrix.shape[1]), edges)
 
 
 def valid_region(
-    matrix: ArrayLike, *, alpha: float = ALPHA, starts: ArrayLike | None = None
+    matrix: ArrayLike,
+    *,
+    alpha: float = ALPHA,
+    starts: ArrayLike | None = None,
+    squared: bool = False,
+    minima: NDArray[np.uint8] | None = None,
 ) -> NDArray[np.bool_]:
     """Cells close to a minimum of their row or column.
 
@@ -63,9 +77,14 @@ def valid_region(
     ----------
     matrix : array_like, shape (M, N)
     alpha : float
-        Minima are extended up to the first cell that is larger by this fraction.
+        Minima are extended up to the first cell whose squared distance is larger by this
+        fraction.
     starts : array_like of int, shape (K + 1,), optional
         As in `matrix_minima`.
+    squared : bool
+        Whether `matrix` holds squared distances.
+    minima : ndarray of uint8, shape (M, N), optional
+        As from `matrix_minima`, which is the default.
 
     Returns
     -------
@@ -73,14 +92,19 @@ def valid_region(
 
     Examples
     --------
-    >>> valid_region([[9.0, 1.1, 1.0, 1.2, 1.0]]).astype(int)
+    >>> valid_region([[9.0, 1.05, 1.0, 1.1, 1.0]]).astype(int)
     array([[0, 1, 1, 0, 0]])
+    >>> valid_region([[9.0, 1.05, 1.0, 1.1, 1.2]], squared=True).astype(int)
+    array([[0, 1, 1, 1, 0]])
     """
     matrix = checked_matrix(matrix)
     if not alpha >= 0.0:
         raise InvalidInput(f"alpha must not be negative; got {alpha}")
     starts = _checked_starts(starts, matrix.shape[1])
-    return _extended(matrix, _minima(matrix, starts), starts, 1.0 + alpha)
+    if minima is None:
+        minima = _minima(matrix, starts, False)
+    factor = 1.0 + alpha if squared else math.sqrt(1.0 + alpha)
+    return _extended(matrix, minima, starts, factor)
 
 
 def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]:
@@ -93,7 +117,7 @@ def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]
 
 
 @kernel
-def _minima(matrix, starts):
+def _minima(matrix, starts, edges):
     n_rows, n_columns = matrix.shape
     out = np.zeros(matrix.shape, np.uint8)
     for i in range(n_rows):
@@ -102,10 +126,21 @@ def _minima(matrix, starts):
             for j in range(first + 1, last):
                 if matrix[i, j] <= matrix[i, j - 1] and matrix[i, j] < matrix[i, j + 1]:
                     out[i, j] = HORIZONTAL
+            if edges and first < last:
+                if matrix[i, first] < matrix[i, first + 1]:
+                    out[i, first] = HORIZONTAL
+                if matrix[i, last] <= matrix[i, last - 1]:
+                    out[i, last] = HORIZONTAL
         if 0 < i < n_rows - 1:
             for j in range(n_columns):
                 if matrix[i, j] <= matrix[i - 1, j] and matrix[i, j] < matrix[i + 1, j]:
                     out[i, j] += VERTICAL
+    if edges and n_rows > 1:
+        for j in range(n_columns):
+            if matrix[0, j] < matrix[1, j]:
+                out[0, j] += VERTICAL
+            if matrix[n_rows - 1, j] <= matrix[n_rows - 2, j]:
+                out[n_rows - 1, j] += VERTICAL
     return out
 
 

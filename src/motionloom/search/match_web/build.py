@@ -141,5 +141,5 @@ def _matrix_web(
         shape = (-(-matrix.shape[0] // stride), int(starts[-1]))
         where = corridor(web, coarse_starts, shape, starts, ratio=ratio)
         values = matrix.sampled(stride, where=where)
-        web = refined(web, coarse_starts, values, starts, ratio=ratio, max_slope=limits.max_slope)
+        web = refined(web, coarse_starts, values, starts, ratio=ratio, limits=limits)
     return web

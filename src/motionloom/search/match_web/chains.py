@@ -3,13 +3,14 @@
 A chain begins at a minimum with no other before it in its row, its column or on the diagonal,
 and continues from minimum to minimum: to the next frame of both motions if that is a minimum,
 else to the smaller of the two cells beside it, as long as at most `max_slope` frames of one
-motion correspond to a single frame of the other. It ends where it meets an earlier chain. Short
-chains are mostly accidental and dropped (Kovar & Gleicher 2004, section 3.2).
+motion correspond to a single frame of the other. Short chains are mostly accidental and dropped
+(Kovar & Gleicher 2004, section 3.2).
 
-Lines of minima cross and fork: a chain on the wrong branch is soon too steep to continue, and
-the right branch has no cell that could begin a chain. So cells that no chain has come near are
-searched a second time. There a chain may begin at any minimum, and must be twice as long: with
-so many starts, accidental chains are longer.
+Two rules are ours, and can be switched off. A chain ends where it meets an earlier one, so that no
+cell is in two chains. And since lines of minima cross and fork, a chain on the wrong branch is soon
+too steep to continue, and the right branch has no cell that could begin a chain. So cells that no
+chain has come near are searched a second time. There a chain may begin at any minimum, and must be
+twice as long: with so many starts, accidental chains are longer.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def minima_chains(
     *,
     max_slope: int,
     least_length: float,
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    shared_cells: bool = False,
+    second_pass: bool = True,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """All chains of a distance matrix.
 
     Parameters
@@ -40,6 +43,10 @@ def minima_chains(
     max_slope : int
     least_length : float
         Chains of fewer frames (mean of both motions) are dropped.
+    shared_cells : bool
+        Whether a chain continues over cells of earlier ones, as in the paper.
+    second_pass : bool
+        Whether cells that no chain has come near are searched again.
 
     Returns
     -------
@@ -47,16 +54,12 @@ def minima_chains(
         Row and column of the cells of all chains, concatenated.
     offsets : ndarray of int64, shape (chains + 1,)
         Chain c has cells ``offsets[c]`` to ``offsets[c + 1]``.
-    owner : ndarray of int32, shape (M, N)
-        Number of the chain of each cell, or -1.
     """
-    owner = np.full(matrix.shape, -1, np.int32)
-    cells, offsets = _chains(matrix, minima, starts, max_slope, least_length, owner)
-    return cells, offsets, owner
+    return _chains(matrix, minima, starts, max_slope, least_length, shared_cells, second_pass)
 
 
 @kernel
-def _chains(matrix, minima, starts, max_slope, least_length, owner):
+def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, second_pass):
     n_rows = matrix.shape[0]
     cells = np.empty((1024, 2), np.int32)
     offsets = [0]
@@ -66,7 +69,7 @@ def _chains(matrix, minima, starts, max_slope, least_length, owner):
     near = np.zeros(matrix.shape, np.bool_)  # cells that a chain has come near
     for k in range(len(starts) - 1):
         first, last = starts[k], starts[k + 1]
-        for look in range(2):
+        for look in range(2 if second_pass else 1):
             for i in range(n_rows):
                 for j in range(first, last):
                     if minima[i, j] == 0:
@@ -80,7 +83,7 @@ def _chains(matrix, minima, starts, max_slope, least_length, owner):
                     if used[i, j]:
                         continue
                     length = _grow(matrix, minima, used, i, j, last, max_slope, path)
-                    if look == 0:
+                    if look == 0 and not shared_cells:
                         for step in range(length):
                             taken[path[step, 0], path[step, 1]] = True
                     covered = path[length - 1, 0] - path[0, 0] + path[length - 1, 1] - path[0, 1]
@@ -91,7 +94,6 @@ def _chains(matrix, minima, starts, max_slope, least_length, owner):
                     for step in range(length):
                         r, c = path[step, 0], path[step, 1]
                         cells[count + step] = path[step]
-                        owner[r, c] = len(offsets) - 1
                         near[max(r - 1, 0) : r + 2, max(c - 1, first) : min(c + 2, last)] = True
                     count += length
                     offsets.append(count)

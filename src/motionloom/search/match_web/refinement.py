@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from motionloom.alignment.monotone_path import band_path
 from motionloom.kernels import kernel
-from motionloom.search.match_web.web import Web
+from motionloom.search.match_web.web import Web, WebLimits
 
 _COARSEST = 10.0  # frames per second of the coarsest level
 _STRIDES = (1, 3, 6, 12, 24, 48)  # 60 fps go 10, 20, 60 as in the paper; 30 fps 10, 30
@@ -72,7 +72,7 @@ def refined(
     starts: NDArray[np.int64],
     *,
     ratio: int,
-    max_slope: int,
+    limits: WebLimits,
 ) -> Web:
     """A web of one level, refined on the next.
 
@@ -86,16 +86,18 @@ def refined(
         Distances of the finer level; only the cells of `corridor` are read.
     ratio : int
         Rows of the finer level per row of the coarser one.
-    max_slope : int
+    limits : WebLimits
 
     Returns
     -------
     web : Web
         Of the finer level. Paths in whose bands no time alignment is are left out.
     """
-    place = (matrix, starts, coarse_starts, ratio, max_slope)
+    costs = matrix * matrix if limits.squares else matrix
+    place = (costs, starts, coarse_starts, ratio, limits.max_slope)
     chain_offsets = web.offsets[: web.chain_count + 1]
-    cells, offsets, number = _refined_chains(web.cells, chain_offsets, *place)
+    extended = 2 * ratio if limits.extended_chains else 0
+    cells, offsets, number = _refined_chains(web.cells, chain_offsets, *place, extended)
     between, spans, leaves, arrives = _refined_bridges(
         web.cells, web.offsets, web.chain_count, web.leaves, web.arrives,
         cells, offsets, number, *place,
@@ -147,7 +149,7 @@ def _mark(where, cells, offsets, chain_count, coarse_starts, starts, ratio):
 
 
 @kernel
-def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, max_slope):
+def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, max_slope, extended):
     """Chains of the finer level: cells, offsets, and each coarse chain's number or -1."""
     out = np.empty((max(1024, 2 * ratio * len(cells)), 2), np.int32)
     spans = np.zeros(len(offsets), np.int64)
@@ -173,8 +175,8 @@ def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, max_sl
             )  # fmt: skip
         if len(fine) == 0:
             continue
-        before = _continued(fine, -1, matrix, starts, ratio, max_slope, k)
-        after = _continued(fine, 1, matrix, starts, ratio, max_slope, k)
+        before = _continued(fine, -1, matrix, starts, extended, max_slope, k)
+        after = _continued(fine, 1, matrix, starts, extended, max_slope, k)
         fine = np.concatenate((before[::-1], fine, after))
         while filled + len(fine) > len(out):
             out = np.concatenate((out, np.empty_like(out)))
@@ -260,9 +262,8 @@ def _smallest(matrix, starts, coarse_starts, ratio, near, cell, k):
 
 
 @kernel
-def _continued(path, direction, matrix, starts, ratio, max_slope, k):
-    """Minima beyond the end of a path (`direction` 1), or before its start (-1), nearest first."""
-    most = 2 * ratio
+def _continued(path, direction, matrix, starts, most, max_slope, k):
+    """Up to `most` minima beyond the end of a path (`direction` 1) or before its start (-1)."""
     out = np.empty((most, 2), np.int64)
     end = len(path) - 1 if direction > 0 else 0
     i, j = path[end, 0], path[end, 1]

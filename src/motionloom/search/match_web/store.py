@@ -35,7 +35,7 @@ from motionloom.store.records import Entry, text_digest
 from motionloom.store.remote.object_store import ObjectStoreError
 from motionloom.store.store import Store
 
-_VERSION = 3  # raise it when the same motions give other webs than before
+_VERSION = 4  # raise it when the same motions give other webs than before
 CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
 _WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
 

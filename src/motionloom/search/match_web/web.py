@@ -28,24 +28,39 @@ REACH_SECONDS = 2.0  # bridges are shorter than this, sum of both motions; same 
 
 @dataclass(frozen=True)
 class WebLimits:
-    """Limits of the chains and bridges of a web.
+    """Rules of the chains and bridges of a web.
 
     Parameters
     ----------
     alpha : float
-        The valid region ends where distances exceed a minimum by this fraction.
+        The valid region ends where squared distances exceed that of a minimum by this fraction.
     max_slope : int
         Frames of one motion that correspond to one of the other, at most.
     least_seconds : float
         Chains shorter than this (mean of both motions) are dropped.
     reach_seconds : float
         Bridges span less than this, the sum of both motions.
+    squares : bool
+        Bridges have the smallest mean of squared distances instead of distances.
+    edge_minima : bool
+        Whether the first and the last frame of a motion can be minima.
+    shared_cells : bool
+        Whether chains continue over cells of earlier chains.
+    second_pass : bool
+        Whether chains are searched again where none was found.
+    extended_chains : bool
+        Whether refined chains follow minima beyond their ends.
     """
 
     alpha: float = ALPHA
     max_slope: int = MAX_SLOPE
     least_seconds: float = LEAST_SECONDS
     reach_seconds: float = REACH_SECONDS
+    squares: bool = False
+    edge_minima: bool = False
+    shared_cells: bool = False
+    second_pass: bool = True
+    extended_chains: bool = True
 
     def __post_init__(self) -> None:
         if not self.alpha >= 0.0:
@@ -227,28 +242,29 @@ def build_web(
     if not rate > 0.0:
         raise InvalidInput(f"rate must be positive; got {rate}")
     bounds = np.array([0, matrix.shape[1]] if starts is None else starts, dtype=np.int64)
-    minima = matrix_minima(matrix, starts=bounds)
-    region = valid_region(matrix, alpha=limits.alpha, starts=bounds)
+    minima = matrix_minima(matrix, starts=bounds, edges=limits.edge_minima)
+    region = valid_region(matrix, alpha=limits.alpha, starts=bounds, minima=minima)
     if itself is not None:
         last = int(bounds[np.searchsorted(bounds, itself, side="right")])
         apart = int(limits.least_seconds * rate) - lag
         trivial = np.tri(len(matrix), last - itself, apart, dtype=np.bool_)
         minima[:, itself:last][trivial] = 0
         region[:, itself:last][trivial] = False
-    cells, offsets, owner = minima_chains(
+    cells, offsets = minima_chains(
         matrix,
         minima,
         bounds,
         max_slope=limits.max_slope,
         least_length=limits.least_seconds * rate,
+        shared_cells=limits.shared_cells,
+        second_pass=limits.second_pass,
     )
     bridges = bridges_between(
-        matrix,
+        matrix * matrix if limits.squares else matrix,
         region,
         bounds,
         cells,
         offsets,
-        owner,
         max_slope=limits.max_slope,
         reach=limits.reach_seconds * rate,
     )
