@@ -149,7 +149,7 @@ export class SearchForm extends LitElement {
       ${this.has("features") ? this.choice("features", "features") : ""}
       ${this.has("distance") ? this.choice("distance", "distance of the web") : ""}
       ${
-        this.has("rank") && !this.family
+        settings.method === "dtw" && !this.family
           ? this.words("rank", "order by", [
               ["", "movement"],
               ["distance", "pose distance"],
