@@ -156,6 +156,20 @@ def test_every_index_gives_the_same(lib):
     assert all(one == graphs[0] for one in graphs)
 
 
+def test_the_preset_of_the_paper_is_its_graph(lib):
+    query = f"{KICK}_p0:10-40"
+    options = {"features": "e15", "normalize": "paper", "steps": "classic", "bridge": 0}
+    paper = lib.search(query, preset="kt10").to_json()
+    assert paper == lib.search(query, method="lazy", rank="sum", **options).to_json()
+    assert paper != lib.search(query, method="lazy").to_json()
+
+    def near(**options):
+        return [[hit.text for hit in frame] for frame in lib.neighbours(query, **options)]
+
+    assert near(preset="kt10") == near(k=256, normalize="full")
+    assert near(preset="kt10", k=3) == near(k=3, normalize="full") != near(k=3)
+
+
 @pytest.mark.parametrize("bridge", [0, None])
 def test_lazy_ranks_by_the_mean_or_by_the_sum_of_a_path(lib, bridge):
     options = {"method": "lazy", "k": 400, "steps": "classic", "bridge": bridge, "max": None}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
 from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.ragged import Ragged
-from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
+from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
 
 Array = NDArray[np.float64]
 
@@ -43,6 +43,10 @@ class FatGraphSettings(Settings):
     0.07
     """
 
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "kt10": {"features": feature_set("e15", normalize="paper")}
+    }
+
     radius: float = setting(
         0.07,
         "Largest distance between neighbouring poses, root mean square over joints.",
@@ -57,6 +61,7 @@ class FatGraphSettings(Settings):
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
     exclude: Names = setting(None, EXCLUDE)
+    preset: Literal["kt10"] | None = setting(None, PRESET)
 
     def check(self) -> None:
         """Check that the radius is finite."""

@@ -252,6 +252,7 @@ class GraphVerbs(Store):
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
+        preset: Literal["kt10"] | None = None,
     ) -> FatGraph:
         """Build a fat graph: base poses and, between them, motions steered by turn and speed.
 
@@ -272,6 +273,8 @@ class GraphVerbs(Store):
             Random seed for sampling blends.
         label, only, exclude : str or several, optional
             Labels and names that choose the motions; as in `search`. Best: walks, runs, turns.
+        preset : {"kt10"}, optional
+            Settings as in the paper: `features`. Arguments that differ from their defaults win.
 
         Returns
         -------
@@ -302,6 +305,7 @@ class GraphVerbs(Store):
             label=names(label),
             only=names(only),
             exclude=names(exclude),
+            preset=preset,
         )
         motions = chosen_names(
             self, label=settings.label, only=settings.only, exclude=settings.exclude

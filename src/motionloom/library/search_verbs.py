@@ -108,6 +108,7 @@ class SearchVerbs(Store):
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
         exclude_query: bool = False,
+        preset: Literal["kt10"] | None = None,
     ) -> list[list[Match]]:
         """The nearest frames of the library to each frame of the query.
 
@@ -125,6 +126,9 @@ class SearchVerbs(Store):
             Relative error allowed for the k-th distance; 0 is exact.
         exclude_query : bool
             Leave out the frames of the query itself.
+        preset : {"kt10"}, optional
+            Settings as in the paper: `features`, `normalize` and `k`. Arguments that differ from
+            their defaults win.
 
         Returns
         -------
@@ -151,6 +155,7 @@ class SearchVerbs(Store):
             only=names(only),
             exclude=names(exclude),
             exclude_query=exclude_query,
+            preset=preset,
         )
         return nearest_frames(self, query, settings)
 

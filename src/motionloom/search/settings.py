@@ -261,7 +261,12 @@ METHODS: dict[str, type[Settings]] = {
 
 PRESETS: dict[str, dict[str, Any]] = {
     "kg04": {"method": MatchWeb(distance="pc11")},
-    "kt10": {"method": LazyGraph(features="e15", steps="classic", bridge=0)},
+    # The paper gives neither k nor radius; both are ours.
+    "kt10": {
+        "method": LazyGraph(
+            features="e15", normalize="paper", steps="classic", bridge=0, rank="sum"
+        )
+    },
     "tz07": {"method": Emd()},
 }
 """Settings of `search` and `family` as in the papers."""
@@ -369,10 +374,15 @@ class FamilySettings(SearchSettings):
 class NeighbourSettings(NeighbourOptions, FeatureOptions):
     """Settings of a search for nearest frames; see `motionloom.Library.neighbours`."""
 
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "kt10": {"features": "e15", "normalize": "paper", "k": 256}
+    }
+
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
     exclude: Names = setting(None, EXCLUDE)
     exclude_query: bool = setting(False, _EXCLUDE_QUERY)
+    preset: Literal["kt10"] | None = setting(None, PRESET)
 
 
 @dataclass(frozen=True, kw_only=True)
