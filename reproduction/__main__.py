@@ -22,7 +22,10 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 @app.command()
 def main(
     papers: Annotated[
-        list[str] | None, typer.Argument(help=f"Papers: {', '.join(PAPERS)}. [all]")
+        list[str] | None,
+        typer.Argument(
+            help=f"Papers: {', '.join(PAPERS)} [all]; or page: only write the page anew."
+        ),
     ] = None,
     only: Annotated[
         str, typer.Option(metavar="TEXT", help="Run only the parts whose name contains this.")
@@ -39,6 +42,12 @@ def main(
     Without captured data (MOTIONLOOM_DATA) only statements that can be tested on the built-in
     corpus are tested.
     """
+    from reproduction.page import PAGE, RESULTS, write_page
+
+    if papers == ["page"]:
+        write_page()
+        remark(f"{PAGE} written from {RESULTS}")
+        return
     names = papers or list(PAPERS)
     for name in names:
         if name not in PAPERS:
@@ -52,8 +61,6 @@ def main(
             running = [pool.submit(run, name, only, write) for name in names]
             reports = [each.result() for each in running]
     if write:
-        from reproduction.page import PAGE, write_page
-
         write_page()
         remark(f"results written to {PAGE}")
     if json_:

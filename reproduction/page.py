@@ -9,6 +9,7 @@ from typing import Any
 
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
+from motionloom.library import settings
 from reproduction import PAPERS
 from reproduction.claims import FAILS, HOLDS, NOT_MADE
 from reproduction.data import CREDITS
@@ -68,6 +69,7 @@ def markdown(reports: list[dict[str, Any]]) -> str:
     head = ["paper", HOLDS, FAILS, NOT_MADE, "processor time (min)"]
     blocks = [_HEAD.format(picture=first), _table(head, rows)]
     blocks += [_section(report, first) for report in reports]
+    blocks.append(_presets())
     blocks.append("## Data\n\n" + "\n".join(f"- {credit}" for credit in CREDITS) + "\n")
     return "\n".join(blocks)
 
@@ -96,6 +98,21 @@ def _section(report: dict[str, Any], shown: str) -> str:
             header, cells = claim["table"]
             blocks.append(_table(header, [[_number(cell) for cell in row] for row in cells]))
     return "\n".join(blocks)
+
+
+def _presets() -> str:
+    """Table of the settings that each paper's preset changes."""
+    rows = []
+    for name in sorted(settings.__all__):
+        cls = getattr(settings, name)
+        for preset, values in getattr(cls, "PRESETS", {}).items():
+            shown = ", ".join(f"`{key}={value!r}`" for key, value in values.items())
+            rows.append([f"`{name}`", f"`{preset}`", shown or "the defaults"])
+    return (
+        '## Presets\n\nA preset sets what a paper says: `lib.search(query, preset="kt10")`, '
+        "`motionloom search LIB QUERY --preset kt10`.\n\n"
+        + _table(["settings of", "preset", "values"], rows)
+    )
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:
