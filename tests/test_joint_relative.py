@@ -17,7 +17,11 @@ from motionloom.distance.joint_relative import (
     symmetric_pairs,
 )
 from motionloom.distance.joint_weights import (
+    TaggedPoses,
+    area_under_curve,
+    held_out_auc,
     learn_weights,
+    learned_weights,
     load_weights,
     pair_features,
     save_weights,
@@ -157,21 +161,73 @@ def test_features_of_pairs_match_the_definition(kick, walk):
     assert row == pytest.approx([naive.feature(p, q, *pair) for pair in pairs], abs=1e-6)
 
 
-def test_learned_weights_have_the_least_squared_error(rng):
-    clips = [
-        ml.demo.clip("take_dances"),
-        ml.demo.clip("take_reaches"),
-        ml.demo.clip("take_strikes"),
-    ]
+def drawn_poses(rng, count):
+    clips = [ml.demo.clip(name) for name in ("take_dances", "take_reaches", "take_strikes")]
     draw = lambda: clips[rng.integers(3)][int(rng.integers(300))]  # noqa: E731
-    poses = [(draw(), draw()) for _ in range(400)]
-    pairs = [("hips", "left_knee"), ("head", "left_wrist"), ("neck", "left_ankle")]
-    rows = pair_features(poses, pairs)
+    return [(draw(), draw()) for _ in range(count)]
+
+
+PAIRS = [("hips", "left_knee"), ("head", "left_wrist"), ("neck", "left_ankle")]
+
+
+def test_learned_weights_have_the_least_squared_error(rng):
+    poses = drawn_poses(rng, 400)
+    rows = pair_features(poses, PAIRS)
     tags = rows[:, 1] < np.median(rows[:, 1])
-    weights = learn_weights(poses, tags, pairs=pairs)
+    weights = learn_weights(poses, tags, pairs=PAIRS, method="tang")
     assert list(weights.values()) == sorted(weights.values(), reverse=True)
     solved = np.linalg.lstsq(rows, np.where(tags, 1.0, -1.0), rcond=None)[0]
-    assert [weights[pair] for pair in pairs] == pytest.approx(np.abs(solved))
+    assert [weights[pair] for pair in PAIRS] == pytest.approx(np.abs(solved))
+    naively = naive.learned([row.tolist() for row in rows], tags.tolist())
+    assert [weights[pair] for pair in PAIRS] == pytest.approx(naively)
+
+
+def test_non_negative_weights_have_the_least_squared_error_with_an_intercept(rng):
+    poses = drawn_poses(rng, 300)
+    rows = pair_features(poses, PAIRS)
+    tags = rows[:, 1] < np.median(rows[:, 1])
+    weights = learn_weights(poses, tags, pairs=PAIRS)
+    assert list(weights)[0] == PAIRS[1] and min(weights.values()) > 0.0
+    found = np.array([weights.get(pair, 0.0) for pair in PAIRS])
+    wanted = np.where(tags, 0.0, 1.0)
+
+    def error(w):
+        rest = wanted - rows @ w
+        return float(np.sum((rest - rest.mean()) ** 2))
+
+    for k in range(3):
+        for step in (-0.01, 0.01):
+            other = found.copy()
+            other[k] = max(0.0, other[k] + step)
+            assert error(found) <= error(other) + 1e-9
+
+
+def test_area_under_the_curve_is_the_share_of_pairs_in_order(rng):
+    distances, tags = rng.normal(size=40).round(1), rng.random(40) < 0.4
+    near, far = distances[tags], distances[~tags]
+    share = np.mean([1.0 if a < b else 0.5 if a == b else 0.0 for a in near for b in far])
+    assert area_under_curve(distances, tags) == pytest.approx(share)
+
+
+def test_weights_are_judged_on_motions_that_they_were_not_learned_from(rng):
+    """Similar poses agree in one joint distance; the others are drawn at random."""
+    clips = {name: ml.demo.clip(name) for name in ("take_dances", "take_reaches", "take_strikes")}
+    clips |= {f"{name}_p1": ml.demo.clip(name, performer=1) for name in tuple(clips)}
+    poses, motions = [], []
+    for _ in range(400):
+        (a, one), (b, two) = (list(clips.items())[k] for k in rng.integers(len(clips), size=2))
+        motions.append((a, b))
+        poses.append((one[int(rng.integers(300))], two[int(rng.integers(300))]))
+    wrist = pair_features(poses, [("head", "left_wrist")])[:, 0]
+    tagged = TaggedPoses(poses, (wrist < np.median(wrist)).tolist(), motions)
+    best, equal = held_out_auc(tagged, folds=3)
+    paper, _ = held_out_auc(tagged, method="tang", folds=3)
+    assert best > 0.9 > equal and best > paper
+    learned = learned_weights(tagged, top=5)
+    assert len(learned.weights) <= 5 and learned.tagged == 400 and learned.method == "nnls"
+    assert learned.auc > learned.equal_auc
+    alone = TaggedPoses(poses, tagged.similar, [("one", "one")] * 400)
+    assert held_out_auc(alone) == (None, None)
 
 
 def test_learned_weights_are_kept_in_a_file(tmp_path, kick, walk):
@@ -206,5 +262,9 @@ def test_says_what_learning_needs(walk):
         learn_weights([], [])
     with pytest.raises(InvalidInput, match="top must be at least 1"):
         learn_weights(two, [True, False], top=0)
+    with pytest.raises(InvalidInput, match="method must be one of nnls, tang; got 'magic'"):
+        learn_weights(two, [True, False], method="magic")
+    with pytest.raises(InvalidInput, match="no weight is positive"):
+        learn_weights([(walk[0], walk[9]), (walk[3], walk[3])], [True, False])
     with pytest.raises(InvalidInput, match="no pair of joints is there in all poses"):
         learn_weights(two, [True, False], pairs=[("tail", "hips")])

@@ -28,3 +28,15 @@ def distance(p, q, weights):
         if all(role in pose for role in (i, j, other(i), other(j)) for pose in (p, q)):
             total += weight * feature(p, q, i, j)
     return total
+
+
+def learned(features, similar):
+    """Section 4.3: W = Y A+, A+ = At (A At)^-1, a column of A for each tagged pair of poses.
+
+    With more tagged pairs than features A At is invertible. The weights are absolute values.
+    """
+    import numpy as np
+
+    a = np.array(features).T
+    y = np.array([1.0 if tag else -1.0 for tag in similar])
+    return [abs(w) for w in y @ a.T @ np.linalg.inv(a @ a.T)]

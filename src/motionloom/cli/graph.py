@@ -42,6 +42,9 @@ def graph(
         Path | None,
         typer.Option(metavar="FILE", help="learn: CSV rows NAME:FRAME, NAME:FRAME, similar."),
     ] = None,
+    learn_method: Annotated[
+        str, typer.Option(metavar="nnls|tang", help="learn: how weights are computed.")
+    ] = "nnls",
     max_weights: Annotated[
         int | None, typer.Option(help="learn: keep this many of the largest weights.")
     ] = None,
@@ -68,7 +71,7 @@ def graph(
         raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")
     lib = open_library(library)
     if action == "learn":
-        _learn(lib, tags, output, max_weights if top is None else top, json)
+        _learn(lib, tags, output, learn_method, max_weights if top is None else top, json)
         return
     _check_output(action, output)
     two = _pair(pair)
@@ -210,16 +213,34 @@ def _print_info(made: MotionGraph) -> None:
 
 
 def _learn(
-    lib: Library, tags: Path | None, output: Path | None, max_weights: int | None, json: bool
+    lib: Library,
+    tags: Path | None,
+    output: Path | None,
+    method: str,
+    max_weights: int | None,
+    json: bool,
 ) -> None:
     if tags is None or output is None:
         raise InvalidInput("graph learn needs --tags FILE and -o FILE")
-    weights, tagged = lib.learn_joint_weights(tags, max_weights=max_weights, output=output)
+    learned = lib.learn_joint_weights(
+        tags,
+        method=method,  # type: ignore[arg-type]
+        max_weights=max_weights,
+        output=output,
+    )
     if json:
-        rows = [{"joints": list(pair), "weight": weight} for pair, weight in weights.items()]
-        print_json({"file": str(output), "tagged": tagged, "weights": rows})
+        rows = [{"joints": list(pair), "weight": w} for pair, w in learned.weights.items()]
+        figures = {"auc": learned.auc, "equal_auc": learned.equal_auc}
+        print_json({"file": str(output), "tagged": learned.tagged, **figures, "weights": rows})
+        return
+    remark(f"{len(learned.weights)} weights from {learned.tagged} tagged pairs written to {output}")
+    if learned.auc is None or learned.equal_auc is None:
+        remark("too few motions are tagged to leave some out and test the weights on them")
     else:
-        remark(f"{len(weights)} weights from {tagged} tagged pairs written to {output}")
+        remark(
+            f"similar poses nearer than others, on motions left out: {learned.auc:.1%} of the time "
+            f"(AUC {learned.auc:.3f}; equal weights {learned.equal_auc:.3f})"
+        )
 
 
 @settings_options

@@ -12,6 +12,7 @@ from motionloom.store import Store
 
 if TYPE_CHECKING:
     from motionloom.distance import FeatureSet, FrameDistance
+    from motionloom.distance.joint_weights import LearnedWeights
     from motionloom.fat_graph import FatGraph
     from motionloom.motion_graph import EditedGraph, GraphSettings, Minima, MotionGraph, Sectors
     from motionloom.motion_graph.edits import Edits, TransitionKey
@@ -211,15 +212,19 @@ class GraphVerbs(Store):
         self,
         tags: str | Path,
         *,
+        method: Literal["nnls", "tang"] = "nnls",
         max_weights: int | None = None,
         output: str | Path | None = None,
-    ) -> tuple[dict[tuple[str, str], float], int]:
+    ) -> LearnedWeights:
         """Weights of joint pairs for the distance jrd, from pairs of poses tagged by hand.
 
         Parameters
         ----------
         tags : str or Path
             CSV file with rows ``NAME:FRAME, NAME:FRAME, 1`` (similar) or ``0`` (not).
+        method : {"nnls", "tang"}
+            Non-negative least squares with an intercept, or absolute values of the least squares
+            without one, as Tang et al. (2008) and Kravcevich (2014) have it.
         max_weights : int, optional
             Keep only the largest weights, at most this many.
         output : str or Path, optional
@@ -227,18 +232,17 @@ class GraphVerbs(Store):
 
         Returns
         -------
-        weights : dict
-            Pair of roles to weight, the largest first.
-        tagged : int
-            Number of tagged pairs.
+        learned : LearnedWeights
+            ``weights`` (pair of roles to weight, the largest first), ``tagged`` (number of pairs of
+            poses), and ``auc`` and ``equal_auc``: how well these and equal weights order pairs of
+            poses whose motions were left out.
         """
-        from motionloom.distance.joint_weights import learn_weights, read_tags, save_weights
+        from motionloom.distance.joint_weights import learned_weights, read_tags, save_weights
 
-        poses, similar = read_tags(tags, self)
-        weights = learn_weights(poses, similar, top=max_weights)
+        learned = learned_weights(read_tags(tags, self), method=method, top=max_weights)
         if output is not None:
-            save_weights(weights, output)
-        return weights, len(poses)
+            save_weights(learned.weights, output)
+        return learned
 
     def fat_graph(
         self,
