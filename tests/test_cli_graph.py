@@ -110,6 +110,37 @@ def test_a_walk_follows_a_file_of_places_and_other_goals(place, tmp_path):
     assert len(ml.load(tmp_path / "l.bvh")) == 180
 
 
+def test_transitions_of_a_file_are_imported(place, tmp_path):
+    built = json.loads(run("graph", place, "build", "--within", "walk", "--json").stdout)
+    file = tmp_path / "walks.mogra"
+    run("graph", place, "export", "-o", file)
+    words = ("graph", place, "import", file, "--within", "walk", "--window", "directed")
+    answer = json.loads(run(*words, "--json").stdout)
+    assert answer["transitions"] == built["transitions"]
+    assert json.loads(run("graph", place, "info", "--json").stdout)["transitions"] > 0
+    run("walk", place, "--seconds", 2, "-o", tmp_path / "w.bvh")  # the graph imported
+    text = run("graph", place, "import", file, "--within", "walk").output
+    assert "0: walk" in text
+    file.write_text(file.read_text().replace("Transitions: ", "Transitions: 9", 1))
+    text = run("graph", place, "import", file, "--within", "walk").output
+    assert "transitions are announced" in text
+    assert "needs a FILE" in run("graph", place, "import", code=2)
+    assert "needs a FILE" in run("graph", place, "info", file, code=2)
+    gone = run("graph", place, "import", tmp_path / "gone.mogra", code=2)
+    assert "gone.mogra: No such file" in gone
+
+
+def test_a_preset_builds_the_graph_of_the_dissertation(place):
+    words = ("graph", place, "build", "--within", "walk", "--preset", "kr14")
+    answer = json.loads(run(*words, "--json").stdout)
+    assert answer["threshold"] == 15.0 and answer["transitions"] > 0
+    again = ml.Library(place).last_graph_settings
+    assert (again.preset, again.window, again.blend_seconds) == ("kr14", "kr14", 1.0)
+    assert again.sector_seconds == pytest.approx(50 / 30)
+    same = ml.Library(place).motion_graph(label="walk", preset="kr14")
+    assert len(same) == answer["transitions"]
+
+
 def test_weights_are_learned_from_tags_and_used(place, tmp_path):
     rows = ["a,b,similar"]
     rows += [f"walk:{k},walk:{k + 1},1" for k in range(15)]

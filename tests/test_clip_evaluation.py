@@ -136,6 +136,20 @@ def test_options_go_to_the_methods_that_have_them(lib):
         lib.evaluate(methods=["emd", "dtw-clip"], stretch_only=True)
 
 
+def test_a_preset_compares_as_the_paper_does(lib):
+    found = lib.evaluate(preset="tz07").methods
+    assert list(found) == ["emd", "dtw", "scaling"]
+    assert found["emd"].measure.line_distance == "perpendicular"
+    assert found["scaling"].measure.stretch_only and found["scaling"].measure.factor == 1.2
+    again = lib.evaluate(methods=["emd"], line_distance="perpendicular").methods["emd"]
+    assert np.array_equal(again.distances, found["emd"].distances)
+    other = lib.evaluate(preset="tz07", methods=["emd"], time_weight=0.0).methods["emd"]
+    assert other.measure.time_weight == 0.0 and other.measure.line_distance == "perpendicular"
+    hits = lib.search("walk_p0", preset="tz07", k=3)
+    usual = lib.search("walk_p0", method="emd", line_distance="perpendicular", k=3)
+    assert [hit.distance for hit in hits] == [hit.distance for hit in usual]
+
+
 def test_the_command_prints_a_table(lib):
     result = run("evaluate", lib.path, "--methods", "dtw-clip")
     assert result.exit_code == 0

@@ -28,7 +28,7 @@ from motionloom.motion_graph.candidates import (
 from motionloom.motion_graph.components import endless
 from motionloom.motion_graph.foot_support import FootSupport, agreement
 from motionloom.motion_graph.mogra import graph_from_mogra, read_mogra, write_mogra
-from motionloom.motion_graph.transitions import find_transitions
+from motionloom.motion_graph.transitions import find_transitions, window_centres
 
 WALKS = ("walk", "walk_left", "walk_right", "walk_fast")
 
@@ -123,6 +123,28 @@ def test_the_three_prunings_leave_what_they_say():
     assert left.frames.tolist() == [[10, 10]]  # of two beside each other, that on the left
     everything, _ = pruned(points, 5.0, method="minima", blend=12)
     assert everything.frames.tolist() == [[10, 10], [18, 12]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_prunings_are_those_of_the_dissertation(seed):
+    rng = np.random.default_rng(seed)
+    grid = rng.uniform(size=(60, 75))
+    blend, sector, threshold = 6, 8, 0.5
+    found = transition_candidates(Cells(grid), numbers(60), numbers(75), sector=sector, blend=blend)
+    minima = {
+        (i // sector, j // sector): (i, j, error)
+        for i, j, error in naive.sector_minima(
+            grid, sector, lambda i, j: 3 <= i <= 60 - 3 and 3 <= j <= 75 - 3
+        )
+    }
+    left, counts = pruned(found, threshold, blend=blend)
+    steps = naive.pruned(
+        minima, lambda i, j: naive.window_mean(grid, i, j, blend), threshold, blend
+    )
+    assert (counts.below_threshold, counts.not_doubled, counts.alike_around) == tuple(
+        map(len, steps)
+    )
+    assert {tuple(spot) for spot in left.frames.tolist()} == {(i, j) for i, j, _ in steps[2]}
 
 
 def test_a_wanted_number_of_transitions_sets_the_threshold(walks):
@@ -410,18 +432,88 @@ def test_looking_for_a_route_can_be_watched_and_stopped(graph):
 # --- files ----------------------------------------------------------------------------------
 
 
-def test_a_transition_file_gives_the_graph_again(graph, tmp_path):
-    write_mogra(graph, tmp_path / "walks.mogra")
-    again = graph_from_mogra(tmp_path / "walks.mogra", graph.motions)
-    pairs = [
-        {
-            (*map(int, a), *map(int, b))
-            for a, b in zip(g.transitions.source, g.transitions.target, strict=True)
-        }
-        for g in (graph, again)
-    ]
-    assert pairs[0] <= pairs[1]
+def played(graph):
+    """Motions and first blended frames of the transitions of a graph."""
+    transitions, names = graph.transitions, graph.names
+    start = transitions.blend // 2
+    return {
+        (names[a], int(i) - start, names[b], int(j) - start)
+        for (a, i), (b, j) in zip(transitions.source, transitions.target, strict=True)
+    }
+
+
+@pytest.mark.parametrize("window", ["directed", "centred"])
+def test_a_transition_file_gives_the_graph_again(graph, tmp_path, window):
+    write_mogra(graph, tmp_path / "walks.mogra", window=window)
+    again = graph_from_mogra(tmp_path / "walks.mogra", graph.motions, window=window)
+    if window == "directed":
+        assert played(again) == played(graph)
+    else:  # a transition that the graph has in one direction is read in both
+        assert played(graph) <= played(again)
     assert len(again.walk(seconds=5, seed=1)) == 150
+
+
+def test_a_file_says_which_frames_are_blended(graph, tmp_path):
+    """A program that follows section 4.6 blends what the graph does."""
+    graph.save(tmp_path / "walks.mogra")
+    k = graph.transitions.blend
+    theirs = {
+        (graph.names[a], *naive.blended_frames(i, j, k)[0], graph.names[b])
+        for (a, b), rows in read_mogra(tmp_path / "walks.mogra").items()
+        for i, j in rows.tolist()
+    }
+    assert {(a, i, b, j) for a, i, j, b in theirs} == played(graph)
+
+
+def test_frames_are_blended_as_in_the_dissertation(walks, tmp_path):
+    options = {"match_feet": False, "smooth": None, "connect": 1.0}
+    graph = motion_graph(walks, TransitionSettings(window="kr14", **options))
+    graph.save(tmp_path / "walks.mogra")
+    rows = read_mogra(tmp_path / "walks.mogra")
+    k = graph.transitions.blend
+    pairs = naive.loaded([(a, b, lines.tolist()) for (a, b), lines in rows.items()])
+    names, frames = (
+        graph.names,
+        {name: len(m) for name, m in zip(graph.names, graph.motions, strict=True)},
+    )
+    expected = set()
+    for a, b, i, j in pairs:
+        blended = naive.blended_frames(i, j, k)
+        if blended[0][1] >= 0 and blended[-1][0] < frames[names[a]]:
+            expected.add((names[a], blended[0][0], names[b], blended[0][1]))
+    assert played(graph) <= expected  # without dead ends
+    again = graph_from_mogra(tmp_path / "walks.mogra", graph.motions)
+    assert played(graph) <= played(again) <= expected
+    centred = motion_graph(walks, TransitionSettings(**options))
+    assert played(centred) != played(graph)
+
+
+FIGURE_4_12 = """Transitions: 8 0 1
+357 211
+199 365
+288 224
+549 3445
+549 3511
+537 3550
+Transitions: 4 1 2
+115 501
+416 1550
+616 2650
+917 3100
+"""
+
+
+def test_the_published_sample_is_read(tmp_path):
+    """It announces eight transitions and has six."""
+    (tmp_path / "sample.mogra").write_text(FIGURE_4_12)
+    with pytest.warns(UserWarning, match="sample.mogra:1: 8 transitions are announced, 6 follow"):
+        rows = read_mogra(tmp_path / "sample.mogra", [600, 3600, 3600])
+    assert {pair: len(lines) for pair, lines in rows.items()} == {(0, 1): 6, (1, 2): 4}
+    there, back = window_centres(rows[0, 1][:1], 30, "kr14")
+    first = naive.blended_frames(357, 211, 30)
+    assert (there[0] - 15).tolist() == list(first[0]) == [357, 182]
+    assert (there[0] + 14).tolist() == list(first[-1]) == [386, 211]
+    assert (back[0] - 15).tolist() == list(naive.blended_frames(211, 357, 30)[0])
 
 
 def test_a_transition_file_is_read_as_written(tmp_path):
@@ -440,9 +532,8 @@ def test_a_transition_file_is_read_as_written(tmp_path):
     [
         ("", "no transitions: the file is empty"),
         ("hello\n", ":1: expected 'Transitions: COUNT MOTION MOTION'; got 'hello'"),
-        ("Transitions: 2 0 1\n3 4\n", ":2: 1 more transitions were announced in line 1"),
-        ("Transitions: 2 0 1\n3 4\nTransitions: 1 1 1\n", ":3: 1 more transitions"),
-        ("Transitions: 1 0 1\n3 4\n5 6\n", ":3: expected 'Transitions:"),
+        ("Transitions: 1 0 1\n3 4 5\n", ":2: expected two frames; got '3 4 5'"),
+        ("3 4\n", ":1: expected 'Transitions:"),
         ("Transitions: 1 0\n3 4\n", ":1: expected Transitions: COUNT MOTION MOTION"),
         ("Transitions: 1 0 1\n3 x\n", ":2: expected two frames; got '3 x'"),
         ("Transitions: 1 0 1\n3 -4\n", ":2: expected two frames"),
@@ -466,7 +557,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path):
 
 def test_a_graph_without_a_cycle_is_refused(walks, tmp_path):
     short = [walk[:40] for walk in walks[:2]]
-    (tmp_path / "one.mogra").write_text("Transitions: 1 0 1\n30 8\n")
+    (tmp_path / "one.mogra").write_text("Transitions: 1 0 1\n20 18\n")
     with pytest.raises(InvalidInput, match="1 transitions.*have no cycle|no cycle"):
         graph_from_mogra(tmp_path / "one.mogra", short)
 
@@ -477,6 +568,8 @@ def test_a_graph_without_a_cycle_is_refused(walks, tmp_path):
         (0, {}, "at least one motion; got none"),
         (1, {"max_distance": 1e-9}, "no transitions were found among 1 motions"),
         (2, {"per_minute": -1.0}, "per_minute must be greater than 0"),
+        (2, {"window": "kr14"}, "window kr14 needs match_feet=False"),
+        (2, {"window": "directed"}, "window directed is for transitions of a file"),
         (2, {"blend_seconds": 0.0}, "blend_seconds must be greater than 0"),
         (2, {"distance": "magic"}, "no distance is called 'magic'"),
     ],

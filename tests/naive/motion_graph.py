@@ -1,4 +1,45 @@
-"""Motion graphs the slow way: sectors, prunings, minima and reachability by definition."""
+"""Motion graphs the slow way: Kravcevich 2014, sections 4.5 to 4.8, and reachability by definition.
+
+`window_mean` is the "average value around the local minima" of the third pruning step.
+"""
+
+
+def blended_frames(i, j, k):
+    """Section 4.6: pairs of frames of motions A and B that a transition (i, j) blends."""
+    return [(i + p, j - k + 1 + p) for p in range(k)]
+
+
+def loaded(headers):
+    """Section 4.8: transitions (A, B, i, j) of a file, "a mirror is also loaded into B"."""
+    found = set()
+    for a, b, rows in headers:
+        for i, j in rows:
+            found |= {(a, b, i, j), (b, a, j, i)}
+    return found
+
+
+def pruned(minima, around, threshold, k):
+    """Section 4.5: what the three steps leave of sector minima, {(column, row): (i, j, error)}.
+
+    Motion one runs from left to right, motion two from top to bottom. "Too close" is less than k
+    frames, and of bordering minima "the bottom left most" stays: they are visited row by row from
+    the top, each from right to left, and one that is too close to one still to come goes.
+    """
+    first = {sector: spot for sector, spot in minima.items() if spot[2] <= threshold}
+    order = sorted(first, key=lambda sector: (sector[1], -sector[0]))
+    second = []
+    for n, sector in enumerate(order):
+        i, j, _ = first[sector]
+        later = [other for other in order[n + 1 :] if max(map(abs, minus(sector, other))) == 1]
+        close = [first[other] for other in later]
+        if not any(max(abs(i - a), abs(j - b)) < k for a, b, _ in close):
+            second.append(first[sector])
+    third = [spot for spot in second if around(spot[0], spot[1]) <= threshold]
+    return first, second, third
+
+
+def minus(a, b):
+    return a[0] - b[0], a[1] - b[1]
 
 
 def sector_minima(grid, sector, allowed):

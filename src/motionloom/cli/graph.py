@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _EDITS = ("remove", "lock", "restore")
-_ACTIONS = ("build", "info", "picture", "export", "learn", *_EDITS)
+_ACTIONS = ("build", "info", "picture", "export", "import", "learn", *_EDITS)
 _PAIRS_SHOWN = 20  # rows of the table of pairs; a library of 200 takes has 20,000
 
 
@@ -30,6 +32,9 @@ def graph(
     library: Annotated[Path, LIB],
     action: Annotated[str, typer.Argument(metavar="|".join(_ACTIONS))],
     settings: GraphSettings,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="import: a .mogra file.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="picture: .png, .svg, .pdf; export: .mogra, .json."),
@@ -62,7 +67,8 @@ def graph(
 
     `build` finds the transitions; `info` prints figures of a stored graph, `picture` draws its
     error function, `export` writes the transitions to a file. Without options they use the graph
-    built last.
+    built last. `import` takes the transitions of a .mogra file, whose motions are numbered in the
+    order of --only, or in that of the library.
     `learn` computes weights of joint pairs for the distance jrd from tagged pairs of poses.
     `remove` excludes transitions from all graphs of the library, `lock` includes them, `restore`
     undoes both.
@@ -74,6 +80,8 @@ def graph(
         _learn(lib, tags, output, learn_method, max_weights if top is None else top, json)
         return
     _check_output(action, output)
+    if (action == "import") != (file is not None):
+        raise InvalidInput("graph import needs a FILE, and no other action takes one")
     two = _pair(pair)
     if action in _EDITS:
         if not transition:
@@ -83,11 +91,18 @@ def graph(
     if any_footing:
         settings = _changed(settings, match_feet=False)
     settings, given = used_settings(lib, context, settings)
+    if file is not None:
+        settings = _changed(settings, transitions=str(file.absolute()))
+        given = [*(given or []), "transitions"]
     if action in ("info", *_EDITS) and not lib.has_motion_graph(settings):
         _print_unbuilt(lib, settings, json)
         return
-    made = built_graph(lib, settings)
-    if action == "build":
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        made = built_graph(lib, settings)
+    for each in said:
+        remark(str(each.message))
+    if action in ("build", "import"):
         lib.save_graph_settings(settings, fields=given)
     elif action == "picture" and output is not None:
         from motionloom.plots.distance_matrix import write_error_function
@@ -97,12 +112,19 @@ def graph(
     elif action == "export" and output is not None:
         made.save(output)
         if output.suffix.lower() == ".mogra":
-            for number, name in enumerate(made.names):
-                remark(f"{number}: {name}")
+            _print_numbers(made.names)
+    if action == "import":
+        _print_numbers(lib.motion_graph_names(settings))
     if json:
         print_json({**made.info(), **({"file": str(output)} if output else {})})
-    elif action in ("build", "info", *_EDITS):
+    elif action in ("build", "import", "info", *_EDITS):
         _print_info(made)
+
+
+def _print_numbers(names: Sequence[str]) -> None:
+    """Print which motion each number in a .mogra file is."""
+    for number, name in enumerate(names):
+        remark(f"{number}: {name}")
 
 
 def used_settings(

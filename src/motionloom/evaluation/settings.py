@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from motionloom.errors import InvalidInput
 from motionloom.search import settings
-from motionloom.settings import Settings, described, setting
+from motionloom.settings import PRESET, Settings, described, setting
 
 DEFAULT_METHODS = ("dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
 SHORTEST_SECONDS = 0.3  # of a clip
@@ -16,6 +17,19 @@ SHORTEST_SECONDS = 0.3  # of a clip
 @dataclass(frozen=True, kw_only=True)
 class EvaluateSettings(Settings):
     """Settings of an evaluation of clip measures; see `motionloom.Library.evaluate`."""
+
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "tz07": {  # section 4; weights of joints are not given
+            "methods": ("emd", "dtw", "scaling"),
+            "curve_threshold": 10.0,
+            "line_distance": "perpendicular",
+            "time_weight": 1.0,
+            "clip_frames": 128,
+            "band": 0.1,
+            "scale_factor": 1.2,
+            "stretch_only": True,
+        }
+    }
 
     labels: str | Any = setting(
         None,
@@ -39,6 +53,7 @@ class EvaluateSettings(Settings):
     band: float | None = setting(None, settings.CURVE_BAND)
     scale_factor: float | None = setting(None, settings.SCALE_FACTOR)
     stretch_only: bool | None = setting(None, settings.STRETCH_ONLY)
+    preset: Literal["tz07"] | None = setting(None, PRESET)
 
     def clip_methods(self) -> dict[str, settings.ClipMethod]:
         """Methods by the name shown, with the options that are given.
@@ -71,7 +86,7 @@ class EvaluateSettings(Settings):
             used |= set(own)
             out[one] = kind(**own)  # type: ignore[assignment]
         for name in given:
-            if name not in used:
+            if name not in used and self.preset is None:
                 raise InvalidInput(f"{name} is an option of none of {', '.join(out)}")
         return out
 

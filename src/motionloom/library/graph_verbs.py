@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from motionloom.errors import InvalidInput
-from motionloom.settings import chosen, names
+from motionloom.settings import chosen_of, names
 from motionloom.store import Store
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ class GraphVerbs(Store):
         match_feet: bool = True,
         connect: float = 3.0,
         smooth: float | None = 1.2,
+        window: Literal["centred", "kr14", "directed"] | None = None,
         joint_weights: str | Path | None = None,
+        transitions: str | Path | None = None,
+        preset: Literal["kr14"] | None = None,
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
@@ -68,8 +71,17 @@ class GraphVerbs(Store):
         smooth : float or None
             Largest acceleration of a transition, relative to the 99.9th percentile of the
             motions; None: no limit.
+        window : {"centred", "kr14", "directed"}, optional
+            Frames that are blended at a transition (i, j): those around i and j (the default), or,
+            as in Kravcevich 2014, k frames from i on and the k frames up to j. Also says what the
+            frames of a file of `transitions` are; see `motionloom.motion_graph.mogra`.
         joint_weights : str or Path, optional
             File with weights of joint pairs for ``"jrd"``; see `learn_joint_weights`.
+        transitions : str or Path, optional
+            A ``.mogra`` file whose transitions are used; none are searched. Its motions are
+            numbered in the order of `only`, or in that of the library.
+        preset : {"kr14"}, optional
+            Settings of Kravcevich 2014; those that are given and differ from their defaults win.
         label, only, exclude : str or several, optional
             Labels and names that choose the motions; as in `search`.
         workers : int, optional
@@ -99,7 +111,9 @@ class GraphVerbs(Store):
             distance=distance,
             method=cast(
                 "Sectors | Minima",
-                chosen("method", method, GraphSettings.METHODS, {"sector_seconds": sector_seconds}),
+                chosen_of(
+                    GraphSettings, "method", method, {"sector_seconds": sector_seconds}, preset
+                ),
             ),
             max_distance=max_distance,
             per_minute=per_minute,
@@ -108,7 +122,10 @@ class GraphVerbs(Store):
             match_feet=match_feet,
             connect=connect,
             smooth=smooth,
+            window=window,
             joint_weights=joint_weights,
+            transitions=transitions,
+            preset=preset,
             label=names(label),
             only=names(only),
             exclude=names(exclude),

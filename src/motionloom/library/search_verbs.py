@@ -551,6 +551,7 @@ class SearchVerbs(Store):
         band: float | None = None,
         scale_factor: float | None = None,
         stretch_only: bool | None = None,
+        preset: Literal["tz07"] | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> Evaluation:
@@ -571,6 +572,8 @@ class SearchVerbs(Store):
         curve_threshold, line_distance, time_weight, clip_frames, joint_weights, whole_turns, band,
         scale_factor, stretch_only
             As in `search`: each is given to those of the methods that have it.
+        preset : {"tz07"}, optional
+            Methods and settings of Tam et al. 2007.
         workers : int, optional
             Processes. Default: one per core, fewer for little work.
         progress : callable, optional
@@ -603,6 +606,7 @@ class SearchVerbs(Store):
             band=band,
             scale_factor=scale_factor,
             stretch_only=stretch_only,
+            preset=preset,
         )
         return evaluate_clips(self, settings, workers=workers, progress=progress)
 

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -34,6 +35,7 @@ from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.edits import EditedGraph, library_edits, with_edits
 from motionloom.motion_graph.graph import MotionGraph, Removed
+from motionloom.motion_graph.mogra import graph_from_mogra
 from motionloom.motion_graph.pair_candidates import LibraryMotions
 from motionloom.motion_graph.settings import GraphSettings
 from motionloom.motion_graph.transitions import Transitions
@@ -96,13 +98,23 @@ def library_graph(
     labels = {name: library.labels(name) for name in names}
 
     def build(folder: Path, previous: Folder | None) -> None:
-        graph = motion_graph(
-            motions,
-            settings,
-            stored=LibraryMotions(library, tuple(names)),
-            workers=workers,
-            progress=progress,
-        )
+        if settings.transitions is not None:
+            graph = graph_from_mogra(
+                settings.transitions,
+                motions,
+                distance=distance,
+                blend_seconds=settings.blend_seconds,
+                window=settings.window or "kr14",
+                labels=labels,
+            )
+        else:
+            graph = motion_graph(
+                motions,
+                settings,
+                stored=LibraryMotions(library, tuple(names)),
+                workers=workers,
+                progress=progress,
+            )
         write_graph(graph, folder / _FILE)
 
     found = library.artifacts.derive(
@@ -121,13 +133,31 @@ def is_built(library: Store, settings: GraphSettings) -> bool:
 
 
 def graph_names(library: Store, settings: GraphSettings) -> list[str]:
-    """Names of the motions that the settings choose."""
-    return chosen_names(library, label=settings.label, only=settings.only, exclude=settings.exclude)
+    """Names of the motions that the settings choose.
+
+    In the library's order; with transitions of a file, in the order of `only`.
+    """
+    names = chosen_names(
+        library, label=settings.label, only=settings.only, exclude=settings.exclude
+    )
+    if settings.transitions is not None and isinstance(settings.only, tuple):
+        names.sort(key=list(settings.only).index)
+    return names
 
 
 def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings) -> dict[str, Any]:
     """What a graph depends on besides the motions themselves; names as in release 0.1."""
+    more: dict[str, Any] = {}
+    if settings.window is not None:
+        more["window"] = settings.window
+    if settings.transitions is not None:
+        try:
+            content = Path(settings.transitions).read_bytes()
+        except OSError as error:
+            raise InvalidInput(f"transitions: {settings.transitions}: {error.strerror}") from None
+        more["transitions"] = hashlib.sha256(content).hexdigest()
     return {
+        **more,
         "format": _FORMAT,
         "names": list(names),
         "distance": repr(distance),

@@ -6,15 +6,37 @@
     357 211
     199 365
 
-A header for each pair of motions gives the number of transitions and the two motions, counted
-from 0; each line below it holds a frame of the first and a frame of the second. Each transition
-may be taken in both directions.
+A header for each pair of motions A and B gives the number of transitions and the two motions,
+counted from 0; each line below it holds a frame i of A and a frame j of B. Kravcevich (2014)
+blends A_i to A_(i+k-1) with B_(j-k+1) to B_j (section 4.6), and also B_j to B_(j+k-1) with
+A_(i-k+1) to A_i (section 4.8). Files are read and written so, as *windows*:
+
+``kr14``
+    As in the dissertation: the first frame of A and the last frame of B that are blended, and the
+    transition back. The default of reading.
+``directed``
+    The same frames without the transitions back: this is what `write_mogra` writes, one line for
+    each transition of a graph, in its own direction. Programs that follow the dissertation blend
+    the same frames; those that also follow section 4.8 add transitions back, which blend other
+    frames than the graph does.
+``centred``
+    The middle of the frames that are blended, and the transition back with the same frames: what
+    release 0.1 wrote.
+
+The number of a header may be wrong: the sample in the dissertation (Figure 4.12) announces eight
+transitions and has six. A warning says so.
+
+References
+----------
+.. [1] A. Kravcevich. Motion synthesis using relative joint distances. Dissertation, 2014.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,22 +56,41 @@ _DIGITS = 15  # longer numbers are no frame numbers
 TransitionCandidates = dict[tuple[int, int], NDArray[np.int64]]
 
 
-def write_mogra(graph: MotionGraph, path: str | Path) -> None:
+def write_mogra(
+    graph: MotionGraph, path: str | Path, *, window: Literal["directed", "centred"] = "directed"
+) -> None:
     """Write the transitions of a graph; motions are numbered as in ``graph.names``.
 
-    Each pair of frames is written once, also if the graph has it in one direction only.
+    Each line is written once. Where the graph has the transition back with the same line, as graphs
+    built with ``window="kr14"`` do, that is not written: the program that reads the file adds it.
+
+    Parameters
+    ----------
+    graph : MotionGraph
+    path : str or Path
+    window : {"directed", "centred"}
+        See the module.
     """
-    candidates: dict[tuple[int, int], set[tuple[int, int]]] = {}
     transitions = graph.transitions
+    blend = transitions.blend
+    lines: dict[tuple[int, int, int, int], None] = {}
     for (a, i), (b, j) in zip(
         transitions.source.tolist(), transitions.target.tolist(), strict=True
     ):
-        first, second = sorted([(a, i), (b, j)])
-        candidates.setdefault((first[0], second[0]), set()).add((first[1], second[1]))
+        if window == "directed":
+            first, last = i - blend // 2, j - blend // 2 + blend - 1
+            line, back = (a, b, first, last), (b, a, last, first)
+        else:
+            line, back = (a, b, i, j), (b, a, j, i)
+        if back not in lines:
+            lines[line] = None
+    if window == "centred":  # the smaller motion first, as release 0.1 did
+        lines = {min((a, b, i, j), (b, a, j, i)): None for a, b, i, j in lines}
     with atomic_write(path) as scratch, scratch.open("w", encoding="ascii", newline="\n") as file:
-        for (a, b), pairs in sorted(candidates.items()):
-            file.write(f"{_HEAD} {len(pairs)} {a} {b}\n")
-            file.writelines(f"{i} {j}\n" for i, j in sorted(pairs))
+        for pair in sorted({line[:2] for line in lines}):
+            rows = sorted(line[2:] for line in lines if line[:2] == pair)
+            file.write(f"{_HEAD} {len(rows)} {pair[0]} {pair[1]}\n")
+            file.writelines(f"{i} {j}\n" for i, j in rows)
 
 
 def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> TransitionCandidates:
@@ -65,27 +106,29 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
     -------
     candidates : dict of (int, int) to ndarray of int64, shape (n, 2)
 
+    Warns
+    -----
+    UserWarning
+        If a header announces another number of transitions than follow.
+
     Raises
     ------
     MotionFormatError
-        If the file is not such a file, holds fewer transitions than its headers say, or names a
-        motion or frame that does not exist.
+        If the file is not such a file, or names a motion or frame that does not exist.
     """
     try:
         text = Path(path).read_text(encoding="ascii")
     except UnicodeDecodeError:
         raise MotionFormatError("not a transition file: it is not plain text", path=path) from None
     candidates: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    pair, left, head = None, 0, 0
-    number = 0
+    pair, announced, head, count = None, 0, 0, 0
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()
         if not words:
             continue
         if words[0] == _HEAD:
-            if left:
-                raise _short(path, number, left, head)
-            left, a, b = _numbers(path, number, words[1:], f"{_HEAD} COUNT MOTION MOTION", 3)
+            _compare(path, head, announced, count)
+            announced, a, b = _numbers(path, number, words[1:], f"{_HEAD} COUNT MOTION MOTION", 3)
             for motion in (a, b):
                 if lengths is not None and motion >= len(lengths):
                     raise MotionFormatError(
@@ -93,10 +136,10 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
                         path=path,
                         line=number,
                     )
-            pair, head = (a, b), number
+            pair, head, count = (a, b), number, 0
             candidates.setdefault(pair, [])
             continue
-        if pair is None or not left:
+        if pair is None:
             raise MotionFormatError(
                 f"expected '{_HEAD} COUNT MOTION MOTION'; got {line.strip()[:40]!r}",
                 path=path,
@@ -112,9 +155,8 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
                     line=number,
                 )
         candidates[pair].append((i, j))
-        left -= 1
-    if left:
-        raise _short(path, number, left, head)
+        count += 1
+    _compare(path, head, announced, count)
     if not candidates:
         raise MotionFormatError("no transitions: the file is empty", path=path)
     return {key: np.array(rows, np.int64).reshape(-1, 2) for key, rows in candidates.items()}
@@ -127,6 +169,8 @@ def graph_from_mogra(
     distance: str | FrameDistance = "jrd",
     blend_seconds: float = 0.4,
     smooth: float | None = None,
+    window: Literal["kr14", "directed", "centred"] = "kr14",
+    labels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> MotionGraph:
     """The motion graph of a transition file.
 
@@ -141,6 +185,10 @@ def graph_from_mogra(
         Duration of a transition.
     smooth : float, optional
         Largest relative acceleration of a transition; see `TransitionSettings`. Default: no limit.
+    window : {"kr14", "directed", "centred"}
+        What the frames of the file are; see the module.
+    labels : mapping of str to tuple of str, optional
+        Labels of the motions, by name.
 
     Raises
     ------
@@ -153,9 +201,16 @@ def graph_from_mogra(
     candidates = read_mogra(path, [len(motion) for motion in ready])
     blend = max(round(blend_seconds * ready[0].fps), 2)
     chosen = frame_distance(distance)
-    return connected(
-        ready, transitions_at(ready, chosen, candidates, blend, smooth), chosen.name, {}
+    found = transitions_at(
+        ready,
+        chosen,
+        candidates,
+        blend,
+        smooth,
+        window="centred" if window == "centred" else "kr14",
+        mirror=window != "directed",
     )
+    return connected(ready, found, chosen.name, labels or {})
 
 
 def _numbers(path, number: int, words: list[str], expected: str, count: int) -> list[int]:
@@ -166,7 +221,8 @@ def _numbers(path, number: int, words: list[str], expected: str, count: int) -> 
     return [int(word) for word in words]
 
 
-def _short(path, number: int, left: int, head: int) -> MotionFormatError:
-    return MotionFormatError(
-        f"{left} more transitions were announced in line {head}", path=path, line=number
-    )
+def _compare(path, head: int, announced: int, count: int) -> None:
+    if announced != count:
+        warnings.warn(
+            f"{path}:{head}: {announced} transitions are announced, {count} follow", stacklevel=3
+        )

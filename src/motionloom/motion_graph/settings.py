@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import radians
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
+from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
 
 if TYPE_CHECKING:
     from motionloom.distance import FrameDistance
@@ -79,6 +79,13 @@ class TransitionSettings(Settings):
         command=False,
     )
 
+    window: Literal["centred", "kr14", "directed"] | None = setting(
+        None,
+        "Frames that are blended at a transition (i, j): those around i and j (centred), or k "
+        "frames from i on and the k frames up to j, as in Kravcevich 2014 (kr14). Of a .mogra file "
+        "also directed: like kr14, without the transitions back [centred; of a file kr14].",
+    )
+
     @property
     def method_name(self) -> str:
         """Name of the method."""
@@ -113,12 +120,31 @@ class GraphSettings(TransitionSettings):
     60.0
     """
 
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "kr14": {
+            "distance": "jrd",
+            # Section 5.3, at 30 frames a second: sectors of 50 by 50 frames, k = 30, threshold 15.
+            "method": Sectors(sector_seconds=50.0 / 30.0),
+            "max_distance": 15.0,
+            "blend_seconds": 1.0,
+            "apart_seconds": 0.0,
+            "match_feet": False,
+            "connect": 1.0,
+            "smooth": None,
+            "window": "kr14",
+        }
+    }
+
     joint_weights: str | Any = setting(
         None,
         "Weights of joint pairs for jrd, a file that `learn` wrote.",
         metavar="FILE",
         old_options=("--weights",),
     )
+    transitions: str | Any = setting(
+        None, "Take the transitions of this .mogra file; none are searched.", metavar="FILE"
+    )
+    preset: Literal["kr14"] | None = setting(None, PRESET)
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
     exclude: Names = setting(None, EXCLUDE)
@@ -148,6 +174,7 @@ class GraphSettings(TransitionSettings):
         said: dict[str, Any] = {}
         for name in sorted(names, key=_ORDER.index):
             value = self.method_name if name == "method" else own[name]
+            value = str(value) if isinstance(value, Path) else value
             said[_WRITTEN.get(name, name)] = list(value) if isinstance(value, tuple) else value
         return said
 
@@ -172,7 +199,8 @@ _WRITTEN = {
 }
 _ORDER = (
     "distance", "method", "max_distance", "per_minute", "blend_seconds", "label", "only",
-    "exclude", "match_feet", "joint_weights", "apart_seconds", "connect", "smooth",
+    "exclude", "match_feet", "joint_weights", "apart_seconds", "connect", "smooth", "window",
+    "transitions", "preset",
 )  # fmt: skip
 
 

@@ -8,6 +8,10 @@ Transition candidates become transitions if
 The largest frame distance is given, or the least one that yields the wanted number of transitions
 per minute. As takes are most similar to themselves, that may cut off some motions; for these the
 limit is relaxed step by step.
+
+A transition at frames (i, j) blends the k frames around i with those around j, so that the frames
+that are most similar are blended half and half. Kravcevich (2014, section 4.6) blends A_i to
+A_(i+k-1) with B_(j-k+1) to B_j instead (`window_centres`).
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from numpy.typing import NDArray
 
 from motionloom.blending.transitions import Transition, Window, transition
 from motionloom.distance import FrameDistance
+from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.kinematics.forward import joint_positions
@@ -117,6 +122,39 @@ class Transitions:
         )
 
 
+def window_centres(frames: Ints, blend: int, window: str = "centred") -> tuple[Ints, Ints]:
+    """Middle frames of the blends of transitions at frames (i, j) of motions A and B.
+
+    Parameters
+    ----------
+    frames : ndarray of int64, shape (n, 2)
+        Frame i of A, frame j of B.
+    blend : int
+        Frames that are blended, k.
+    window : {"centred", "kr14"}
+        Frames that are blended: those around i with those around j; or, as in Kravcevich 2014,
+        section 4.6, A_i to A_(i+k-1) with B_(j-k+1) to B_j.
+
+    Returns
+    -------
+    there, back : ndarray of int64, shape (n, 2)
+        Source and target frame of the transitions from A to B, and from B to A, for which i and j
+        change places (section 4.8).
+
+    Examples
+    --------
+    >>> there, back = window_centres(np.array([[357, 211]]), 30, "kr14")
+    >>> first = there - 15  # A_357 with B_182
+    >>> first.tolist(), back.tolist()
+    ([[357, 182]], [[226, 343]])
+    """
+    mirrored = frames[:, ::-1]
+    if window == "centred":
+        return frames, mirrored
+    shift = np.array([blend // 2, blend // 2 - blend + 1], np.int64)
+    return frames + shift, mirrored + shift
+
+
 @dataclass(frozen=True)
 class TransitionReport:
     """Transitions found, and counts of those rejected."""
@@ -151,6 +189,11 @@ def find_transitions(
     stored, workers, progress : optional
         As in `motionloom.motion_graph.pair_candidates.pair_candidates`.
     """
+    window = settings.window or "centred"
+    if window == "directed":
+        raise InvalidInput("window directed is for transitions of a file")
+    if window == "kr14" and settings.match_feet:
+        raise InvalidInput("window kr14 needs match_feet=False: feet are compared around (i, j)")
     fps = motions[0].fps
     blend = max(round(settings.blend_seconds * fps), 2)
     sector = max(round(settings.sector_seconds * fps), blend)
@@ -180,7 +223,7 @@ def find_transitions(
         alike, prunings[a, b] = pruned(found, threshold, **options)
         if settings.match_feet:
             foul += int(np.sum(~agreement(foot_supports[a], foot_supports[b], alike.frames, blend)))
-    maker = _Maker(motions, foot_supports, blend, settings.smooth)
+    maker = _Maker(motions, foot_supports, blend, settings.smooth, window)
     left = {pair: pruned(found, threshold, **options)[0] for pair, found in good.items()}
     made = {pair: maker.made(pair, found) for pair, found in left.items()}
     loosest = 1.0 if settings.max_distance is not None else settings.connect
@@ -203,8 +246,11 @@ def transitions_at(
     candidates: Mapping[tuple[int, int], Ints],
     blend: int,
     smooth: float | None = None,
+    *,
+    window: str = "centred",
+    mirror: bool = True,
 ) -> TransitionReport:
-    """Transitions at given frames, in both directions.
+    """Transitions at given frames.
 
     Parameters
     ----------
@@ -218,22 +264,38 @@ def transitions_at(
         Frames that are blended.
     smooth : float, optional
         As in `TransitionSettings`. Default: no limit.
+    window : {"centred", "kr14"}
+        As in `window_centres`.
+    mirror : bool
+        Also make the transitions from the second motion of a pair to the first.
     """
     used = sorted({number for pair in candidates for number in pair})
     rows = {n: distance.prepare(motions[n]) for n in used}
-    maker = _Maker(motions, {n: FootSupport.of(motions[n]) for n in used}, blend, smooth)
-    before, after = blend // 2, blend - blend // 2
+    foot_supports = {n: FootSupport.of(motions[n]) for n in used}
+    maker = _Maker(motions, foot_supports, blend, smooth)
+    directed: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    for (a, b), frames in candidates.items():
+        there, back = window_centres(frames, blend, window)
+        directed.setdefault((a, b), set()).update(map(tuple, there.tolist()))
+        if mirror:
+            directed.setdefault((b, a), set()).update(map(tuple, back.tolist()))
     made = []
-    for (a, b), wanted in candidates.items():
-        ends = np.array([len(motions[a]), len(motions[b])]) - after
-        frames = wanted[np.all((wanted >= before) & (wanted <= ends), axis=1)]
+    for (a, b), places in directed.items():
+        frames = np.array(sorted(places), np.int64).reshape(-1, 2)
+        frames = frames[inside(frames, len(motions[a]), len(motions[b]), blend)]
         errors = mean_errors(distance, rows[a], rows[b], frames, 1)
         means = mean_errors(distance, rows[a], rows[b], frames, blend)
-        made.append(maker.made((a, b), TransitionCandidates(frames, errors, means, frames)))
+        made.append(maker.one_way((a, b), frames, errors, means))
     whole = Transitions.joined(made)
     return TransitionReport(
         whole, float(whole.errors.max(initial=0.0)), {}, 0, len(maker.abrupt), smooth
     )
+
+
+def inside(frames: Ints, source: int, target: int, blend: int) -> NDArray[np.bool_]:
+    """Whether all frames that are blended around `frames` (n, 2) exist, shape (n,)."""
+    ends = np.array([source, target]) - (blend - blend // 2)
+    return np.all((frames >= blend // 2) & (frames <= ends), axis=1)
 
 
 def blended(
@@ -279,27 +341,39 @@ def _cut_off(count: int, made: dict[tuple[int, int], Transitions]) -> set[int]:
 class _Maker:
     """Computes the transition at each candidate once, and counts those that are too abrupt."""
 
-    def __init__(self, motions, foot_supports, blend: int, smooth: float | None) -> None:
-        self.motions, self.foot_supports, self.blend, self.smooth = (
-            motions,
-            foot_supports,
-            blend,
-            smooth,
-        )
+    def __init__(
+        self, motions, foot_supports, blend: int, smooth: float | None, window: str = "centred"
+    ) -> None:
+        self.motions, self.foot_supports, self.blend = motions, foot_supports, blend
+        self.smooth, self.window = smooth, window
         self.abrupt: set[tuple[int, ...]] = set()
         self._known: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {}
 
     def made(self, pair: tuple[int, int], candidates: TransitionCandidates) -> Transitions:
         """Transitions there and back at the candidates of a pair of motions."""
-        there = np.column_stack([np.full(len(candidates), pair[0]), candidates.frames[:, 0]])
-        back = np.column_stack([np.full(len(candidates), pair[1]), candidates.frames[:, 1]])
+        ways = window_centres(candidates.frames, self.blend, self.window)
+        parts = []
+        for (a, b), frames in zip((pair, pair[::-1]), ways, strict=True):
+            kept = inside(frames, len(self.motions[a]), len(self.motions[b]), self.blend)
+            part = candidates.errors[kept], candidates.means[kept]
+            parts.append(self.one_way((a, b), frames[kept], *part))
+        return Transitions.joined(parts)
+
+    def one_way(
+        self,
+        pair: tuple[int, int],
+        frames: Ints,
+        errors: NDArray[np.float64],
+        means: NDArray[np.float64],
+    ) -> Transitions:
+        """Transitions from the first motion of a pair to the second, that are smooth enough."""
         planned = Transitions(
-            np.concatenate([there, back]),
-            np.concatenate([back, there]),
-            np.tile(candidates.errors, 2),
-            np.tile(candidates.means, 2),
-            np.zeros((2 * len(candidates), 3)),
-            np.zeros(2 * len(candidates)),
+            np.column_stack([np.full(len(frames), pair[0]), frames[:, 0]]),
+            np.column_stack([np.full(len(frames), pair[1]), frames[:, 1]]),
+            errors,
+            means,
+            np.zeros((len(frames), 3)),
+            np.zeros(len(frames)),
             self.blend,
         )
         good = np.ones(len(planned), dtype=bool)

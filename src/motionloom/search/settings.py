@@ -267,7 +267,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             features="e15", normalize="paper", steps="classic", bridge=0, rank="sum"
         )
     },
-    "tz07": {"method": Emd()},
+    "tz07": {"method": Emd(line_distance="perpendicular")},
 }
 """Settings of `search` and `family` as in the papers."""
 
