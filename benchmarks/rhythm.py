@@ -26,6 +26,7 @@ from motionloom.motion import Motion
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.motion_beats.beats import beats
 from motionloom.rhythm.motion_beats.candidates import candidate_beats
+from motionloom.rhythm.motion_beats.scores import beat_score
 from motionloom.rhythm.motion_beats.tracking import density
 from motionloom.rhythm.music.beat_clock import MusicClock
 from motionloom.rhythm.music.music import Music
@@ -150,12 +151,19 @@ def _each(act, motions) -> None:
 
 
 def beat_errors(takes: list[tuple[Motion, Array]], name: str) -> str:
-    """Mean distance from each known beat to the nearest beat of a tracker, as text."""
-    off = np.concatenate([
-        30.0 * np.min(np.abs(truth[:, None] - _BEATS[name](motion)[None]), axis=1)
-        for motion, truth in takes
-    ])  # fmt: skip
-    return f"error {off.mean():.2f} frames of 1/30 s, {100 * np.mean(off <= 1.0):.0f} % within one"
+    """Errors of a tracker against known beats, and its F-measure, as text.
+
+    The error is that from each known beat to the nearest one found; in the F-measure at one frame,
+    beats too many count as much as beats that are missed.
+    """
+    scores = [beat_score(truth, _BEATS[name](motion)) for motion, truth in takes]
+    error = np.mean([score.mean_error for score in scores])
+    within = sum(score.matched for score in scores) / sum(score.known for score in scores)
+    f_measure = np.mean([score.f_measure for score in scores])
+    return (
+        f"error {error:.2f} frames of 1/30 s, {100 * within:.0f} % within one, "
+        f"F-measure {f_measure:.2f}"
+    )
 
 
 def period_errors(measured: list[tuple[Motion, float]], name: str) -> str:

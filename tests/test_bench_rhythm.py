@@ -23,7 +23,7 @@ def test_kinematic_beats_are_where_the_body_is_slowest():
 def test_rows_hold_both_errors_and_missing_rivals_keep_theirs():
     motion, truth = beat_study("regular", seconds=10.0)
     note = rhythm.beat_errors([(motion, np.array(truth))], "motionloom")
-    assert note.startswith("error 0.") and note.endswith("100 % within one")
+    assert note.startswith("error 0.") and note.endswith("100 % within one, F-measure 1.00")
     rows = rhythm.tracker_rows(
         "a dance", [motion], lambda name: f"error of {name}", Missing("librosa", "not installed"),
         Settings(rounds=1), quiet,

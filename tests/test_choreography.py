@@ -10,6 +10,7 @@ from naive import rhythm as naive
 import motionloom as ml
 from motionloom.demo.actions.dances import beat_study
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.motion.rotations import quaternions as rot
 from motionloom.rhythm import transition_graph
 from motionloom.rhythm.choreography import Choreography, for_music
 from motionloom.rhythm.choreography_file import load_choreography
@@ -147,6 +148,63 @@ def test_meter_is_estimated():
     assert estimated_meter(march, ml.beats(march)).beats == 2
     groove = ml.demo.clip("dance_groove")
     assert estimated_meter(groove, ml.beats(groove)).beats == 4
+
+
+def barred(meter, *, bars=8, period=0.5, seed=0, fps=30.0):
+    """A bar of random poses, one per beat, repeated with small variations."""
+    rng = np.random.default_rng(seed)
+    body = ml.demo.clip("walk").skeleton
+    roles = ("left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "chest", "left_hip")
+    joints = [body.joint(body.roles[role]) for role in roles]
+    bar = rng.normal(0.0, 0.5, (meter, len(joints), 3))
+    beats = bars * meter + 1
+    poses = bar[np.arange(beats) % meter] + 0.08 * rng.normal(size=(beats, len(joints), 3))
+    at = np.arange(int((beats - 1) * period * fps) + 1) / fps / period
+    k = np.minimum(at.astype(int), beats - 2)
+    share = (at - k)[:, None, None]
+    turn = poses[k] + share**2 * (3.0 - 2.0 * share) * (poses[k + 1] - poses[k])
+    rotations = np.tile(rot.IDENTITY, (len(at), len(body), 1))
+    rotations[:, joints] = rot.exp(turn)
+    return ml.Motion(body, rotations, np.tile([0.0, 0.95, 0.0], (len(at), 1)), fps)
+
+
+@pytest.mark.parametrize("meter", range(2, 9))
+def test_meters_of_two_to_eight_beats_are_told_apart(meter):
+    take = barred(meter, seed=meter)
+    found = ml.beats(take, tempo_bpm=(100.0, 140.0))
+    assert estimated_meter(take, found).beats == meter
+    settings = ChoreographySettings(tempo_bpm=(100.0, 140.0), min_confidence=0.0)
+    assert Choreography.from_takes([take], settings).meter == meter
+
+
+def test_a_mirrored_second_half_is_another_bar_and_a_walk_has_two_beats():
+    leader, follower = ml.demo.couple(performer=1)
+    pair = [leader.motion, follower.motion]
+    assert estimated_meter(pair, ml.beats(pair)).beats == 3  # repeats after six, mirrored
+    walk = ml.demo.clip("walk", performer=1)
+    assert estimated_meter(walk, ml.beats(walk)).beats == 2
+
+
+def test_tempo_range_steadiness_and_level_are_reachable(dances):
+    plain, half, quick = (
+        Choreography.from_takes(dances[:1], ChoreographySettings(meter=4, **options))
+        for options in ({}, {"level": 2.0}, {"tempo_bpm": (150.0, 300.0)})
+    )
+    assert half.period == pytest.approx(2.0 * plain.period, rel=0.05)
+    assert quick.period == pytest.approx(0.5 * plain.period, rel=0.05)
+    steady = ChoreographySettings(meter=4, steady=True).beats
+    assert steady.steady and not ChoreographySettings().beats.steady
+    with pytest.raises(InvalidInput, match="two tempos from slow to fast"):
+        ChoreographySettings(tempo_bpm=(120.0, 60.0))
+
+
+def test_the_preset_uses_all_takes_and_beats_as_in_the_paper(dances):
+    chosen = ChoreographySettings(meter=4, preset="kp03")
+    assert chosen.beats.kind == "acceleration" and chosen.beats.steady
+    assert not chosen.even and chosen.min_confidence == 0.0
+    sitting = ml.demo.clip("sit_stand")
+    made = Choreography.from_takes([dances[0], sitting], chosen)
+    assert "no rhythm" not in made.left_out.get(sitting.name, "")
 
 
 def test_a_meter_longer_than_the_take_is_said(dances):

@@ -103,16 +103,16 @@ def test_the_body_faces_where_it_is_asked_to(groove):
 
 def test_the_wished_length_is_that_of_the_tempo_of_the_music(groove):
     player = groove.player(60.0)
-    assert player._seconds() == pytest.approx(4.0)
+    assert player.movement_seconds == pytest.approx(4.0)
     player.steer(tempo=120.0)
-    assert player._seconds() == pytest.approx(2.0)
+    assert player.movement_seconds == pytest.approx(2.0)
     song = Music(np.concatenate([np.arange(0, 10, 0.5), np.arange(10, 30, 1.0)]), 4,
                  np.arange(0, 40, 4), 30.0)  # fmt: skip
     clock = MusicClock(song)
     assert clock.period_at(4.0) == pytest.approx(0.5, rel=0.01)
     assert clock.period_at(20.0) == pytest.approx(1.0, rel=0.01)
     assert TempoClock(75.0).period_at(3.0) == pytest.approx(0.8)
-    assert groove.player()._seconds() == pytest.approx(4 * groove.period)
+    assert groove.player().movement_seconds == pytest.approx(4 * groove.period)
 
 
 def test_feet_stand_while_the_dance_is_bent(groove):

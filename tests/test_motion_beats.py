@@ -16,6 +16,7 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.rhythm.motion_beats.beats import RHYTHMIC, huber_beats, steps_alternate
 from motionloom.rhythm.motion_beats.candidates import Candidates, candidate_beats
 from motionloom.rhythm.motion_beats.period import contrast, periodogram, simple_ratio, superposed
+from motionloom.rhythm.motion_beats.scores import beat_score
 from motionloom.rhythm.motion_beats.tracking import grid_phase, steady_beats
 
 
@@ -93,6 +94,109 @@ def test_a_couple_is_analysed_together():
     assert both.bpm == pytest.approx(leader.truth.tempo_bpm, rel=0.01)
     alone = candidate_beats([leader.motion])
     assert len(both.candidates) == len(alone) + len(candidate_beats([follower.motion]))
+
+
+# --- the paper's own way ------------------------------------------------------------------
+
+
+def swinging(period=0.5, seconds=12.0, fps=30.0, seed=0):
+    """Limbs that swing about random axes and turn on every beat; the beats."""
+    rng = np.random.default_rng(seed)
+    body = ml.demo.clip("walk").skeleton
+    moments = np.arange(int(seconds * fps) + 1) / fps
+    rotations = np.tile(rot.IDENTITY, (len(moments), len(body), 1))
+    for role in ("left_shoulder", "right_shoulder", "left_hip", "right_hip", "chest"):
+        axis = rng.normal(size=3)
+        late = rng.uniform(-0.04, 0.04)
+        angle = rng.uniform(0.3, 0.7) * np.cos(np.pi * (moments - 0.2 - late) / period)
+        turn = angle[:, None] * axis / np.linalg.norm(axis)
+        rotations[:, body.joint(body.roles[role])] = rot.exp(turn)
+    motion = ml.Motion(body, rotations, np.tile([0.0, 0.95, 0.0], (len(moments), 1)), fps)
+    return motion, np.arange(0.2, seconds, period)
+
+
+def test_the_preset_is_the_method_of_the_paper():
+    motion, _ = swinging()
+    names = [motion.skeleton.roles[r] for r in ("left_shoulder", "right_shoulder", "left_hip",
+                                                "right_hip", "chest")]  # fmt: skip
+    joints = [motion.rotations[:, motion.skeleton.joint(name)].tolist() for name in names]
+    period, beats = naive.motion_beats(joints, 30.0, motion.duration, 0.3, 0.9, 0.04)
+    found = ml.beats(motion, preset="kp03", tempo_bpm=(60.0 / 0.9, 200.0))
+    assert found.period == pytest.approx(period, rel=0.01)
+    inner = np.array(beats)[2:-2]
+    assert np.abs(found.times[None] - inner[:, None]).min(axis=1).max() < 0.3 / 30.0
+    chosen = ml.beats(motion, kind="acceleration", midway=False, weighted=False,
+                      period="periodogram", steady=True, tempo_bpm=(60.0 / 0.9, 200.0))  # fmt: skip
+    np.testing.assert_array_equal(chosen.times, found.times)
+    with pytest.raises(InvalidInput, match="preset must be one of kp03"):
+        ml.beats(motion, preset="kg04")
+
+
+def test_crossings_lie_between_the_turns_and_the_beats_midway_are_turns():
+    """Where a swing is fastest its acceleration is zero: half a beat from where it turns."""
+    motion, truth = swinging()
+    inner = truth[2:-2]
+    literal = beat_score(inner, ml.beats(motion, kind="acceleration", midway=False).times)
+    assert literal.matched == 0
+    assert beat_score(inner, ml.beats(motion, kind="acceleration").times).matched == len(inner)
+
+
+@pytest.mark.parametrize("kind, least", [("regular", 1.0), ("perturbed", 0.7), ("dance", 0.97)])
+def test_figure_6_by_the_candidates_of_the_paper(kind, least):
+    scores = []
+    for performer in range(2):
+        motion, truth = beat_study(kind, performer=performer, seconds=23.8)
+        scores.append(beat_score(truth, ml.beats(motion, kind="acceleration", steady=True).times))
+    assert np.mean([score.f_measure for score in scores]) >= least
+    assert max(score.variance for score in scores) < 1.1
+
+
+def test_every_departure_can_be_switched_off(groove):
+    """Each rule of ours changes the beats of some take, and none breaks them."""
+    sway = ml.demo.annotated("dance_sway", performer=1)
+    for options in (
+        {"kind": "acceleration"}, {"kind": "acceleration", "midway": False}, {"steady": True},
+        {"weighted": False},
+    ):  # fmt: skip
+        ours, theirs = ml.beats(sway.motion), ml.beats(sway.motion, **options)
+        assert len(theirs) > 10
+        changed = len(ours) != len(theirs) or np.abs(ours.times - theirs.times).max() > 1e-6
+        assert changed, options
+    steps = waltz_take()
+    counted = ml.beats(list(steps.motions), period="periodogram")
+    assert counted.bpm > 1.5 * ml.beats(list(steps.motions)).bpm  # half beats: no landings
+
+
+# --- levels and scores --------------------------------------------------------------------
+
+
+def test_another_metrical_level_can_be_chosen(groove):
+    plain = ml.beats(groove.motion)
+    for level in (0.5, 2.0):
+        found = ml.beats(groove.motion, level=level)
+        assert found.period == pytest.approx(level * plain.period, rel=0.02)
+        assert len(found) == pytest.approx(len(plain) / level, abs=3)
+    slow = ml.beats(groove.motion, level=2.0)
+    off = [np.min(np.abs(plain.times - beat)) for beat in slow.times]
+    assert np.median(off) < 1.0 / 30.0
+    with pytest.raises(InvalidInput, match="level must be greater than 0"):
+        ml.beats(groove.motion, level=0.0)
+
+
+def test_extra_beats_cost_as_much_as_missed_ones():
+    truth = np.arange(1.0, 11.0)
+    exact = beat_score(truth, truth + 0.01)
+    assert (exact.matched, exact.extra, exact.f_measure) == (10, 0, 1.0)
+    assert exact.mean_error == pytest.approx(0.3) and exact.variance == pytest.approx(0.0)
+    double = beat_score(truth, np.arange(1.0, 10.5, 0.5))
+    half = beat_score(truth, truth[::2])
+    assert double.recall == 1.0 and double.precision == pytest.approx(10 / 19)
+    assert half.precision == 1.0 and half.recall == 0.5
+    assert double.f_measure == pytest.approx(half.f_measure, abs=0.03)
+    twice = beat_score(truth, np.sort(np.append(truth, truth[3] + 0.005)))
+    assert (twice.matched, twice.extra) == (10, 1)  # each beat is matched once
+    assert beat_score(truth, []).f_measure == 0.0 and beat_score([], truth).extra == 10
+    assert beat_score(truth, truth + 50.0).extra == 0  # in another part of the take
 
 
 # --- robustness -------------------------------------------------------------------------

@@ -40,6 +40,73 @@ def huber_location(times, weights, bend):
     return (low + high) / 2
 
 
+def angular_velocities(rotations, fps):
+    """Equation (1) for one joint: 2 log(p^-1 q) / h of successive unit quaternions."""
+    out = []
+    for (w0, x0, y0, z0), (w, x, y, z) in zip(rotations[:-1], rotations[1:], strict=True):
+        real = w0 * w + x0 * x + y0 * y + z0 * z
+        axis = (
+            w0 * x - x0 * w - y0 * z + z0 * y,
+            w0 * y - y0 * w - z0 * x + x0 * z,
+            w0 * z - z0 * w - x0 * y + y0 * x,
+        )
+        if real < 0.0:
+            real, axis = -real, tuple(-a for a in axis)
+        length = math.sqrt(sum(a * a for a in axis))
+        angle = 2.0 * math.atan2(length, real)
+        out.append([angle * fps * a / length if length > 1e-15 else 0.0 for a in axis])
+    return out
+
+
+def candidate_beats(rotations, fps):
+    """Section 3.1 for one joint: zero crossings of every component of equation (2), seconds."""
+    omega = angular_velocities(rotations, fps)
+    found = []
+    for component in range(3):
+        # alpha[k] is the difference of the velocities before and after frame k + 1.
+        alpha = [b[component] - a[component] for a, b in zip(omega[:-1], omega[1:], strict=True)]
+        for k in range(len(alpha) - 1):
+            if alpha[k] * alpha[k + 1] < 0.0:
+                share = alpha[k] / (alpha[k] - alpha[k + 1])
+                found.append((k + 1 + share) / fps)
+    return sorted(found)
+
+
+def motion_beats(joints, fps, seconds, shortest, longest, bend):
+    """Section 3 for rotations of several joints, each (T, 4): period and motion beats.
+
+    Equation (7) as printed correlates the signal with itself and is largest at phase 0; the phase
+    here is that of the cosine of the dominant period that correlates most with the signal.
+    """
+    candidates = [candidate_beats(rotations, fps) for rotations in joints]
+    rate = 2.0 * fps
+    moments = [k / rate for k in range(int(seconds * rate) + 1)]
+    signal = [0.0] * len(moments)
+    for crests in candidates:
+        if len(crests) > 1:
+            for k, t in enumerate(moments):
+                signal[k] += piecewise_cosine(crests, t)
+    steps = 400
+    ratio = math.log(longest / shortest)
+    tried = [shortest * math.exp(ratio * k / steps) for k in range(steps + 1)]
+    period = max(tried, key=lambda seconds: power(signal, rate, 1.0 / seconds))
+
+    def fit(phase):
+        return sum(
+            value * math.cos(2.0 * math.pi * (t - phase) / period)
+            for value, t in zip(signal, moments, strict=True)
+        )
+
+    phase = max((period * k / 60.0 for k in range(60)), key=fit)
+    every = sorted(t for crests in candidates for t in crests)
+    beats = []
+    while phase <= seconds:
+        near = [t for t in every if phase - period / 2 <= t <= phase + period / 2]
+        beats.append(huber_location(near, [1.0] * len(near), bend * period) if near else phase)
+        phase += period
+    return period, beats
+
+
 def half_angle(p, q):
     """Length of log(p^-1 q), unit quaternions."""
     w = sum(a * b for a, b in zip(p, q, strict=True))

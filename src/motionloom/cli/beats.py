@@ -22,6 +22,9 @@ Takes = Annotated[
     typer.Option(help="Names of takes; NAME+NAME were danced together.", metavar="NAME,..."),
 ]
 
+Slowest = Annotated[float, typer.Option(help="Slowest plausible tempo (beats per minute).")]
+Fastest = Annotated[float, typer.Option(help="Fastest plausible tempo (beats per minute).")]
+
 _SHOWN = 5  # takes without movements that are listed by name
 
 
@@ -37,12 +40,8 @@ def beats(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Draw the beats: .png, .svg or .pdf.")
     ] = None,
-    slowest: Annotated[
-        float, typer.Option(help="Slowest plausible tempo (beats per minute).")
-    ] = 40.0,
-    fastest: Annotated[
-        float, typer.Option(help="Fastest plausible tempo (beats per minute).")
-    ] = 214.0,
+    slowest: Slowest = 40.0,
+    fastest: Fastest = 214.0,
     settings: BeatSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -100,6 +99,8 @@ def movements(
         str | None, typer.Option(metavar="NAME", help="Edit a choreography of the library.")
     ] = None,
     kept: Annotated[str | None, typer.Option(hidden=True)] = None,
+    slowest: Slowest = 40.0,
+    fastest: Fastest = 214.0,
     settings: ChoreographySettings,
     name: Annotated[
         str | None,
@@ -138,7 +139,9 @@ def movements(
     else:
         with progress("analysing takes", len(lib), quiet=json) as advance:
             made = lib.choreography(
-                **settings.arguments(), takes=takes_from(takes), progress=advance
+                **settings.arguments() | {"tempo_bpm": (slowest, fastest)},
+                takes=takes_from(takes),
+                progress=advance,
             )
     made = _edited(made, add or [], remove or [], weigh or [], rules)
     for path in output or []:

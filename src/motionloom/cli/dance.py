@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.beats import Takes, takes_from
+from motionloom.cli.beats import Fastest, Slowest, Takes, takes_from
 from motionloom.cli.options import JSON, LIB, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
@@ -67,6 +67,13 @@ def dance(
     onto: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Retarget to the skeleton of this file.")
     ] = None,
+    slowest: Slowest = 40.0,
+    fastest: Fastest = 214.0,
+    steady: Annotated[bool, typer.Option(help="Assume a constant tempo of each take.")] = False,
+    level: Annotated[
+        float,
+        typer.Option(help="Metrical level of the takes: 2 counts every other beat, 0.5 twice."),
+    ] = 1.0,
     settings: DanceSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -77,7 +84,11 @@ def dance(
     skeleton = None if onto is None else _skeleton(onto)
     lib = open_library(library)
     if kind is None:
-        steps = _choreography(lib, takes, motions, graph, meter, quiet=json)
+        options = {
+            "meter": meter, "tempo_bpm": (slowest, fastest), "steady": steady, "level": level,
+            "preset": settings.preset, **motion_choice(motions),
+        }  # fmt: skip
+        steps = _choreography(lib, takes, graph, options, quiet=json)
     elif takes or graph or any(motion_choice(motions).values()):
         raise InvalidInput("--kind names a saved choreography; leave out --takes, --label, --graph")
     else:
@@ -87,7 +98,7 @@ def dance(
         **settings.arguments() | {"synced": not unsynced, "follow": path, "skeleton": skeleton},
     )
     files = _write(made, output)
-    total, within_one = made.beats_on_time()
+    score = made.score()
     leader = made.motions[0]
     if json:
         print_json(
@@ -98,15 +109,16 @@ def dance(
                 "fps": leader.fps,
                 "quality": made.quality().to_json(),
                 "sources": [source.as_dict() for source in leader.sources],
-                "beats_total": total,
-                "beats_within_one_frame": within_one,
+                "beats_total": score.known,
+                "beats_within_one_frame": score.matched,
+                "beats_extra": score.extra,
                 "nodes": [steps.graph.names[k] for k in made.path],
             }
         )
         return
     remark(
         f"{len(steps.movements)} movements of {steps.meter} beats in {len(steps.graph)} nodes; "
-        f"{within_one} of {total} beats within a frame of the music"
+        f"{score.matched} of {score.known} beats within a frame of the music, {score.extra} extra"
     )
     for file in files:
         print(file)
@@ -115,18 +127,15 @@ def dance(
 def _choreography(
     lib: Library,
     takes: str | None,
-    motions: MotionChoice,
     graph: Path | None,
-    meter: int | None,
+    options: dict[str, Any],
     *,
     quiet: bool,
 ) -> Choreography:
     if graph is not None:
         return lib.load_choreography(graph)
     with progress("analysing takes", len(lib), quiet=quiet) as advance:
-        return lib.choreography(
-            meter=meter, takes=takes_from(takes), progress=advance, **motion_choice(motions)
-        )
+        return lib.choreography(takes=takes_from(takes), progress=advance, **options)
 
 
 def _generated(song: str) -> bool:

@@ -23,6 +23,7 @@ def write_tune(
     meter: int = 4,
     tempo_bpm: float | Sequence[tuple[int, float]] = 120.0,
     seed: int | np.random.Generator = 0,
+    loudness: Sequence[float] | None = None,
 ) -> Path:
     """Write a tune as a MIDI file of type 1.
 
@@ -37,6 +38,8 @@ def write_tune(
         Beats per minute, constant or from given bars on: ``[(0, 120), (8, 132)]``.
     seed : int or numpy.random.Generator
         Random seed for the melody.
+    loudness : sequence of float, optional
+        Factor on the velocity of the notes of each bar, 0 to 1; repeated to the end. Default: 1.
 
     Examples
     --------
@@ -58,13 +61,19 @@ def write_tune(
                 "tempo_bpm must be 20 to 400 beats per minute, at bars of the tune; got "
                 f"{tempo:g} at bar {bar}"
             )
+    factors = [1.0] if loudness is None else [float(value) for value in loudness]
+    if not factors or not all(0.0 <= value <= 1.0 for value in factors):
+        raise InvalidInput(f"loudness must be numbers from 0 to 1; got {loudness!r}")
     rng = np.random.default_rng(seed)
     conductor = [(0, 0, mido.MetaMessage("time_signature", numerator=meter, denominator=4))]
     conductor += [
         (bar * meter * _TICKS, 0, mido.MetaMessage("set_tempo", tempo=round(6e7 / tempo)))
         for bar, tempo in tempos
     ]
-    parts = [conductor, _band(bars, meter), _melody(bars, meter, rng)]
+    parts = [conductor, *(
+        [_softer(event, factors[event[0] // (meter * _TICKS) % len(factors)]) for event in part]
+        for part in (_band(bars, meter), _melody(bars, meter, rng))
+    )]  # fmt: skip
     file = mido.MidiFile(ticks_per_beat=_TICKS)
     for events in parts:
         track = mido.MidiTrack()
@@ -76,6 +85,14 @@ def write_tune(
     with atomic_write(path) as scratch:
         file.save(scratch)
     return Path(path)
+
+
+def _softer(event: tuple, factor: float) -> tuple:
+    """A note played at a fraction of its velocity; it stays a note."""
+    tick, order, message = event
+    if message.type != "note_on" or factor == 1.0:
+        return event
+    return tick, order, message.copy(velocity=max(round(factor * message.velocity), 1))
 
 
 def _note(channel: int, pitch: int, velocity: int, start: float, length: float) -> list:

@@ -38,8 +38,13 @@ class RhythmVerbs(Store):
         *,
         tempo_bpm: tuple[float, float] = (60.0 / LONGEST, 60.0 / SHORTEST),
         steady: bool = False,
+        level: float = 1.0,
         weights: Mapping[str, float] | None = None,
         kind: Literal["turns", "acceleration"] = "turns",
+        midway: bool = True,
+        weighted: bool = True,
+        period: Literal["combined", "periodogram"] = "combined",
+        preset: Literal["kp03"] | None = None,
     ) -> Beats:
         """Motion beats of a take, or of several that were danced together; see `motionloom.beats`.
 
@@ -55,13 +60,20 @@ class RhythmVerbs(Store):
         from motionloom.rhythm.motion_beats.beats import analyse_beats
 
         together = [take] if isinstance(take, str) else list(take)
-        settings = BeatSettings(tempo_bpm=tempo_bpm, steady=steady, weights=weights, kind=kind)
+        settings = BeatSettings(
+            tempo_bpm=tempo_bpm, steady=steady, level=level, weights=weights, kind=kind,
+            midway=midway, weighted=weighted, period=period, preset=preset,
+        )  # fmt: skip
         return analyse_beats([self[name] for name in together], settings)
 
     def choreography(
         self,
         *,
         meter: int | None = None,
+        tempo_bpm: tuple[float, float] = (60.0 / LONGEST, 60.0 / SHORTEST),
+        steady: bool = False,
+        level: float = 1.0,
+        even: bool = True,
         groups: int | None = None,
         radius: float | None = None,
         weights: Mapping[str, float] | str = "important",
@@ -77,6 +89,7 @@ class RhythmVerbs(Store):
         label: Names = None,
         only: Names = None,
         exclude: Names = None,
+        preset: Literal["kp03"] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Choreography:
         """Cut takes into movements at their beats, and learn which may follow which.
@@ -84,7 +97,15 @@ class RhythmVerbs(Store):
         Parameters
         ----------
         meter : int, optional
-            Beats per movement. Default: estimated.
+            Beats per movement. Default: estimated, 2 to 8.
+        tempo_bpm : pair of float
+            Slowest and fastest plausible tempo of the takes, beats per minute.
+        steady : bool
+            Assume a constant tempo of each take.
+        level : float
+            Metrical level of the beats: 2 counts every other beat, 0.5 twice as many.
+        even : bool
+            Drop movements whose beats are a quarter off their period.
         groups : int, optional
             Number of groups of similar movements (k-medoids). Default: found by subtractive
             clustering.
@@ -115,6 +136,8 @@ class RhythmVerbs(Store):
             `exclude` select and that have a rhythm.
         label, only, exclude : str or several, optional
             Select motions by label and name, as in `search`.
+        preset : {"kp03"}, optional
+            Kim, Park and Shin 2003: beats as in the paper, all takes and movements used.
         progress : callable, optional
             Called with 1 for every analysed take.
 
@@ -138,10 +161,11 @@ class RhythmVerbs(Store):
         from motionloom.search.filters import chosen_names
 
         settings = ChoreographySettings(
-            meter=meter, groups=groups, radius=radius, weights=weights,
-            velocity_weight=velocity_weight, mirror=mirror, behaviour=behaviour, sigma=sigma,
-            min_likelihood=min_likelihood, min_confidence=min_confidence, kind=kind,
-            seed=seed, label=names(label), only=names(only), exclude=names(exclude),
+            meter=meter, tempo_bpm=tempo_bpm, steady=steady, level=level, even=even,
+            groups=groups, radius=radius, weights=weights, velocity_weight=velocity_weight,
+            mirror=mirror, behaviour=behaviour, sigma=sigma, min_likelihood=min_likelihood,
+            min_confidence=min_confidence, kind=kind, seed=seed, label=names(label),
+            only=names(only), exclude=names(exclude), preset=preset,
         )  # fmt: skip
         if takes is None:
             takes = chosen_names(self, label=label or None, only=only, exclude=exclude)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ from motionloom.motion.retargeting.retarget import conformed
 from motionloom.ragged import Ragged
 from motionloom.rhythm.dance_nodes import DanceNode
 from motionloom.rhythm.meter import downbeat, usual_meter
-from motionloom.rhythm.motion_beats.beats import Beats, beats
+from motionloom.rhythm.motion_beats.beats import Beats, analyse_beats
 from motionloom.rhythm.movements import (
     Comparison,
     Movement,
@@ -33,6 +33,7 @@ from motionloom.rhythm.movements import (
     transition_differences,
 )
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
+from motionloom.rhythm.phrases import Phrases
 from motionloom.rhythm.rules import load_rules, with_rules
 from motionloom.rhythm.settings import TUNE, ChoreographySettings, DanceSettings
 from motionloom.rhythm.transition_graph import TransitionGraph, combined_graph
@@ -74,6 +75,9 @@ class Choreography:
         Takes without movements, each with the reason.
     comparison : Comparison, optional
         How its movements were compared. Default: as `Comparison.of`.
+    runs : tuple of int
+        Lengths of the sequences in which the movements follow one another in the takes; empty:
+        unknown.
 
     Examples
     --------
@@ -87,6 +91,7 @@ class Choreography:
     kind: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
     comparison: Comparison | None = None
+    runs: tuple[int, ...] = ()
 
     @property
     def meter(self) -> int:
@@ -146,14 +151,13 @@ class Choreography:
         """
         chosen = settings or ChoreographySettings()
         analysed, left_out = _analysed(takes, chosen, progress)
-        movements, runs = _cut(analysed, chosen.meter, left_out)
+        movements, runs = _cut(analysed, chosen, left_out)
         apart, groups = grouped_movements(movements, chosen)
-        graph = learnt_graph(
-            movements, [len(run) for run, _ in runs], apart, groups, chosen,
-            starts=[begins for _, begins in runs],
-        )  # fmt: skip
+        lengths = tuple(len(run) for run, _ in runs)
+        starts = [begins for _, begins in runs]
+        graph = learnt_graph(movements, lengths, apart, groups, chosen, starts=starts)
         how = Comparison.of(movements, chosen.weights, chosen.velocity_weight)
-        return cls(tuple(movements), graph.without_dead_ends(), chosen.kind, left_out, how)
+        return cls(tuple(movements), graph.without_dead_ends(), chosen.kind, left_out, how, lengths)
 
     def with_graph(self, graph: TransitionGraph) -> Choreography:
         """The same movements with another graph."""
@@ -186,6 +190,35 @@ class Choreography:
         typical = float(np.median(np.percentile(gaps, 25.0, axis=1)))
         return np.exp(-((gaps / max(typical, 1e-9)) ** 2))
 
+    @cached_property
+    def energies(self) -> Array:
+        """Mean squared speed of the joints of each movement, (m/s)^2, shape (N,)."""
+        return np.array([
+            np.mean([np.mean(np.sum(np.diff(body.positions(), axis=0) ** 2, axis=2)) * body.fps**2
+                     for body in movement.bodies])
+            for movement in self.movements
+        ])  # fmt: skip
+
+    @cached_property
+    def node_sequences(self) -> list[list[int]]:
+        """Nodes in the order in which the takes go through them; removed ones are gaps."""
+        node_of = {k: node for node, group in enumerate(self.graph.members) for k in group}
+        out: list[list[int]] = []
+        first = 0
+        for length in self.runs:
+            out.append([])
+            for k in range(first, first + length):
+                if k in node_of:
+                    out[-1].append(node_of[k])
+                elif out[-1]:
+                    out.append([])
+            first += length
+        return [sequence for sequence in out if sequence]
+
+    def phrases(self, order: int) -> Phrases:
+        """Likelihood of the next node after up to `order` last ones."""
+        return Phrases.of(self.node_sequences, self.graph.transitions, order)
+
     def onto(self, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
         """The same movements, retargeted to other skeletons."""
         count = len(self.movements[0].bodies)
@@ -204,6 +237,9 @@ class Choreography:
         first_beat: int = 0,
         place: tuple[float, float, float] = (0.0, 0.0, 0.0),
         lock_feet: bool = True,
+        phrases: int = 1,
+        blend: Literal["least_squares", "cardinal"] = "least_squares",
+        bend: bool = True,
     ) -> DancePlayer:
         """A player that is steered while it plays; see `DancePlayer`.
 
@@ -213,8 +249,9 @@ class Choreography:
 
         running = TempoClock(clock) if isinstance(clock, int | float) else clock
         return DancePlayer(
-            self, running, seed=seed, first_beat=first_beat, place=place, lock_feet=lock_feet
-        )
+            self, running, seed=seed, first_beat=first_beat, place=place, lock_feet=lock_feet,
+            phrases=phrases, blend=blend, bend=bend,
+        )  # fmt: skip
 
     def music(
         self, song: str | Path, *, meter: int | None = None, tempo_bpm: float | None = None
@@ -246,6 +283,12 @@ class Choreography:
         follow: ArrayLike | None = None,
         seconds: float | None = None,
         skeleton: Skeleton | Sequence[Skeleton] | None = None,
+        phrases: int = 1,
+        dynamics: float = 0.0,
+        blend: Literal["least_squares", "cardinal"] = "least_squares",
+        bend: bool = True,
+        corrections: int = 6,
+        preset: Literal["kp03"] | None = None,
     ) -> Motion | Scene:
         """Dance to a piece of music; several dancers make a `Scene`.
 
@@ -262,8 +305,10 @@ class Choreography:
         12.0
         """
         made = self.dance_to(
-            music, seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton
-        )
+            music, seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton,
+            phrases=phrases, dynamics=dynamics, blend=blend, bend=bend, corrections=corrections,
+            preset=preset,
+        )  # fmt: skip
         return made.motions[0] if len(made.motions) == 1 else made.scene
 
     def dance_to(
@@ -275,6 +320,12 @@ class Choreography:
         follow: ArrayLike | None = None,
         seconds: float | None = None,
         skeleton: Skeleton | Sequence[Skeleton] | None = None,
+        phrases: int = 1,
+        dynamics: float = 0.0,
+        blend: Literal["least_squares", "cardinal"] = "least_squares",
+        bend: bool = True,
+        corrections: int = 6,
+        preset: Literal["kp03"] | None = None,
     ) -> Dance:
         """Dance to a piece of music from its start to its end.
 
@@ -292,6 +343,18 @@ class Choreography:
             Length of the dance. Default: as the music.
         skeleton : Skeleton, or one per character, optional
             Skeleton to retarget to. Default: that of the takes.
+        phrases : int
+            Number of last movements on which the next one depends; 1: as in the paper.
+        dynamics : float
+            How much loud bars prefer energetic movements, and soft ones calm movements; 0: not.
+        blend : {"least_squares", "cardinal"}
+            Blend weights of a dance that follows a path; see `DanceNode.weights_for`.
+        bend : bool
+            Turn and shift the movements towards the path, beyond blending.
+        corrections : int
+            How often the beats found again in the dance correct its clock, at most.
+        preset : {"kp03"}, optional
+            Kim, Park and Shin 2003: cardinal weights, no bending, no correction.
 
         Raises
         ------
@@ -301,8 +364,10 @@ class Choreography:
         from motionloom.rhythm.dance import dance
 
         settings = DanceSettings(
-            seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton
-        )
+            seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton,
+            phrases=phrases, dynamics=dynamics, blend=blend, bend=bend, corrections=corrections,
+            preset=preset,
+        )  # fmt: skip
         return dance(self, music, settings)
 
     def as_dict(self) -> dict[str, Any]:
@@ -315,6 +380,7 @@ class Choreography:
             "beat_frames": self.beat_frames,
             "fps": self.fps,
             **self._comparison_as_dict(),
+            "runs": list(self.runs),
             "cuts": [
                 {
                     "source": list(movement.source),
@@ -355,7 +421,7 @@ def _analysed(
         motions = [take] if isinstance(take, Motion) else list(take)
         name = next((motion.name for motion in motions if motion.name), "a take")
         try:
-            found = beats(motions)
+            found = analyse_beats(motions, settings.beats)
             if found.confidence >= settings.min_confidence and len(found):
                 if out:
                     motions = _like_first(motions, out[0][0])
@@ -377,9 +443,10 @@ def _analysed(
 
 
 def _cut(
-    analysed: list, meter: int | None, left_out: dict[str, str]
+    analysed: list, settings: ChoreographySettings, left_out: dict[str, str]
 ) -> tuple[list[Movement], list[Run]]:
     """All movements, and the runs in which they follow one another."""
+    meter = settings.meter
     if meter is None:
         meter = usual_meter([(motions, found) for motions, found, _ in analysed])
     rate = analysed[0][0][0].fps
@@ -391,7 +458,8 @@ def _cut(
                 motions, found, meter=meter, first_beat=downbeat(found, meter),
                 beat_frames=beat_frames, mirrored=mirrored,
             )  # fmt: skip
-            runs += _even_runs(cut, found.period * motions[0].fps)
+            whole = [(cut, True)]
+            runs += _even_runs(cut, found.period * motions[0].fps) if settings.even else whole
         except InvalidInput as error:
             left_out[motions[0].name] = str(error)
     movements = [movement for run, _ in runs for movement in run]

@@ -78,8 +78,9 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
         except (LibraryError, ValueError) as error:
             raise MotionFormatError(f"movement {number}: {error}", path=path) from None
     made = Choreography(
-        tuple(movements), graph, str(data.get("kind", "")), comparison=_comparison(data, movements)
-    )
+        tuple(movements), graph, str(data.get("kind", "")),
+        comparison=_comparison(data, movements), runs=_runs(data, len(movements)),
+    )  # fmt: skip
     return made.with_graph(graph)
 
 
@@ -92,6 +93,17 @@ def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> Compa
         return Comparison(np.array(each), float(data.get("velocity_weight", _VELOCITY_WEIGHT_0_1)))
     except (AttributeError, TypeError, ValueError) as error:
         raise MotionFormatError(f"weights must be joints to numbers: {error}") from None
+
+
+def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
+    """Lengths of the sequences of movements; files of version 0.1 have none."""
+    try:
+        runs = tuple(int(length) for length in data.get("runs", ()))
+    except (TypeError, ValueError):
+        runs = (-1,)
+    if runs and (min(runs) < 1 or sum(runs) != count):
+        raise MotionFormatError(f"runs must be lengths that sum to {count}; got {data['runs']!r}")
+    return runs
 
 
 @dataclass(frozen=True, eq=False)

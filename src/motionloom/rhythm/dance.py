@@ -18,9 +18,10 @@ from motionloom.motion.provenance import merged
 from motionloom.motion.scene import Scene
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.motion_beats.beats import beats
+from motionloom.rhythm.motion_beats.scores import BeatScore, beat_score
 from motionloom.rhythm.music.audio import audible
 from motionloom.rhythm.music.beat_clock import MusicClock
-from motionloom.rhythm.music.music import Music, beats_met, load_music
+from motionloom.rhythm.music.music import Music, load_music
 from motionloom.rhythm.settings import DanceSettings
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _STEER_FRAMES = 5  # frames between updates of the target
-_CORRECTIONS = 6  # at most so many corrections of the beats
 _LARGEST_CORRECTION = 0.2  # beats
 
 
@@ -65,6 +65,12 @@ class Dance:
         """Beats of the music, and how many of them the dance meets; see `beats_on_time`."""
         return beats_on_time(self.motions, self.music, found=found)
 
+    def score(self, *, found: Array | None = None) -> BeatScore:
+        """Beats of the motion against those of the music; extra ones count, too."""
+        motion = self.motions[0]
+        there = self.found_beats() if found is None else found
+        return beat_score(self.music.inner_beats(motion.duration), there, fps=motion.fps)
+
     def sound(self, path: Path) -> Path:
         """An audio file of the music: the file itself, or tones written to `path` for a score."""
         return audible(self.music, path, self.motions[0].duration)
@@ -98,26 +104,31 @@ def dance(
     first = int(piece.downbeats[0]) if len(piece.downbeats) else 0
 
     def danced(clock: MusicClock | None) -> Dance:
-        player = DancePlayer(steps, clock, seed=chosen.seed, first_beat=first)
+        player = DancePlayer(
+            steps, clock, seed=chosen.seed, first_beat=first, phrases=chosen.phrases,
+            loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.blend,
+            bend=chosen.bend,
+        )  # fmt: skip
         frames = frame_count(seconds, None, player.fps)
         motions, nodes = _recorded(player, frames, path)
         return Dance(motions, piece, nodes, choreography)
 
     clock = MusicClock(piece)
-    return _corrected(danced, piece, clock) if chosen.synced else danced(None)
+    if not chosen.synced:
+        return danced(None)
+    return _corrected(danced, piece, clock, chosen.corrections)
 
 
 def _recorded(
     player: DancePlayer, frames: int, path: Array | None
 ) -> tuple[tuple[Motion, ...], tuple[int, ...]]:
     """Motions of a player that follows a path, and the nodes it went through."""
-    ahead = 0.5 * player.choreography.meter * player.choreography.period
     parts: list[tuple[FrameBlock, ...]] = []
     nodes: list[int] = []
     done = 0
     while done < frames:
         if path is not None:
-            now = done / player.fps + ahead
+            now = done / player.fps + 0.5 * player.movement_seconds
             player.steer(target=[np.interp(now, path[:, 0], path[:, c]) for c in (1, 2)])
         size = min(frames - done, 1024 if path is None else _STEER_FRAMES)
         seen = len(player.path)
@@ -131,22 +142,25 @@ def _recorded(
     return motions, tuple(nodes)
 
 
-def _corrected(danced: Callable[[MusicClock], Dance], music: Music, clock: MusicClock) -> Dance:
+def _corrected(
+    danced: Callable[[MusicClock], Dance], music: Music, clock: MusicClock, corrections: int
+) -> Dance:
     """A dance whose beats, found again in the motion, meet those of the music.
 
     Transitions, foot locking and blending shift the beats of a movement a little. So the beats
     of the dance are found again and its clock is corrected, several times; the best is returned.
     """
     made = danced(clock)
-    best, most = made, -1
+    if not corrections:
+        return made
+    best, most = made, -1.0
     positions = np.arange(len(music.beats), dtype=np.float64)
-    for left in range(_CORRECTIONS, -1, -1):
-        found, leader = found_beats(made.motions, music), made.motions[0]
-        expected = music.inner_beats(leader.duration)
-        on_time = beats_met(expected, found, leader.fps)
-        if on_time > most:
-            best, most = made, on_time
-        if not left or on_time == len(expected) or not len(found):
+    for left in range(corrections, -1, -1):
+        found = found_beats(made.motions, music)
+        score = made.score(found=found)
+        if score.f_measure > most:
+            best, most = made, score.f_measure
+        if not left or score.f_measure == 1.0 or not len(found):
             break
         positions = _positions(clock, music, found, positions)
         clock = MusicClock(music, positions)
@@ -197,7 +211,7 @@ def beats_on_time(
     """
     expected = music.inner_beats(motions[0].duration)
     there = found_beats(motions, music) if found is None else found
-    return len(expected), beats_met(expected, there, motions[0].fps)
+    return len(expected), beat_score(expected, there, fps=motions[0].fps).matched
 
 
 def found_beats(motions: Sequence[Motion], music: Music) -> Array:

@@ -20,10 +20,11 @@ How a dance obeys them: `motionloom.rhythm.dance_steering`.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from motionloom.blending.inertialization import Inertializer
 from motionloom.blending.player import FrameBlock, Player
@@ -57,8 +58,16 @@ class DancePlayer(Player):
         Start: ``x, z, yaw``.
     lock_feet : bool
         Keep feet in contact from sliding.
+    phrases : int
+        Number of last movements on which the next one depends; see `Phrases`.
+    loudness : array_like, optional
+        Of each beat of the clock, 0 to 1.
+    dynamics : float
+        How much loud movements prefer energetic ones.
     blend : {"least_squares", "cardinal"}
         Blend weights of a steered dance; see `DanceNode.weights_for`.
+    bend : bool
+        Turn and shift a steered dance; see `DanceSteering`.
 
     Attributes
     ----------
@@ -77,7 +86,11 @@ class DancePlayer(Player):
         first_beat: int = 0,
         place: Array | tuple[float, float, float] = (0.0, 0.0, 0.0),
         lock_feet: bool = True,
+        phrases: int = 1,
+        loudness: ArrayLike | None = None,
+        dynamics: float = 0.0,
         blend: str = "least_squares",
+        bend: bool = True,
     ) -> None:
         self.choreography = choreography
         self.nodes = choreography.dance_nodes
@@ -99,8 +112,12 @@ class DancePlayer(Player):
             reach=float(max(one.max() for one in travels)),
             pace=float(np.mean(np.concatenate(travels)))
             / (choreography.meter * choreography.period),
+            bend=bend,
         )
         self._blend = blend
+        self._phrases = choreography.phrases(phrases) if phrases > 1 else None
+        self._loudness = _standard(np.asarray(() if loudness is None else loudness, np.float64))
+        self._dynamics = dynamics if len(self._loudness) else 0.0
         self._played = 0
         self._node: int | None = None
         self._start_beat = 0.0  # clock's beat at which the movement began
@@ -147,7 +164,7 @@ class DancePlayer(Player):
             last = len(self._places) - 1
             done = min(self._frame, last)
             path = between(self._places, np.linspace(done, last, max(int(last - done), 1) + 1))
-            self._steering.plan(path, self._played, self._seconds() * (last - done) / last)
+            self._steering.plan(path, self._played, self.movement_seconds * (last - done) / last)
 
     # --- time ---------------------------------------------------------------------------
 
@@ -178,7 +195,7 @@ class DancePlayer(Player):
         if len(self._places):
             self._place = self._places[-1]
         self._natural = self._frame = 0.0
-        seconds = self._seconds()
+        seconds = self.movement_seconds
         here, heading = self._steering.pose(self._place)
         goal = self._steering.goal(here, heading, self._played, seconds)
         before = self._main_movement()
@@ -214,16 +231,38 @@ class DancePlayer(Player):
         if before is None:
             return int(self._rng.integers(len(members)))
         likelihoods = self.choreography.smoothness[before, members] + 1e-3
+        likelihoods = likelihoods * self._suited(self._energies[members])
         return int(self._rng.choice(len(members), p=likelihoods / likelihoods.sum()))
+
+    @cached_property
+    def _energies(self) -> Array:
+        """Energy of each movement in standard deviations from the mean."""
+        return _standard(np.log(np.maximum(self.choreography.energies, 1e-9)))
+
+    def _suited(self, energies: Array) -> Array:
+        """Factors on the likelihoods of movements of these energies, by the loudness now."""
+        if not self._dynamics:
+            return np.ones(len(energies))
+        first = int(np.clip(round(self._start_beat), 0, len(self._loudness) - 1))
+        loud = float(self._loudness[first : first + self.choreography.meter].mean())
+        return np.asarray(np.exp(self._dynamics * loud * energies))
 
     @property
     def _likelihoods(self) -> Array:
         """Likelihood of each node to be next."""
         graph = self.choreography.graph
-        likelihoods = graph.start if self._node is None else graph.transitions[self._node]
+        if self._node is None:
+            likelihoods = graph.start
+        elif self._phrases is not None:
+            likelihoods = self._phrases.likelihoods(self.path)
+        else:
+            likelihoods = graph.transitions[self._node]
         if not likelihoods.any():
             raise InvalidInput("the graph has a dead end; use graph.without_dead_ends()")
-        return likelihoods
+        if not self._dynamics:
+            return likelihoods
+        mean = np.array([self._energies[list(group)].mean() for group in graph.members])
+        return np.asarray(likelihoods * self._suited(mean))
 
     def _drawn(self, misses: dict[int, float] | None = None) -> int:
         """The next node at random; those that miss a goal by more metres are less likely."""
@@ -233,7 +272,8 @@ class DancePlayer(Player):
             likelihoods[nodes] *= np.exp(-(metres - metres.min()) / WILLING)
         return int(self._rng.choice(len(likelihoods), p=likelihoods / likelihoods.sum()))
 
-    def _seconds(self) -> float:
+    @property
+    def movement_seconds(self) -> float:
         """Length of a movement at the present tempo."""
         period = self.choreography.period
         if self.clock is not None:
@@ -266,6 +306,13 @@ class DancePlayer(Player):
         if foot_lock is not None:
             rotations, root = foot_lock.lock(rotations, root, contacts)
         return FrameBlock(rotations, root, contacts, start, sources, seams)
+
+
+def _standard(values: Array) -> Array:
+    """Values in standard deviations from their mean; zeros if all are the same."""
+    if not len(values) or not values.std() > 1e-9 * max(abs(float(values.mean())), 1e-9):
+        return np.zeros(len(values))
+    return np.asarray((values - values.mean()) / values.std())
 
 
 def _foot_lock(skeleton: Skeleton, fps: float) -> StreamingFootLock | None:

@@ -43,10 +43,12 @@ class DanceSteering:
         Longest travel of a movement in metres.
     pace : float
         Speed in m/s where a direction has none.
+    bend : bool
+        Turn and shift the dance; otherwise only the choice and the blend of movements steer it.
     """
 
-    def __init__(self, fps: float, *, reach: float, pace: float) -> None:
-        self.fps, self._reach, self._pace = fps, reach, pace
+    def __init__(self, fps: float, *, reach: float, pace: float, bend: bool = True) -> None:
+        self.fps, self._reach, self._pace, self._bends = fps, reach, pace, bend
         self._controls: dict[str, Any] = dict.fromkeys(CONTROLS)
         self._bent = PlanarTransform.identity()
         self._last_root: complex | None = None  # of the leader, before bending
@@ -127,7 +129,7 @@ class DanceSteering:
         else:
             # A bend at a constant rate turns the way by half of what it turns the body.
             bends = 0.5 * TURN_RATE * seconds * np.linspace(-1.0, 1.0, _TRIED)
-            bends = bends[np.abs(bends) < np.pi]
+            bends = bends[np.abs(bends) < np.pi] if self._bends else np.zeros(1)
             ways = local * np.exp(-1j * bends)
             wanted = np.column_stack([ways.imag, ways.real])
         rows = node.weights_for(wanted, method=method)
@@ -157,7 +159,7 @@ class DanceSteering:
         goal = self.goal(here, heading, frame, seconds)
         facing = self._controls["facing"]
         still = self._controls["target"] is not None and (goal is None or abs(goal) < _NEAR)
-        if seconds <= 0.0 or (facing is None and (goal is None or still)):
+        if not self._bends or seconds <= 0.0 or (facing is None and (goal is None or still)):
             return
         share = np.linspace(0.0, 1.0, len(path))[1:]
         passed = share * seconds

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,11 @@ from motionloom.rhythm.motion_beats.candidates import (
     Kind,
     candidate_beats,
     smooth_angles,
+    stillness,
 )
 from motionloom.rhythm.motion_beats.period import (
     Period,
+    at_level,
     contrast,
     led_by,
     other_levels,
@@ -51,7 +53,7 @@ _REPEAT_SECONDS = 4.0  # longest time after which movements repeat
 _HUBER = 0.04  # threshold of Huber's loss, as a fraction of the period
 # Weight of the reference beat among its candidates, as a fraction of their median total weight:
 # where a dancer hardly moves, two stray candidates are no beat.
-_REFERENCE = 0.1
+OWN = 0.1
 # Feet land on beats. If of at least 8 landings at most a tenth fall on every other beat, and twice
 # the period is at least half as strong, those are half beats: a body may also change direction
 # between steps. This changes none of 365 gaits and dances of CMU.
@@ -150,8 +152,13 @@ def beats(
     *,
     tempo_bpm: tuple[float, float] = (60.0 / LONGEST, 60.0 / SHORTEST),
     steady: bool = False,
+    level: float = 1.0,
     weights: Mapping[str, float] | None = None,
     kind: Kind = "turns",
+    midway: bool = True,
+    weighted: bool = True,
+    period: Literal["combined", "periodogram"] = "combined",
+    preset: Literal["kp03"] | None = None,
 ) -> Beats:
     """Find the beats of a motion.
 
@@ -164,10 +171,24 @@ def beats(
         Slowest and fastest plausible tempo, beats per minute.
     steady : bool
         Assume a constant tempo, as in the paper.
+    level : float
+        Metrical level relative to the beats that would be found: 2 counts every other beat,
+        0.5 twice as many.
     weights : dict, optional
         Role or joint name to a factor on its candidate beats; 0 ignores a joint.
     kind : {"turns", "acceleration"}
-        Candidate beats: changes of direction, or of the sign of the acceleration.
+        Candidate beats: changes of direction, or of the sign of the angular acceleration.
+    midway : bool
+        With "acceleration": if the body is slower midway between the crossings, the beats lie
+        there. A swing is fastest where its acceleration changes sign, and turns between.
+    weighted : bool
+        Weigh candidates by their size and by the stillness of the body.
+    period : {"combined", "periodogram"}
+        How the beat period is found: by periodogram, self-similarity and landings, or by the
+        highest peak of the periodogram.
+    preset : {"kp03"}, optional
+        Kim, Park and Shin 2003: crossings of the acceleration, all of the same weight, the peak of
+        the periodogram, a constant tempo.
 
     Returns
     -------
@@ -189,7 +210,17 @@ def beats(
     """
     return analyse_beats(
         _together(motion),
-        BeatSettings(tempo_bpm=tempo_bpm, steady=steady, weights=weights, kind=kind),
+        BeatSettings(
+            tempo_bpm=tempo_bpm,
+            steady=steady,
+            level=level,
+            weights=weights,
+            kind=kind,
+            midway=midway,
+            weighted=weighted,
+            period=period,
+            preset=preset,
+        ),  # fmt: skip
     )
 
 
@@ -204,20 +235,27 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
             f"beats need at least {3.0 * shortest:.2f} s of motion; {first.name or 'the motion'} "
             f"lasts {first.duration:.2f} s"
         )
-    candidates = candidate_beats(motions, weights=settings.weights, kind=settings.kind)
+    candidates = candidate_beats(
+        motions, weights=settings.weights, kind=settings.kind, weighted=settings.weighted
+    )
     signal = superposed(candidates)
-    likeness = _likeness(motions)
+    combined = settings.period == "combined"
     found = periods(
-        signal, likeness, rate=first.fps, shortest=shortest,
+        signal, _likeness(motions) if combined else None, rate=first.fps, shortest=shortest,
         longest=min(longest, 0.6 * first.duration),
     )  # fmt: skip
     if not found or len(candidates) < 3:
         return _no_beats(candidates, first, longest)
-    reference, times = _counted(candidates, signal, found[0].seconds, steady=settings.steady)
+    reference, times = _counted(candidates, signal, found[0].seconds, settings)
     slower = next((one for one in found if one.ratio == 2 and one.strength >= _AS_WELL), None)
-    if slower is not None and steps_alternate(times, candidates.landings):
+    if combined and slower is not None and steps_alternate(times, candidates.landings):
         found = led_by(slower, found)
-        reference, times = _counted(candidates, signal, slower.seconds, steady=settings.steady)
+        reference, times = _counted(candidates, signal, slower.seconds, settings)
+    if settings.level != 1.0:
+        found = led_by(at_level(signal, found, settings.level), found)
+        reference, times = _counted(candidates, signal, found[0].seconds, settings)
+    if settings.kind == "acceleration" and settings.midway:
+        reference, times = _midway(reference, times, stillness(motions), first.fps)
     best = found[0]
     period = _refined(best, times)
     return Beats(
@@ -239,11 +277,12 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
     )
 
 
-def huber_beats(candidates: Candidates, reference: Array) -> Array:
+def huber_beats(candidates: Candidates, reference: Array, *, own_weight: float = OWN) -> Array:
     """Motion beats from candidates around reference beats, equations (9) to (11), shape (K,).
 
     The weighted Huber estimate of location of the candidates nearest to each reference beat, or
-    the reference beat if there are none. Beyond the paper, the reference beat has a weight, too.
+    the reference beat if there are none. Beyond the paper, the reference beat has a weight, too:
+    `own_weight`, as a fraction of the median total weight of candidates.
     """
     if len(reference) < 2:
         return reference.copy()
@@ -255,7 +294,7 @@ def huber_beats(candidates: Candidates, reference: Array) -> Array:
     out = reference.copy()
     bounds = np.searchsorted(candidates.times, np.stack([left, right]))
     sums = np.concatenate([[0.0], np.cumsum(weights)])
-    own = _REFERENCE * float(np.median(sums[bounds[1]] - sums[bounds[0]]))
+    own = own_weight * float(np.median(sums[bounds[1]] - sums[bounds[0]]))
     for k, (start, end) in enumerate(bounds.T):
         if end > start:
             out[k] = _huber(
@@ -309,12 +348,43 @@ def _likeness(motions: list[Motion]) -> Array:
     return 0.3 * self_similarity(swings, **options) + 0.7 * self_similarity(speeds, **options)
 
 
+def _midway(reference: Array, times: Array, still: Array, fps: float) -> tuple[Array, Array]:
+    """Beats midway between the given ones, if the body is slower there."""
+    between = 0.5 * (times[1:] + times[:-1])
+    frames = np.arange(len(still)) / fps
+    slow_on, slow_between = (
+        float(np.mean(np.interp(at, frames, still))) if len(at) else 0.0 for at in (times, between)
+    )
+    if slow_between <= slow_on:
+        return reference, times
+    return tuple(  # type: ignore[return-value]
+        _within(
+            [
+                1.5 * one[0] - 0.5 * one[1],
+                *0.5 * (one[1:] + one[:-1]),
+                1.5 * one[-1] - 0.5 * one[-2],
+            ],
+            float(frames[-1]),
+        )
+        for one in (reference, times)
+    )
+
+
+def _within(times: Sequence[float], seconds: float) -> Array:
+    """Times clipped to the motion; the ends dropped if they are clearly outside."""
+    out = np.asarray(times, np.float64)
+    gap = float(np.median(np.diff(out)))
+    out = out[(out > -0.1 * gap) & (out < seconds + 0.1 * gap)]
+    return np.clip(out, 0.0, seconds)
+
+
 def _counted(
-    candidates: Candidates, signal: Array, period: float, *, steady: bool
+    candidates: Candidates, signal: Array, period: float, settings: BeatSettings
 ) -> tuple[Array, Array]:
     """Reference beats and motion beats for a period."""
-    reference = _reference(candidates, signal, period, steady=steady)
-    times = huber_beats(candidates, reference)
+    reference = _reference(candidates, signal, period, steady=settings.steady)
+    own = OWN if settings.weighted else 0.0
+    times = huber_beats(candidates, reference, own_weight=own)
     return reference, _edges(times, reference, period, candidates.seconds)
 
 

@@ -13,7 +13,7 @@ selects these.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -82,6 +82,7 @@ def candidate_beats(
     *,
     weights: Mapping[str, float] | None = None,
     kind: Kind = "turns",
+    weighted: bool = True,
 ) -> Candidates:
     """Candidate beats of one character, or of several that move together.
 
@@ -93,6 +94,9 @@ def candidate_beats(
         Role or joint name to a factor on the weights of its candidates; 0 ignores a joint.
     kind : {"turns", "acceleration"}
         Changes of direction and landings, or changes of sign of the acceleration (the paper).
+    weighted : bool
+        Otherwise all candidates weigh the same, and the components of a joint are one signal, as
+        in the paper.
 
     Returns
     -------
@@ -129,7 +133,11 @@ def candidate_beats(
             weight = np.full(len(landed), _LANDING_WEIGHT)
             parts.append((landed, sizes, weight, offset + angles.shape[1]))
         offset += angles.shape[1] + 1
-    return _in_order(parts, (len(motions[0]) - 1) / motions[0].fps, np.concatenate(feet))
+    found = _in_order(parts, (len(motions[0]) - 1) / motions[0].fps, np.concatenate(feet))
+    if weighted:
+        return found
+    one = np.ones(len(found))
+    return replace(found, sizes=one, weights=one, signals=found.signals // 3)
 
 
 def stillness(motions: Sequence[Motion]) -> Array:

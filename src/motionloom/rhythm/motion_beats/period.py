@@ -128,7 +128,7 @@ def self_similarity(signals: Array, *, rate: float, longest: float) -> Array:
 
 
 def periods(
-    signal: Array, likeness: Array, *, rate: float, shortest: float, longest: float
+    signal: Array, likeness: Array | None, *, rate: float, shortest: float, longest: float
 ) -> list[Period]:
     """Possible periods by strength, the best first, refined by self-similarity.
 
@@ -136,8 +136,9 @@ def periods(
     ----------
     signal : ndarray, shape (M,)
         From `superposed`.
-    likeness : ndarray, shape (L,)
-        From `self_similarity`, lags at `rate` per second.
+    likeness : ndarray, shape (L,), optional
+        From `self_similarity`, lags at `rate` per second. Without it, periods are the peaks of
+        the periodogram alone, equation (6).
     rate : float
     shortest, longest : float
         Plausible periods, seconds.
@@ -152,6 +153,11 @@ def periods(
     seconds, power = 1.0 / frequencies[inside], power[inside]
     if len(power) < 3 or power.max() <= 0.0:
         return []
+    if likeness is None:
+        return _distinct(
+            sorted(_spectral(seconds, power / power.max()), key=lambda one: -one.strength),
+            shortest, longest,
+        )  # fmt: skip
     comfort = np.exp(-0.5 * (np.log2(seconds / COMFORTABLE) / OCTAVES) ** 2)
     weighed = power * comfort
     weighed = weighed / weighed.max()
@@ -165,6 +171,13 @@ def led_by(first: Period, found: list[Period]) -> list[Period]:
     """The periods with `first` as the best; ratios and strengths are relative to it."""
     others = [one for one in found if one is not first]
     return _distinct([first, *others], 0.0, np.inf)
+
+
+def at_level(signal: Array, found: list[Period], level: float) -> Period:
+    """The period of another metrical level: of those found, or `level` times the first."""
+    wanted = found[0].seconds * level
+    near = [one for one in found[1:] if abs(np.log(one.seconds / wanted)) < _NEAR]
+    return near[0] if near else Period(wanted, found[0].strength, ratio=simple_ratio(level))
 
 
 def other_levels(signal: Array, best: Period) -> list[Period]:

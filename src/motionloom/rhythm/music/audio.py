@@ -57,9 +57,18 @@ def read_audio(path: str | Path, *, meter: int = 4) -> Music:
         downbeats=np.arange(0, len(beats), meter),
         seconds=len(sound) / rate,
         onsets=np.asarray(onsets, dtype=np.float64),
+        loudness=_loudness(np.asarray(sound, np.float64), float(rate), np.asarray(beats)),
         name=path.stem,
         path=str(path),
     )
+
+
+def _loudness(sound: NDArray, rate: float, beats: NDArray) -> NDArray:
+    """Root mean square of the sound from each beat to the next, relative to the largest."""
+    edges = np.append(np.round(beats * rate).astype(int), len(sound))
+    parts = [sound[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    loud = np.array([np.sqrt(np.mean(part**2)) if len(part) else 0.0 for part in parts])
+    return loud / loud.max() if loud.any() else loud
 
 
 RATE = 22050

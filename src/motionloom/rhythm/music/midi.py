@@ -17,7 +17,7 @@ from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.rhythm.motion_beats.candidates import Candidates
 from motionloom.rhythm.motion_beats.period import RATE, periods, self_similarity, superposed
 from motionloom.rhythm.motion_beats.tracking import density, local_periods, tracked_beats, with_ends
-from motionloom.rhythm.music.music import Music, Source
+from motionloom.rhythm.music.music import Music, Source, beat_loudness
 
 Array = NDArray[np.float64]
 
@@ -72,9 +72,18 @@ def read_midi(path: str | Path, *, meter: int | None = None, source: Source = "s
         downbeats=bars.astype(np.int64),
         seconds=seconds,
         onsets=onsets,
+        loudness=_loudness(score, clock, beats),
         name=path.stem,
         path=str(path),
     )
+
+
+def _loudness(score: _Score, clock: _Clock, beats: Array) -> Array:
+    """Loudness of each beat from the velocities of the notes that start in it."""
+    notes = np.array(score.notes)
+    # A note that is written on a beat may start a rounding error before it.
+    times = clock.seconds(notes[:, 0]) + 1e-6
+    return beat_loudness(beats, times, (notes[:, 3] / 127.0) ** 2)
 
 
 def _read(path: Path) -> _Score:

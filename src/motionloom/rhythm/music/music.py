@@ -37,6 +37,8 @@ class Music:
         Duration.
     onsets : ndarray, shape (N,)
         Times at which notes start, seconds.
+    loudness : ndarray, shape (K,)
+        Of each beat until the next, 0 to 1; empty: unknown.
     name : str
     path : str
         The file, if there is one.
@@ -47,6 +49,7 @@ class Music:
     downbeats: NDArray[np.int64]
     seconds: float
     onsets: Array = field(default_factory=lambda: np.zeros(0))
+    loudness: Array = field(default_factory=lambda: np.zeros(0), kw_only=True)
     name: str = ""
     path: str = ""
 
@@ -72,6 +75,22 @@ class Music:
             "beats": [round(float(beat), 5) for beat in self.beats],
             "downbeats": self.downbeats,
         }
+
+
+def beat_loudness(beats: Array, times: Array, powers: Array) -> Array:
+    """Root of the total power of sounds from each beat to the next, relative to the most.
+
+    Examples
+    --------
+    >>> beat_loudness(np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.2, 1.5]), np.array([2, 2, 1]))
+    array([1. , 0.5, 0. ])
+    """
+    total = np.zeros(len(beats))
+    at = np.searchsorted(beats, times, side="right") - 1
+    heard = at >= 0
+    np.add.at(total, at[heard], np.asarray(powers, np.float64)[heard])
+    most = float(total.max()) if len(total) else 0.0
+    return np.asarray(np.sqrt(total / most)) if most > 0.0 else total
 
 
 def beats_met(wanted: Array, found: Array, fps: float) -> int:

@@ -1,0 +1,86 @@
+"""Phrases: variable-order Markov chains over movements.
+
+The paper's transition graph remembers one movement; motion phrases of several are its future work.
+Here the next node depends on up to `order` last nodes, as far as the takes have shown them in this
+order (Galata, Johnson and Hogg 2001). The likelihood after a longer context is interpolated with
+that after the shorter one by the number of different successors seen (Witten and Bell 1991); the
+shortest context is the transition graph itself, so edges that were dropped or edited away stay so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Context = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Phrases:
+    """Successors of sequences of nodes.
+
+    Attributes
+    ----------
+    counts : dict
+        Context, the oldest node first, to the number of times that each node followed.
+    transitions : ndarray, shape (K, K)
+        Of the transition graph.
+    order : int
+        Length of the longest context.
+    """
+
+    counts: dict[Context, dict[int, int]]
+    transitions: Array
+    order: int
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int]], transitions: Array, order: int) -> Phrases:
+        """Learn phrases from sequences of nodes.
+
+        Examples
+        --------
+        >>> steps = np.full((3, 3), 1 / 3)
+        >>> learnt = Phrases.of([[0, 1, 0, 2] * 4], steps, order=2)
+        >>> learnt.likelihoods([1, 0]).round(2), learnt.likelihoods([0]).round(2)
+        (array([0.07, 0.07, 0.87]), array([0.33, 0.33, 0.33]))
+        """
+        counts: dict[Context, dict[int, int]] = {}
+        for sequence in sequences:
+            for at in range(2, len(sequence)):
+                for length in range(2, min(order, at) + 1):
+                    context = tuple(sequence[at - length : at])
+                    after = counts.setdefault(context, {})
+                    after[sequence[at]] = after.get(sequence[at], 0) + 1
+        return cls(counts, transitions, order)
+
+    def likelihoods(self, path: Sequence[int]) -> Array:
+        """Likelihood of each node after a path of nodes, the last one last, shape (K,)."""
+        likely = self.transitions[path[-1]]
+        allowed = likely > 0.0
+        for length in range(2, min(self.order, len(path)) + 1):
+            after = self.counts.get(tuple(path[-length:]))
+            if after is None:
+                break
+            seen = np.zeros(len(likely))
+            seen[list(after)] = list(after.values())
+            seen[~allowed] = 0.0
+            kinds = np.count_nonzero(seen)
+            likely = (seen + kinds * likely) / max(seen.sum() + kinds, 1) if kinds else likely
+        return likely / likely.sum() if likely.any() else likely
+
+    def cost(self, sequences: Sequence[Sequence[int]]) -> float:
+        """Mean information of a movement in bits, given those before it; 0: all foreseen.
+
+        A movement that the graph does not allow counts as one in a thousand.
+        """
+        bits = [
+            -np.log2(max(self.likelihoods(sequence[max(at - self.order, 0) : at])[sequence[at]],
+                         1e-3))
+            for sequence in sequences
+            for at in range(1, len(sequence))
+        ]  # fmt: skip
+        return float(np.mean(bits)) if bits else 0.0
