@@ -165,14 +165,13 @@ def test_the_preset_dances_as_in_the_paper(steps, tmp_path):
         steps.dance_to(song, preset="kg04")
 
 
-@pytest.mark.parametrize("option", [{"bend": False}, {"phrases": 3}])
-def test_every_departure_of_the_dance_can_be_switched(steps, option):
+def test_bending_can_be_switched_off(steps):
     def read(**options):
         player = steps.player(TempoClock(110.0), seed=3, **options)
         player.steer(direction=1.0, speed=0.25)
         return player.read(400).root
 
-    assert np.abs(read(**option) - read()).max() > 1e-3
+    assert np.abs(read(bend=False) - read()).max() > 0.1
 
 
 def test_cardinal_weights_differ_from_least_squares_and_go_as_far(steps):
