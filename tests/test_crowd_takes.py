@@ -13,6 +13,8 @@ from motionloom.crowd.settings import BallroomSettings, MarchSettings
 from motionloom.crowd.strides import marching_steps, pace
 from motionloom.errors import InvalidInput
 from motionloom.library.crowd_plan import expanded
+from motionloom.motion.feet.contacts import landings
+from motionloom.motion.retargeting.retarget import conformed
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +28,14 @@ def waltz(couple):
 
 
 @pytest.fixture(scope="module")
-def strides():
-    walks = [ml.demo.clip("walk"), ml.demo.clip("walk", performer=1), ml.demo.clip("walk", seed=2)]
-    return marching_steps(walks)
+def walks():
+    clips = [ml.demo.clip("walk"), ml.demo.clip("walk", performer=1), ml.demo.clip("walk", seed=2)]
+    return [replace(clip, name=f"walk_{k}") for k, clip in enumerate(clips)]
+
+
+@pytest.fixture(scope="module", params=["learnt", "built-in"])
+def strides(walks, request):
+    return marching_steps(walks, graph=request.param)
 
 
 def test_those_who_danced_together_are_found_in_any_order(couple):
@@ -45,7 +52,8 @@ def test_those_who_danced_together_are_found_in_any_order(couple):
     assert found_couples([]) == []
 
 
-def test_every_movement_is_a_node_that_can_be_left(waltz):
+def test_every_movement_is_a_node_of_the_built_in_graph_that_can_be_left(couple):
+    waltz = couple_steps([couple], meter=3, graph="built-in")
     graph = waltz.graph
     assert all(len(group) == 1 for group in graph.members)
     assert len(waltz.movements) == len(graph) >= 4
@@ -54,6 +62,18 @@ def test_every_movement_is_a_node_that_can_be_left(waltz):
     assert {movement.source for movement in waltz.movements} == {
         ("waltz_leader_p0", "waltz_follower_p1")
     }
+
+
+def test_a_graph_is_learnt_from_a_couple(couple, waltz):
+    graph = waltz.graph
+    # A few movements, some of them alike, in five nodes.
+    assert len(graph) == 5 and 6 <= len(waltz.movements) == sum(map(len, graph.members))
+    assert not graph.dead_ends
+    fewer = couple_steps([couple], meter=3, groups=2).graph
+    # Bars begin with the left and the right foot in turn.
+    np.testing.assert_array_equal(fewer.transitions, [[0, 1], [1, 0]])
+    plain = couple_steps([couple], meter=3, groups=2, transition_phase=0.0)
+    assert plain.transition_phase == 0.0 < waltz.transition_phase
 
 
 def test_captured_couples_never_bump_either(waltz):
@@ -97,7 +117,8 @@ def test_takes_that_give_too_little_are_refused(couple):
 
 
 def test_walks_march_in_step_and_keep_their_places(strides):
-    assert strides.meter == 2 and len(strides.graph) == 1 and 2 <= len(strides.movements) <= 16
+    assert strides.meter == 2 and len(strides.graph) <= 2
+    assert all(2 <= len(group) <= 22 for group in strides.graph.members)
     assert any(movement.mirrored for movement in strides.movements)
     bpm = 60.0 / strides.period
     slow, fast = pace(strides, bpm)
@@ -116,6 +137,25 @@ def test_walks_march_in_step_and_keep_their_places(strides):
         replace(scene, speed=3.0).check_pace(slow, fast)
     with pytest.raises(InvalidInput, match="the takes march at .* at this tempo"):
         replace(scene, speed=0.2).check_pace(slow, fast)
+
+
+def test_two_learnt_nodes_are_the_strides_of_the_two_feet(walks):
+    steps = marching_steps(walks)
+    assert sorted(steps.graph.names) == ["left", "right"]
+    np.testing.assert_array_equal(steps.graph.transitions, np.eye(2))  # never onto the other foot
+    left = steps.graph.node("left")
+    assert steps.graph.start[left] == 1.0
+    for name, group in zip(steps.graph.names, steps.graph.members, strict=True):
+        for movement in (steps.movements[k] for k in group):
+            walk = next(walk for walk in walks if walk.name == movement.source[0])
+            walk = conformed(walk, walks[0].skeleton, walk.fps)
+            walk = walk.mirror() if movement.mirrored else walk
+            falls = landings(walk.contacts().standing(name))
+            assert np.abs(falls - movement.beats[0]).min() < 0.5
+            other = landings(walk.contacts().standing("right" if name == "left" else "left"))
+            assert np.abs(other - movement.beats[1]).min() < 0.5
+    one = marching_steps(walks, graph="built-in").graph
+    assert len(one) == 1 and len(one.members[0]) <= 16
 
 
 @pytest.mark.parametrize("fps", [24.0, 60.0])
@@ -144,12 +184,15 @@ def test_captured_salsa_and_walks_make_crowds(cmu30):
         ("60_01", "61_01"), ("60_06", "61_06"), ("60_15", "61_15"),
     ]  # fmt: skip
     steps = couple_steps(found, meter=4)
+    # Figures of salsa differ too much to be blended: nearly every one is a node.
+    assert steps.graph.movements_per_node < 1.2
     scene = BallroomSettings(couples=6, tempo_bpm=120, seconds=20, radius=0.9, library="cmu")
     made = ballroom(scene, steps)
     assert made.clearance() >= 0.0
     assert made.quality().mean.foot_slide_m < 0.015
     walks = [ml.load(cmu30 / "016" / f"16_{k}.bvh") for k in (15, 16, 17, 18, 21, 22)]
     strides = marching_steps(walks)
+    assert sorted(strides.graph.names) == ["left", "right"]
     bpm = 60.0 / strides.period
     scene = MarchSettings(points=((0, 0), (0, 20), (0, 40), (20, 40), (40, 40)), ranks=3, files=2,
                        tempo_bpm=bpm, speed=sum(pace(strides, bpm)) / 2, library="cmu")  # fmt: skip

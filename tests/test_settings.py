@@ -8,6 +8,7 @@ import pytest
 import motionloom as ml
 from motionloom.blending import BlendSettings
 from motionloom.crowd import BallroomSettings, DanceFloorSettings, MarchSettings
+from motionloom.crowd.settings import CrowdSettings
 from motionloom.evaluation.settings import EvaluateSettings, StudySettings
 from motionloom.fat_graph import FatGraphSettings
 from motionloom.formats.presets import convert
@@ -132,4 +133,8 @@ def test_presets_name_fields_and_are_valid(settings):
     for preset, values in settings.PRESETS.items():
         assert "preset" in described(settings)
         assert set(values) <= set(described(settings)), preset
-        settings(preset=preset)
+        needed = {}
+        if issubclass(settings, CrowdSettings):
+            crowd = {"tempo_bpm": 96.0, "points": ((0, 0), (0, 30))}
+            needed = {name: crowd[name] for name in crowd if name in described(settings)}
+        settings(preset=preset, **needed)

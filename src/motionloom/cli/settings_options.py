@@ -104,7 +104,9 @@ def _optional_parameters(cls: type[Settings]) -> list[inspect.Parameter]:
     for each in fields(cls):
         kind, about = described(cls)[each.name]
         if about.command:
-            shown = "" if each.default in (None, ()) else f" [{each.default:g}]"
+            value, shown = each.default, ""
+            if value not in (None, ()):
+                shown = f" [{value}]" if isinstance(value, str) else f" [{value:g}]"
             found += _options(each.name, kind, about, None, about.help + shown)
     return found
 

@@ -101,6 +101,7 @@ class _Floor:
         self._columns = np.asarray(settings.columns, np.float64).reshape(-1, 3)
         self._radii = np.full(count, float(settings.disc_radius) + SWAY)
         self._speed, self._dt = float(settings.speed), 1.0 / choreography.fps
+        self._facing = None if settings.facing is None else np.deg2rad(settings.facing)
         self._wanted, self._drifts = np.zeros((count, 2)), np.zeros((count, 2))
         self._yaws, self._rates = np.zeros(count), np.zeros(count)
         turns = self._rng.uniform(-np.pi, np.pi, count)
@@ -113,8 +114,8 @@ class _Floor:
         """Next node and weights of each agent, towards where it wants to be in `seconds`."""
         way = seconds * np.hypot(*self._wanted.T)
         turn = np.arctan2(*self._wanted.T) - self._headings
-        turn = (turn + np.pi) % (2.0 * np.pi) - np.pi
-        around = np.where(way > 0.1, np.clip(turn, -_TURN, _TURN), 0.0)
+        around = _wrapped(turn + (self._facing or 0.0))
+        around = np.where(way > 0.1, np.clip(around, -_TURN, _TURN), 0.0)
         targets = np.column_stack([way * np.sin(turn), way * np.cos(turn), around])
         chosen = np.array([self._drawn(i, target) for i, target in enumerate(targets)], np.int64)
         weights: list[Array] = [np.empty(0)] * len(targets)
@@ -144,8 +145,14 @@ class _Floor:
         centres, yaws = np.empty(natural.shape), np.empty(headings.shape)
         danced(
             self._centres, self._wanted, self._yaws, self._rates, self._drifts, steps, means,
+            headings, np.nan if self._facing is None else self._facing,
             self._radii, self._half, self._columns, self._speed, self._dt, centres, yaws,
         )  # fmt: skip
         self._last = natural[:, -1].copy()
         self._headings = headings[:, -1] + yaws[:, -1]
         return centres, yaws
+
+
+def _wrapped(angles: Array) -> Array:
+    """Angles in [-pi, pi)."""
+    return (angles + np.pi) % (2.0 * np.pi) - np.pi

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.crowd.strides import best_transition_phase
+from motionloom.crowd.learnt import Cut, best_transition_phase, learnt_steps
+from motionloom.crowd.strides import starting_left
 from motionloom.demo.crowd_takes import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.motion_beats.beats import huber_beats
 from motionloom.rhythm.motion_beats.candidates import candidate_beats
-from motionloom.rhythm.movements import warped_movement
 from motionloom.rhythm.transition_graph import TransitionGraph
 
+_STEPS = 9  # of each march that a graph is learnt from: two strides, 48 with the mirrored ones
 _LARGEST_SHIFT = 0.2  # beats between a known beat and the detected one
 
 
@@ -58,7 +60,7 @@ def cut_at_beats(
     kind : str
     transition_phase : float, optional
         Beats in [0, 1) after their first beat at which movements begin. Default: where they hand
-        over best (`motionloom.crowd.strides.best_transition_phase`.
+        over best (`motionloom.crowd.learnt.best_transition_phase`).
 
     Examples
     --------
@@ -82,25 +84,15 @@ def cut_at_beats(
         raise InvalidInput(
             f"transition_phase must be at least 0 and below 1 beat; got {transition_phase:g}"
         )
-    fps = takes[0].motions[0].fps
-    gaps = np.concatenate([np.diff(take.beats) for take in takes])
-    every = max(round(float(np.median(gaps)) * fps), 2)
-    cuts: list[tuple[Take, NDArray[np.float64], int]] = []
+    cuts, number = [], []
     for take in takes:
-        # One additional beat, for movements that end after the last one.
-        known = detected_beats(take)
-        beats = np.append(known, 2.0 * known[-1] - known[-2]) * fps
-        starts = range(0, len(take.beats) - meter, meter)[:most]
-        cuts += [(take, beats[start : start + meter + 2], k) for k, start in enumerate(starts)]
-    phase = _phase(cuts, nodes) if transition_phase is None else transition_phase
-    movements = [
-        warped_movement(
-            take.motions, tuple(motion.name for motion in take.motions),
-            beats if phase > 0.0 else beats[:-1], every, transition_phase=phase,
-        )
-        for take, beats, _ in cuts
-    ]  # fmt: skip
-    groups = [[n for n, cut in enumerate(cuts) if cut[2] % nodes == k] for k in range(nodes)]
+        found = _cuts(take, meter)[:most]
+        cuts += found
+        number += [k % nodes for k in range(len(found))]
+    every = _beat_frames(takes)
+    phase = _phase(cuts, number, nodes) if transition_phase is None else transition_phase
+    movements = [cut.movement(every, phase) for cut in cuts]
+    groups = [[n for n, node in enumerate(number) if node == k] for k in range(nodes)]
     graph = TransitionGraph(
         tuple(f"lead {k + 1}" for k in range(nodes)),
         tuple(map(tuple, groups)),
@@ -125,34 +117,128 @@ def detected_beats(take: Take) -> NDArray[np.float64]:
     return np.asarray(known + off)
 
 
-def _phase(cuts: Sequence[tuple[Take, NDArray[np.float64], int]], nodes: int) -> float:
+def _cuts(take: Take, meter: int) -> list[Cut]:
+    """All movements of a take, one after the other."""
+    fps, known = take.motions[0].fps, detected_beats(take)
+    # One additional beat, for movements that end after the last one.
+    beats = np.append(known, 2.0 * known[-1] - known[-2]) * fps
+    return [
+        Cut(take.motions, beats[start : start + meter + 2], follows=start > 0)
+        for start in range(0, len(known) - meter, meter)
+    ]
+
+
+def _beat_frames(takes: Sequence[Take]) -> int:
+    gaps = np.concatenate([np.diff(take.beats) for take in takes])
+    return max(round(float(np.median(gaps)) * takes[0].motions[0].fps), 2)
+
+
+def _phase(cuts: Sequence[Cut], number: Sequence[int], nodes: int) -> float:
     """The phase at which ends of movements and starts of their successors are most similar."""
     seams: list[list[tuple[tuple[Motion, ...], NDArray[np.float64]]]] = [[] for _ in range(nodes)]
-    for take, beats, k in cuts:
-        seams[k % nodes].append((take.motions, beats[:2]))
-        seams[(k + 1) % nodes].append((take.motions, beats[-2:]))
+    for cut, k in zip(cuts, number, strict=True):
+        seams[k].append((cut.motions, cut.beats[:2]))
+        seams[(k + 1) % nodes].append((cut.motions, cut.beats[-2:]))
     return best_transition_phase(seams)
 
 
+def waltz_cuts(fps: float = 30.0) -> list[Cut]:
+    """The 30 bars of the built-in waltz.
+
+    Examples
+    --------
+    >>> len(waltz_cuts())
+    30
+    """
+    return _cuts(waltz_take(fps=fps), 3)
+
+
 @lru_cache(maxsize=4)
-def waltz_steps(fps: float = 30.0) -> Choreography:
-    """The built-in waltz: bars that start with the left and the right foot in turn.
+def waltz_steps(
+    fps: float = 30.0,
+    *,
+    graph: str = "built-in",
+    groups: int | None = None,
+    transition_phase: float | None = None,
+) -> Choreography:
+    """The built-in waltz.
+
+    Parameters
+    ----------
+    fps : float
+    graph : {"built-in", "learnt"}
+        Bars that start with the left and the right foot in turn, or a learnt graph.
+    groups : int, optional
+        Nodes of the learnt graph.
+    transition_phase : float, optional
+        As in `cut_at_beats`.
 
     Examples
     --------
     >>> waltz_steps().meter, len(waltz_steps().movements)
     (3, 30)
+    >>> [len(group) for group in waltz_steps(graph="learnt").graph.members]
+    [9, 3, 6, 6, 6]
     """
-    return cut_at_beats([waltz_take(fps=fps)], meter=3, nodes=2, kind="waltz")
+    take = waltz_take(fps=fps)
+    if graph == "built-in":
+        return cut_at_beats(
+            [take], meter=3, nodes=2, kind="waltz", transition_phase=transition_phase
+        )
+    return learnt_steps(
+        _cuts(take, 3),
+        _beat_frames([take]),
+        groups=groups,
+        transition_phase=transition_phase,
+        kind="waltz",
+    )
 
 
 @lru_cache(maxsize=4)
-def march_steps(fps: float = 30.0) -> Choreography:
-    """The built-in marches: one stride of each.
+def march_steps(
+    fps: float = 30.0,
+    *,
+    graph: str = "built-in",
+    groups: int = 2,
+    transition_phase: float | None = None,
+) -> Choreography:
+    """The built-in marches.
+
+    Parameters
+    ----------
+    fps : float
+    graph : {"built-in", "learnt"}
+        One stride of each march, all in one node; or a learnt graph of all strides, also
+        mirrored.
+    groups : int
+        Nodes of the learnt graph.
+    transition_phase : float, optional
+        As in `cut_at_beats`.
 
     Examples
     --------
     >>> march_steps().meter, len(march_steps().movements)
     (2, 12)
+    >>> march_steps(graph="learnt").graph.names
+    ('right', 'left')
     """
-    return cut_at_beats(march_takes(fps=fps), meter=2, most=1, kind="march")
+    if graph == "built-in":
+        return cut_at_beats(
+            march_takes(fps=fps), meter=2, most=1, kind="march", transition_phase=transition_phase
+        )
+    takes = march_takes(fps=fps, steps=_STEPS)
+    cuts = []
+    for take in takes:
+        found = [replace(cut, lead="left") for cut in _cuts(take, 2)]
+        mirrored = tuple(motion.mirror() for motion in take.motions)
+        cuts += found
+        cuts += [replace(cut, motions=mirrored, mirrored=True, lead="right") for cut in found]
+    made = learnt_steps(
+        cuts,
+        _beat_frames(takes),
+        groups=groups,
+        connected=False,
+        kind="march",
+        transition_phase=transition_phase,
+    )
+    return replace(made, graph=starting_left(made.graph))

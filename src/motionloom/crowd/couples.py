@@ -1,8 +1,9 @@
 """Couples in takes: detection of partners, and choreographies of captured couples.
 
-The bars of the built-in waltz are blended. Figures of captured dances differ too much for that: an
-underarm turn and a side step cannot be blended. So every movement is a separate node, followed by
-those with the most similar start, and couples are steered by the choice among them.
+The transition graph is learnt: similar movements are one node and are blended. In the built-in
+graph every movement is a node, followed by those with the most similar start, and couples are
+steered by the choice among them: figures such as an underarm turn and a side step cannot be
+blended.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.crowd.strides import best_transition_phase
+from motionloom.crowd.learnt import Cut, best_transition_phase, compact_steps, learnt_steps
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.meter import downbeat, usual_meter
 from motionloom.rhythm.motion_beats.beats import RHYTHMIC, Beats, beats
-from motionloom.rhythm.movements import Movement, transition_differences, warped_movement
+from motionloom.rhythm.movements import Movement, transition_differences
 from motionloom.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
@@ -105,6 +106,9 @@ def couple_steps(
     *,
     fps: float = 30.0,
     meter: int | None = None,
+    graph: str = "learnt",
+    groups: int | None = None,
+    transition_phase: float | None = None,
     kind: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> Choreography:
@@ -117,6 +121,14 @@ def couple_steps(
         Frames per second of the choreography.
     meter : int, optional
         Beats per movement. Default: estimated.
+    graph : {"learnt", "built-in"}
+        The transition graph: learnt from the movements, or one node per movement.
+    groups : int, optional
+        Nodes of a learnt graph. Default: 5, or more where movements differ too much to be
+        blended.
+    transition_phase : float, optional
+        Beats in [0, 1) after their first beat at which movements begin. Default: where
+        transitions are smoothest.
     kind : str
     progress : callable, optional
         Called with 1 for every analysed couple.
@@ -154,21 +166,26 @@ def couple_steps(
         meter = usual_meter(analysed)
     if meter < 1:
         raise InvalidInput(f"meter must be at least 1; got {meter}")
-    movements, following = _movements(analysed, meter, fps)
-    if len(movements) < 4:
+    cuts = _cuts(analysed, meter, fps)
+    if len(cuts) < 4:
         raise InvalidInput(
-            f"{', '.join(couple[0].name for couple, _ in analysed)} have {len(movements)} usable "
+            f"{', '.join(couple[0].name for couple, _ in analysed)} have {len(cuts)} usable "
             f"movements of {meter} beats; a ballroom needs at least 4 in hold and on the beat. "
             "Use more takes, or another meter"
         )
-    graph = _graph(movements, following)
-    kept = sorted(k for group in graph.members for k in group)
-    number = {k: n for n, k in enumerate(kept)}
-    graph = TransitionGraph(
-        graph.names, tuple(tuple(number[k] for k in group) for group in graph.members),
-        graph.start, graph.transitions,
-    )  # fmt: skip
-    return Choreography(tuple(movements[k] for k in kept), graph, kind, left_out)
+    every = max(round(float(np.median([rhythm.period for _, rhythm in analysed])) * fps), 2)
+    if graph == "learnt":
+        return learnt_steps(
+            cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
+            left_out=left_out,
+        )  # fmt: skip
+    phase = transition_phase
+    if phase is None:
+        phase = best_transition_phase(
+            [[(cut.motions, cut.beats[k : k + 2]) for cut in cuts for k in (0, meter)]]
+        )
+    movements = [cut.movement(every, phase) for cut in cuts]
+    return compact_steps(movements, _graph(movements, cuts), kind, left_out)
 
 
 def couple_radius(choreography: Choreography) -> float:
@@ -179,42 +196,23 @@ def couple_radius(choreography: Choreography) -> float:
     return float(np.percentile(0.5 * apart, 95.0)) + _BODY
 
 
-def _movements(
-    analysed: Sequence[tuple[Couple, Beats]], meter: int, fps: float
-) -> tuple[list[Movement], list[int]]:
-    """Movements in hold and on the beat, and the index of the next one of each; -1: none."""
-    every = max(round(float(np.median([rhythm.period for _, rhythm in analysed])) * fps), 2)
-    cuts: list[tuple[Couple, Array]] = []
-    following: list[int] = []
+def _cuts(analysed: Sequence[tuple[Couple, Beats]], meter: int, fps: float) -> list[Cut]:
+    """Movements in hold and on the beat."""
+    cuts: list[Cut] = []
     for couple, rhythm in analysed:
         frames = np.clip(rhythm.frames, 0.0, len(couple[0]) - 1.0)
         apart, period = _distances(*couple), rhythm.period * fps
-        last = -2
+        last = -1
         for start in range(downbeat(rhythm, meter), len(frames) - meter - 1, meter):
             at = frames[start : start + meter + 2]
             held = apart[int(at[0]) : int(at[-1]) + 1].max() < _HOLD
             if held and np.all(np.abs(np.diff(at) / period - 1.0) < _UNEVEN):
-                if last == start - meter:
-                    following[-1] = len(cuts)
-                cuts.append((couple, at))
-                following.append(-1)
+                cuts.append(Cut(couple, at, follows=last >= 0 and last == start - meter))
                 last = start
-    if not cuts:
-        return [], []
-    transition_phase = best_transition_phase(
-        [[(couple, at[k : k + 2]) for couple, at in cuts for k in (0, meter)]]
-    )
-    movements = [
-        warped_movement(
-            couple, tuple(motion.name for motion in couple),
-            at if transition_phase > 0.0 else at[:-1], every, transition_phase=transition_phase,
-        )
-        for couple, at in cuts
-    ]  # fmt: skip
-    return movements, following
+    return cuts
 
 
-def _graph(movements: Sequence[Movement], following: Sequence[int]) -> TransitionGraph:
+def _graph(movements: Sequence[Movement], cuts: Sequence[Cut]) -> TransitionGraph:
     """One node per movement, with edges to the movements with the most similar start."""
     count = len(movements)
     gaps = transition_differences(movements)
@@ -224,8 +222,8 @@ def _graph(movements: Sequence[Movement], following: Sequence[int]) -> Transitio
     for k, row in enumerate(gaps):
         best = np.argsort(row)[: min(_FOLLOWERS, count - 1)]
         likely[k, best] = np.exp(-row[best] / max(typical, 1e-9)) + 1e-6
-        if following[k] >= 0:
-            likely[k, following[k]] = 1.0
+        if k + 1 < count and cuts[k + 1].follows:
+            likely[k, k + 1] = 1.0
     names = tuple(f"m{k + 1}" for k in range(count))
     made = TransitionGraph(names, tuple((k,) for k in range(count)), np.ones(count), likely)
     return made.without_dead_ends()

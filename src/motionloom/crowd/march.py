@@ -122,7 +122,8 @@ def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Itera
     frames = frame_count(seconds, None, fps)
     starts = formation(settings, np.zeros(1))[:, 0]
     player = CrowdPlayer(choreography, starts)
-    count, node = len(starts), player.nodes[0]
+    count, graph = len(starts), choreography.graph
+    rng, number = np.random.default_rng([settings.seed, 2]), -1
     centres = starts[:, :2].copy()
     drifts, yaws, rates = np.zeros((count, 2)), np.zeros(count), np.zeros(count)
     facing, last = starts[:, 2].copy(), None
@@ -135,7 +136,10 @@ def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Itera
         here = PlanarTransform(centres[:, 0], centres[:, 1], facing)
         target = PlanarTransform.between(here, PlanarTransform.from_array(later)).to_array()
         target[:, 2] = (target[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
-        weights = list(travel_weights(node.travel, target))
+        # All soldiers take one path through the graph, so that they are in step.
+        odds = graph.start if number < 0 else graph.transitions[number]
+        number = int(rng.choice(len(graph), p=odds))
+        weights = list(travel_weights(player.nodes[number].travel, target))
 
         def steer(natural: Array, headings: Array, goals: Array = goals) -> tuple[Array, Array]:
             nonlocal last, facing
@@ -147,5 +151,5 @@ def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Itera
             facing = headings[:, -1] + turned[:, -1]
             return out, turned
 
-        yield player.block(np.zeros(count, np.int64), weights, due, steer)
+        yield player.block(np.full(count, number, np.int64), weights, due, steer)
         start += len(due)

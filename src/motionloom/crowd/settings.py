@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from motionloom.errors import InvalidInput
 from motionloom.rhythm.settings import TUNE
-from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
+from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,6 +73,22 @@ class CrowdSettings(Settings):
     meter: int | None = setting(
         None, "Beats per movement of the takes. [estimated]", least=1, greatest=32
     )
+    graph: Literal["learnt", "built-in"] = setting(
+        "learnt",
+        "Transition graph: learnt from the movements, as in the paper, or the built-in one, whose "
+        "nodes are set by rule.",
+    )
+    groups: int | None = setting(
+        None, "Nodes of a learnt graph. [ballroom: 5 or more, march: 2]", least=1, greatest=1000
+    )
+    transition_phase: float | None = setting(
+        None,
+        "Beats after a beat at which movements begin; 0: on the beat, as in the paper. "
+        "[where transitions are smoothest]",
+        least=0.0,
+        greatest=0.95,
+    )
+    preset: Literal["kp03"] | None = setting(None, PRESET)
 
     def check(self) -> None:
         """Check music and takes."""
@@ -148,6 +164,10 @@ class BallroomSettings(CrowdSettings):
     (20, 2)
     """
 
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "kp03": {"groups": 5, "transition_phase": 0.0, "facing": 0.0}
+    }
+
     couples: int = setting(20, "Number of couples.", least=1, greatest=10_000)
     room: tuple[float, float] | None = setting(
         (14.0, 10.0), "Width (x) and depth (z) of the room; None: no walls.", unit="m",
@@ -163,6 +183,10 @@ class BallroomSettings(CrowdSettings):
     speed: float = setting(
         0.3, "Speed of the couples around the room.", unit="m/s", least=0.0, greatest=0.6
     )
+    facing: float | None = setting(
+        None, "Where leaders face, to the left of where they travel; 180: backwards. [free]",
+        unit="degrees", least=-180.0, greatest=180.0,
+    )  # fmt: skip
 
     def check(self) -> None:
         """Check that the couples fit into the room."""
@@ -222,6 +246,10 @@ class MarchSettings(CrowdSettings):
     >>> MarchSettings(points=corner, ranks=10, files=4, tempo_bpm=96.0).street.length > 35.0
     True
     """
+
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "kp03": {"groups": 2, "transition_phase": 0.0}
+    }
 
     points: tuple[tuple[float, float], ...] = setting(
         (), "Control points (x, z) of the street, a cubic B-spline.", unit="m", command=False

@@ -115,14 +115,16 @@ def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
 
 @kernel
 def danced(
-    centres, wanted, yaws, rates, drifts, steps, means, radii, half, columns, speed, dt,
-    out_centres, out_yaws,
+    centres, wanted, yaws, rates, drifts, steps, means, headings, facing, radii, half, columns,
+    speed, dt, out_centres, out_yaws,
 ):  # fmt: skip
     """Steer couples through the frames of a movement.
 
     Changes the state in place: centres, wanted velocities and drifts (A, 2), yaws and yaw rates
-    (A,). `steps` (A, n, 2) are the natural steps of the centres and `means` (A, 2) their mean
-    velocities, before turning. Fills centres (A, n, 2) and yaws (A, n).
+    (A,). `steps` (A, n, 2) are the natural steps of the centres, `means` (A, 2) their mean
+    velocities and `headings` (A, n) those of the leaders, before turning. Leaders are turned to
+    face `facing` radians from the wanted direction; if it is NaN, movements are turned to travel
+    in the wanted direction. Fills centres (A, n, 2) and yaws (A, n).
     """
     count, frames = steps.shape[0], steps.shape[1]
     moves = np.empty((count, 2))
@@ -132,7 +134,13 @@ def danced(
             c, s = np.cos(yaws[i]), np.sin(yaws[i])
             mx, mz = rotate_floor(c, s, means[i, 0], means[i, 1])
             goal = 0.0
-            if np.hypot(mx, mz) > _HARDLY and np.hypot(wanted[i, 0], wanted[i, 1]) > _HARDLY:
+            led = np.hypot(wanted[i, 0], wanted[i, 1]) > _HARDLY
+            if led and np.isfinite(facing):
+                towards = np.arctan2(wanted[i, 0], wanted[i, 1]) + facing
+                off = towards - headings[i, k] - yaws[i]
+                off = (off + np.pi) % (2.0 * np.pi) - np.pi
+                goal = min(max(_GAIN * off, -_TURN_RATE), _TURN_RATE)
+            elif led and np.hypot(mx, mz) > _HARDLY:
                 # The angle from the actual to the wanted direction.
                 ahead = mx * wanted[i, 0] + mz * wanted[i, 1]
                 aside = mz * wanted[i, 0] - mx * wanted[i, 1]

@@ -1,84 +1,31 @@
-"""Strides of captured walks, and the transition phase of movements.
+"""Strides of captured walks.
 
-In a march the beats are the footfalls: a stride lasts from one landing of the left foot to the
-next. Strides that begin and end similarly can follow each other; a few that differ in speed and
-turn are kept, and blended towards the next position of each soldier.
-
-The *transition phase* is the time after a beat at which movements begin and end. On the beat itself
-a foot lands, and a seam there, which continues velocities, would push the foot into the floor. All
-movements may start a little later instead, where poses are most similar and accelerations least:
-in a waltz while both feet are on the floor, in a march while one leg passes the other.
+In a march the beats are the footfalls, and a stride has two. A walk is cut at every second footfall
+from its first one, whichever foot that is; the two nodes of the learnt graph are then the strides
+that begin with the left and with the right foot. In the built-in graph a stride lasts from one
+landing of the left foot to the next. A few strides that differ in speed and turn are kept in each
+node, and blended towards the next position of each soldier.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.crowd.learnt import Cut, best_transition_phase, compact_steps, learnt_steps
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, landings
 from motionloom.motion.retargeting.retarget import conformed
-from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.movements import Movement, transition_differences, warped_movement
+from motionloom.rhythm.movements import Movement, transition_differences
 from motionloom.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
-
-_AHEAD = 0.1  # seconds: weight of velocities; squared, of accelerations
-_TRIED = 20  # phases within a beat
-
-
-def best_transition_phase(cuts: Sequence[Sequence[tuple[tuple[Motion, ...], Array]]]) -> float:
-    """The phase in [0, 1) beats at which transitions between movements are smoothest.
-
-    Parameters
-    ----------
-    cuts : sequence of groups
-        Starts and ends of movements between which transitions occur; for each the motions,
-        and the beat and the next one in frames, shape (2,).
-
-    Returns
-    -------
-    transition_phase : float
-        Minimizes the deviation of joint positions and velocities within the groups, and the
-        accelerations, weighted by `_AHEAD`.
-    """
-    phases = np.arange(_TRIED) / _TRIED
-    gaps = np.zeros(_TRIED)
-    for group in cuts:
-        states = [_state(motions, beats[0] + phases * (beats[1] - beats[0]))
-                  for motions, beats in group]  # fmt: skip
-        places, speeds, pushes = (np.stack(part) for part in zip(*states, strict=True))
-        gaps += _spread(places) + _AHEAD * _spread(speeds)
-        gaps += _AHEAD**2 * np.linalg.norm(pushes, axis=-1).mean(axis=(0, 2))
-    return float(phases[int(gaps.argmin())])
-
-
-def _spread(values: Array) -> Array:
-    """Standard deviation (L,) of values (N, L, P, 3) over N."""
-    return np.asarray(np.sqrt(values.var(axis=0).sum(axis=-1).mean(axis=-1)))
-
-
-def _state(motions: tuple[Motion, ...], frames: Array) -> tuple[Array, Array, Array]:
-    """Positions, velocities and accelerations of joints (L, P, 3) relative to the leader."""
-    leader, fps = motions[0], motions[0].fps
-    here = np.clip(np.rint(frames).astype(np.intp), 1, len(leader) - 2)
-    turn = rot.yaw(-leader.headings()[here])[:, None]
-    origin = leader.root[here, None].astype(np.float64) * [1.0, 0.0, 1.0]
-    before, now, after = (
-        rot.rotate(
-            turn,
-            np.concatenate([motion.positions()[here + k] for motion in motions], axis=1) - origin,
-        )
-        for k in (-1, 0, 1)
-    )
-    return now, 0.5 * fps * (after - before), fps**2 * (after - 2.0 * now + before)
-
 
 METER = 2  # left, right
 _SHORTEST, _LONGEST = 0.28, 1.2  # seconds from footfall to footfall
@@ -86,7 +33,9 @@ _UNEVEN = 0.2  # largest difference of the two steps of a stride, as a fraction 
 _LEAST_WAY = 0.15  # metres: shortest stride ahead
 _SIDEWAYS = 0.5  # largest sideways travel, as a fraction of the travel ahead
 _ODD = 2.5  # strides with a median difference above this multiple of the least are dropped
-_MOST = 16  # strides that are kept
+_SAME_TRAVEL = 0.02  # metres and radians within which strides travel alike
+_MOST = 16  # strides that are kept in the built-in graph
+_MOST_LEARNT = 22  # and in each node of a learnt one, as in the paper
 
 
 def marching_steps(
@@ -94,6 +43,9 @@ def marching_steps(
     *,
     fps: float = 30.0,
     mirror: bool = True,
+    graph: str = "learnt",
+    groups: int = 2,
+    transition_phase: float | None = None,
     kind: str = "march",
     progress: Callable[[int], None] | None = None,
 ) -> Choreography:
@@ -107,6 +59,14 @@ def marching_steps(
         Frames per second of the choreography.
     mirror : bool
         Use every walk mirrored, too, for turns to both sides.
+    graph : {"learnt", "built-in"}
+        The transition graph: learnt from the strides, or one node of strides that begin with
+        the left foot.
+    groups : int
+        Nodes of a learnt graph. Two become the strides of the two feet.
+    transition_phase : float, optional
+        Beats in [0, 1) after their first beat at which movements begin. Default: where
+        transitions are smoothest.
     kind : str
     progress : callable, optional
         Called with 1 for every analysed walk.
@@ -114,7 +74,7 @@ def marching_steps(
     Returns
     -------
     choreography : Choreography
-        One node of strides, two beats each, the left foot on the downbeat.
+        Strides of two beats each. It starts with the left foot.
 
     Raises
     ------
@@ -125,60 +85,90 @@ def marching_steps(
     --------
     >>> import motionloom as ml
     >>> steps = marching_steps([ml.demo.clip("walk"), ml.demo.clip("walk", performer=1)])
-    >>> steps.meter, len(steps.graph)
-    (2, 1)
+    >>> steps.meter, steps.graph.names
+    (2, ('right', 'left'))
     """
-    strides: list[tuple[Motion, Array, bool]] = []
+    cuts: list[Cut] = []
     like: Motion | None = None
     counts: dict[str, int] = {}
     for walk in walks:
         walk = conformed(walk, None if like is None else like.skeleton, fps)
         like = like or walk
-        counts[walk.name] = 0
-        for mirrored in (False, True)[: 1 + mirror]:
-            shown = walk.mirror() if mirrored else walk
-            found = _strides(shown)
-            counts[walk.name] += len(found)
-            strides += [(shown, frames, mirrored) for frames in found]
+        lead = "left" if graph == "built-in" else None
+        shown = [(walk, False), (walk.mirror(), True)] if mirror else [(walk, False)]
+        found = [cut for motion, mirrored in shown for cut in _cuts(motion, mirrored, lead)]
+        counts[walk.name] = len(found)
+        cuts += found
         if progress is not None:
             progress(1)
-    if len(strides) < 2:
+    if len(cuts) < 2:
         counted = ", ".join(f"{name}: {count}" for name, count in list(counts.items())[:8])
         raise InvalidInput(
             "there are too few strides (left, right, left, at an even pace and ahead) in the "
             f"takes: {counted or 'none'}"
         )
     left_out = {name: "no even stride ahead" for name, count in counts.items() if not count}
-    movements = _alike_strides(_movements(strides, fps))
-    chosen = _varied(movements)
-    graph = TransitionGraph(("stride",), (tuple(range(len(chosen))),), np.ones(1), np.ones((1, 1)))
-    return Choreography(tuple(chosen), graph, kind, left_out)
+    every = max(round(float(np.median([np.diff(cut.beats).mean() for cut in cuts]))), 2)
+    if graph == "learnt":
+        made = learnt_steps(
+            cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
+            left_out=left_out, connected=False,
+            choose=lambda movements, group: _chosen(movements, group, _MOST_LEARNT),
+        )  # fmt: skip
+        return replace(made, graph=starting_left(made.graph))
+    phase = transition_phase
+    if phase is None:
+        few = cuts[:: max(len(cuts) // 40, 1)]
+        phase = best_transition_phase(
+            [[(cut.motions, cut.beats[k : k + 2]) for cut in few for k in (0, METER)]]
+        )
+    movements = [cut.movement(every, phase) for cut in cuts]
+    chosen = _chosen(movements, list(range(len(movements))), _MOST)
+    one = TransitionGraph(("stride",), (tuple(chosen),), np.ones(1), np.ones((1, 1)))
+    return compact_steps(movements, one, kind, left_out)
+
+
+def starting_left(graph: TransitionGraph) -> TransitionGraph:
+    """With a start at the strides that begin with the left foot, as in drill; if there are any."""
+    if "left" not in graph.names:
+        return graph
+    return replace(graph, start=np.eye(len(graph))[graph.node("left")])
 
 
 def pace(choreography: Choreography, bpm: float) -> tuple[float, float]:
-    """Slowest and fastest stride at a tempo, m/s."""
-    travel = choreography.dance_nodes[0].travel
-    speeds = np.hypot(travel[:, 0], travel[:, 1]) / (choreography.meter * 60.0 / bpm)
-    return float(speeds.min()), float(speeds.max())
+    """Slowest and fastest speed of all nodes at a tempo, m/s."""
+    seconds = choreography.meter * 60.0 / bpm
+    speeds = [np.hypot(*node.travel[:, :2].T) / seconds for node in choreography.dance_nodes]
+    return max(float(one.min()) for one in speeds), min(float(one.max()) for one in speeds)
 
 
-def _strides(walk: Motion) -> list[Array]:
-    """Frames (4,) of the landings left, right, left, right of every even stride ahead."""
+def _cuts(walk: Motion, mirrored: bool, lead: str | None) -> list[Cut]:
+    """Even strides ahead, at every second footfall from the first one of each run, or of a foot."""
     contacts = walk.contacts()
     falls = sorted((frame, side) for side in SIDES for frame in landings(contacts.standing(side)))
     frames = np.array([frame for frame, _ in falls], np.float64)
-    sides = [side for _, side in falls]
-    found = []
-    for k in range(len(falls) - 3):
-        if sides[k : k + 4] != ["left", "right", "left", "right"]:
-            continue
-        steps = np.diff(frames[k : k + 4]) / walk.fps
-        even = np.ptp(steps) < _UNEVEN * 2.0 * steps.mean()
-        if even and _SHORTEST < steps.min() and steps.max() < _LONGEST:
-            x, z, turn = _travel(walk, int(frames[k]), int(frames[k + 2]))
-            if z > _LEAST_WAY and abs(x) < _SIDEWAYS * z and abs(turn) < 0.5 * np.pi:
-                found.append(frames[k : k + 4])
+    found: list[Cut] = []
+    k, last = 0, -1
+    while k + METER + 1 < len(falls):
+        sides = [side for _, side in falls[k : k + METER + 2]]
+        at = frames[k : k + METER + 2]
+        alternate = sides[0] == sides[2] != sides[1] == sides[3]
+        if alternate and lead in (None, sides[0]) and _is_stride(walk, at):
+            found.append(Cut((walk,), at, mirrored, last == k - METER and k > 0, sides[0]))
+            last, k = k, k + METER
+        else:
+            k += 1
     return found
+
+
+def _is_stride(walk: Motion, at: Array) -> bool:
+    """Whether footfalls (4,) are evenly spaced and lead ahead."""
+    steps = np.diff(at) / walk.fps
+    even = np.ptp(steps) < _UNEVEN * 2.0 * steps.mean()
+    if not even or steps.min() <= _SHORTEST or steps.max() >= _LONGEST:
+        return False
+    x, z, turn = _travel(walk, int(at[0]), int(at[METER]))
+    return bool(z > _LEAST_WAY and abs(x) < _SIDEWAYS * z and abs(turn) < 0.5 * np.pi)
 
 
 def _travel(walk: Motion, start: int, stop: int) -> Array:
@@ -188,39 +178,17 @@ def _travel(walk: Motion, start: int, stop: int) -> Array:
     return PlanarTransform.between(first, last).to_array()
 
 
-def _movements(strides: Sequence[tuple[Motion, Array, bool]], fps: float) -> list[Movement]:
-    every = max(round(float(np.median([np.diff(at).mean() for _, at, _ in strides]))), 2)
-    few = strides[:: max(len(strides) // 40, 1)]
-    transition_phase = best_transition_phase(
-        [[((walk,), at[k : k + 2]) for walk, at, _ in few for k in (0, METER)]]
-    )
-    return [
-        warped_movement(
-            (walk,),
-            (walk.name,),
-            at if transition_phase > 0.0 else at[:-1],
-            every,
-            mirrored,
-            transition_phase=transition_phase,
-        )
-        for walk, at, mirrored in strides
-    ]
-
-
-def _alike_strides(movements: list[Movement]) -> list[Movement]:
-    """Strides whose start and end are similar to those of the others."""
-    gaps = transition_differences(movements)
+def _chosen(movements: Sequence[Movement], group: list[int], most: int) -> list[int]:
+    """Strides of a group that begin and end like the others, and differ most in travel."""
+    gaps = transition_differences([movements[k] for k in group])
     medians = 0.5 * (np.median(gaps, axis=0) + np.median(gaps, axis=1))
-    return [one for one, gap in zip(movements, medians, strict=True) if gap <= _ODD * medians.min()]
-
-
-def _varied(movements: list[Movement]) -> list[Movement]:
-    """Strides that differ most in travel, by farthest-point sampling."""
-    ways = np.array([_travel(one.motion, 0, len(one.motion) - 1) for one in movements])
+    alike = np.array(group)[medians <= _ODD * medians.min()]
+    ways = np.array([_travel(movements[k].motion, 0, len(movements[k].motion) - 1) for k in alike])
+    # Farthest-point sampling, from the middle on.
     middle = int(np.linalg.norm(ways - np.median(ways, axis=0), axis=1).argmin())
     taken = [middle]
     nearest = np.linalg.norm(ways - ways[middle], axis=1)
-    while len(taken) < min(_MOST, len(movements)) and nearest.max() > 0.02:
+    while len(taken) < min(most, len(alike)) and nearest.max() > _SAME_TRAVEL:
         taken.append(int(nearest.argmax()))
         nearest = np.minimum(nearest, np.linalg.norm(ways - ways[taken[-1]], axis=1))
-    return [movements[k] for k in sorted(taken)]
+    return sorted(int(alike[k]) for k in taken)

@@ -76,7 +76,7 @@ def waltz_take(seed: int = 0, fps: float = 30.0) -> CrowdTake:
     return CrowdTake((made.leader, made.follower), np.array(made.leader_plan.actions[0].beats))
 
 
-def march_takes(seed: int = 0, fps: float = 30.0) -> list[CrowdTake]:
+def march_takes(seed: int = 0, fps: float = 30.0, *, steps: int = _STEPS) -> list[CrowdTake]:
     """Marches of one performer at four speeds and three turn rates; left foot on the downbeat.
 
     Examples
@@ -88,7 +88,7 @@ def march_takes(seed: int = 0, fps: float = 30.0) -> list[CrowdTake]:
     for k, (speed, turn) in enumerate(_MARCHES):
         plan = MotionPlan(performer(0), np.random.default_rng([seed, 2, k]))
         walk(
-            plan, speed=speed, steps=_STEPS, curvature=turn / speed, lead="left", march=True,
+            plan, speed=speed, steps=steps, curvature=turn / speed, lead="left", march=True,
             action="march",
         )  # fmt: skip
         lands = [[step.land for step in plan.steps[side]] for side in ("left", "right")]

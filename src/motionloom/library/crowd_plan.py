@@ -81,19 +81,25 @@ class CrowdPlan:
         progress: Callable[[int], None] | None = None,
     ) -> Choreography:
         """The choreography learnt from the takes, or the built-in waltz or march."""
-        fps = self.settings.fps
-        if not self.settings.has_takes:
+        settings = self.settings
+        graph = {"graph": settings.graph, "transition_phase": settings.transition_phase}
+        if settings.groups is not None:
+            graph["groups"] = settings.groups
+        if not settings.has_takes:
             from motionloom.crowd.built_in import march_steps, waltz_steps
 
-            return waltz_steps(fps=fps) if self.kind == "ballroom" else march_steps(fps=fps)
+            steps = waltz_steps if self.kind == "ballroom" else march_steps
+            return steps(settings.fps, **graph)
         takes = self.takes() if takes is None else takes
         if self.kind == "ballroom":
             from motionloom.crowd.couples import couple_steps
 
-            return couple_steps(takes, fps=fps, meter=self.settings.meter, progress=progress)
+            return couple_steps(
+                takes, fps=settings.fps, meter=settings.meter, progress=progress, **graph
+            )
         from motionloom.crowd.strides import marching_steps
 
-        return marching_steps(takes, fps=fps, progress=progress)
+        return marching_steps(takes, fps=settings.fps, progress=progress, **graph)
 
     def fitted(self, choreography: Choreography) -> Any:
         """The settings with tempo, radius, speed and street that suit the choreography."""

@@ -230,6 +230,7 @@ class RhythmVerbs(Store):
         columns: Sequence[tuple[float, float, float]] = (),
         radius: float | None = None,
         speed: float = 0.3,
+        facing: float | None = None,
         music: str | Path | None = None,
         tempo_bpm: float | None = None,
         seconds: float | None = None,
@@ -238,6 +239,10 @@ class RhythmVerbs(Store):
         takes: Sequence[str] = (),
         label: Names = None,
         meter: int | None = None,
+        graph: Literal["learnt", "built-in"] = "learnt",
+        groups: int | None = None,
+        transition_phase: float | None = None,
+        preset: Literal["kp03"] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Ballroom:
         """Couples of this library dance around a room to music, without colliding.
@@ -252,6 +257,9 @@ class RhythmVerbs(Store):
             Radius of a couple in metres. Default: of the couples in the takes.
         speed : float
             Speed around the room, m/s.
+        facing : float, optional
+            Where leaders face, degrees to the left of their direction of travel; 180:
+            backwards. Default: as the movements turn.
         music : str or Path, optional
             A MIDI or audio file, or ``"tune"``: a generated one.
         tempo_bpm : float, optional
@@ -266,6 +274,17 @@ class RhythmVerbs(Store):
         label : str or several
         meter : int, optional
             Beats per movement. Default: estimated.
+        graph : {"learnt", "built-in"}
+            The transition graph: learnt from the movements, or one whose nodes are set by rule,
+            here one per movement.
+        groups : int, optional
+            Nodes of a learnt graph. Default: 5, or more where movements differ too much to be
+            blended.
+        transition_phase : float, optional
+            Beats after a beat at which movements begin; 0: on the beat. Default: where
+            transitions are smoothest.
+        preset : {"kp03"}, optional
+            Settings of Kim, Park and Shin (2003).
         progress : callable, optional
             Called with 1 for every analysed couple.
 
@@ -282,8 +301,10 @@ class RhythmVerbs(Store):
         """
         given = {
             "couples": couples, "room": room, "columns": columns, "radius": radius,
-            "speed": speed, "music": music, "tempo_bpm": tempo_bpm, "seconds": seconds,
-            "seed": seed, "fps": fps, "takes": takes, "label": label, "meter": meter,
+            "speed": speed, "facing": facing, "music": music, "tempo_bpm": tempo_bpm,
+            "seconds": seconds, "seed": seed, "fps": fps, "takes": takes, "label": label,
+            "meter": meter, "graph": graph, "groups": groups,
+            "transition_phase": transition_phase, "preset": preset,
         }  # fmt: skip
         return self._crowd("ballroom", given, progress)
 
@@ -303,6 +324,10 @@ class RhythmVerbs(Store):
         takes: Sequence[str] = (),
         label: Names = None,
         meter: int | None = None,
+        graph: Literal["learnt", "built-in"] = "learnt",
+        groups: int | None = None,
+        transition_phase: float | None = None,
+        preset: Literal["kp03"] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> March:
         """Soldiers march along a street in formation, in step, with strides of this library.
@@ -318,8 +343,13 @@ class RhythmVerbs(Store):
             Distance of neighbours, metres.
         speed : float, optional
             m/s along the street. Default: of the takes.
-        music, tempo_bpm, seconds, seed, fps, label, meter, progress
+        music, tempo_bpm, seconds, seed, fps, label, meter, transition_phase, preset, progress
             As in `ballroom`.
+        graph : {"learnt", "built-in"}
+            The transition graph: learnt from the strides, or one node of strides that begin
+            with the left foot.
+        groups : int, optional
+            Nodes of a learnt graph. Default: 2, the strides of the two feet.
         takes : sequence of str
             Walks by name, with wildcards. Default: all that `label` selects.
 
@@ -338,6 +368,8 @@ class RhythmVerbs(Store):
             "points": points or None, "ranks": ranks, "files": files, "spacing": spacing,
             "speed": speed, "music": music, "tempo_bpm": tempo_bpm, "seconds": seconds,
             "seed": seed, "fps": fps, "takes": takes, "label": label, "meter": meter,
+            "graph": graph, "groups": groups, "transition_phase": transition_phase,
+            "preset": preset,
         }  # fmt: skip
         return self._crowd("march", given, progress)
 

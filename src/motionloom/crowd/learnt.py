@@ -1,0 +1,272 @@
+"""Movement transition graphs of crowds, learnt from movements with known beats.
+
+Kim, Park and Shin (2003, section 6.2) let couples waltz and soldiers march on learnt graphs: 30
+bars of a waltz in 5 nodes, 44 strides in 2. Movements are compared at their beats and grouped;
+transitions are those that are smooth, and those seen in the takes.
+
+The *transition phase* is the time after a beat at which movements begin and end. On the beat itself
+a foot lands, and a seam there, which continues velocities, would push the foot into the floor. All
+movements may start a little later instead, where poses are most similar and accelerations least:
+in a waltz while both feet are on the floor, in a march while one leg passes the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import Motion
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.rhythm.choreography import Choreography, grouped_movements, learnt_graph
+from motionloom.rhythm.movements import Movement, postures, warped_movement
+from motionloom.rhythm.settings import ChoreographySettings
+from motionloom.rhythm.transition_graph import TransitionGraph
+from motionloom.rhythm.transition_learning import Groups, k_medoids
+
+Array = NDArray[np.float64]
+
+_AHEAD = 0.1  # seconds: weight of velocities; squared, of accelerations
+_TRIED = 20  # phases within a beat
+_GROUPS = 5  # nodes, as in the waltz of the paper
+# Root mean square difference per joint and beat up to which movements can be blended. The bars of
+# the built-in waltz lie within 0.16 of the centres of 5 nodes; figures of captured salsa (CMU 60
+# and 61) are 0.46 from their nearest ones, and blends of them tremble.
+_BLENDABLE = 0.25
+# Edges that are less than half as likely as in a uniform graph are dropped: transitions onto the
+# wrong foot lie at a third of it (waltz 0.07 of 0.2, march 0.13 of 0.5).
+_UNLIKELY = 0.5
+_SUCCESSORS = 6  # of a node, at most; only graphs of many nodes have more
+# Smoothness counts as much as two seen transitions per node: the more are seen, the larger is their
+# weight (the paper's w2). At equal weights, one or two edges in a graph of five nodes lead onto the
+# wrong foot (waltz takes of seeds 0 to 4), at 0.7 none; a waltz of 30 bars has 0.74.
+_PRIOR = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A movement to be cut.
+
+    Attributes
+    ----------
+    motions : tuple of Motion
+        One per body, the leader first.
+    beats : ndarray, shape (meter + 2,)
+        Its beats in frames, the first beat of the next movement and the one after.
+    mirrored : bool
+    follows : bool
+        Whether it continues the previous cut of the same take.
+    lead : str
+        The foot that lands on its first beat, where it is known.
+    """
+
+    motions: tuple[Motion, ...]
+    beats: Array
+    mirrored: bool = False
+    follows: bool = False
+    lead: str = ""
+
+    def movement(self, beat_frames: int, phase: float = 0.0) -> Movement:
+        """The movement, warped to one beat period."""
+        names = tuple(motion.name for motion in self.motions)
+        beats = self.beats if phase > 0.0 else self.beats[:-1]
+        return warped_movement(
+            self.motions, names, beats, beat_frames, self.mirrored, transition_phase=phase
+        )
+
+
+def learnt_steps(
+    cuts: Sequence[Cut],
+    beat_frames: int,
+    *,
+    groups: int | None = None,
+    transition_phase: float | None = None,
+    connected: bool = True,
+    kind: str = "",
+    left_out: Mapping[str, str] | None = None,
+    choose: Callable[[Sequence[Movement], list[int]], list[int]] | None = None,
+    seed: int = 0,
+) -> Choreography:
+    """Learn the transition graph of movements.
+
+    Parameters
+    ----------
+    cuts : sequence of Cut
+        In the order of the takes.
+    beat_frames : int
+        Frames between beats.
+    groups : int, optional
+        Number of nodes, at most the number of movements. Default: 5, or more where movements
+        of one node would differ too much to be blended.
+    transition_phase : float, optional
+        Beats in [0, 1) after their first beat at which movements begin. Default: where
+        transitions are smoothest.
+    connected : bool
+        Keep the largest strongly connected part of the graph. Otherwise all nodes that can be
+        left: strides of the two feet are not connected.
+    kind : str
+    left_out : mapping, optional
+        Takes without movements, each with the reason.
+    choose : callable, optional
+        Selects the movements of a node that are kept: all movements and indices of the node to
+        indices. Default: all. Movements with another
+        `lead` than most of their group cannot be blended with it: they are moved to the nearest
+        group of their lead, or dropped if there is none.
+    seed : int
+        Of the clustering.
+
+    Examples
+    --------
+    >>> from motionloom.crowd.built_in import waltz_cuts
+    >>> steps = learnt_steps(waltz_cuts(), 20, groups=5)
+    >>> len(steps.movements), len(steps.graph), steps.graph.dead_ends
+    (30, 5, ())
+    """
+    settings = ChoreographySettings(groups=min(groups or _GROUPS, len(cuts)), seed=seed)
+    plain = [cut.movement(beat_frames) for cut in cuts]
+    apart, grouped = grouped_movements(plain, settings)
+    if groups is None:
+        grouped = _blendable(plain, apart, grouped, seed)
+    grouped = _by_lead(cuts, apart, grouped)
+    phase = transition_phase
+    if phase is None:
+        phase = best_transition_phase(_seams(cuts, grouped))
+    movements = [cut.movement(beat_frames, phase) for cut in cuts] if phase > 0.0 else plain
+    begins = [n for n, cut in enumerate(cuts) if not cut.follows]
+    seen = (len(cuts) - len(begins)) / len(grouped)
+    graph = learnt_graph(
+        movements,
+        np.diff([*begins, len(cuts)]).tolist(),
+        apart,
+        grouped,
+        replace(
+            settings, min_likelihood=_UNLIKELY / len(grouped), behaviour=seen / (seen + _PRIOR)
+        ),
+        starts=[n == 0 or cuts[n].motions[0] is not cuts[n - 1].motions[0] for n in begins],
+    )
+    graph = _with_likely_edges(graph)
+    if connected:
+        graph = graph.without_dead_ends()
+    while graph.dead_ends:
+        graph = graph.without_nodes(graph.dead_ends)
+    members = []
+    for group in graph.members:
+        lead = _usual([cuts[k].lead for k in group])
+        members.append([k for k in group if cuts[k].lead == lead])
+    leads = [cuts[group[0]].lead for group in members]
+    if choose is not None:
+        members = [choose(movements, group) for group in members]
+    if all(leads) and len(set(leads)) == len(leads):
+        graph = graph.renamed(dict(zip(graph.names, leads, strict=True)))
+    graph = replace(graph, members=tuple(map(tuple, members)))
+    return compact_steps(movements, graph, kind, left_out or {})
+
+
+def compact_steps(
+    movements: Sequence[Movement], graph: TransitionGraph, kind: str, left_out: Mapping[str, str]
+) -> Choreography:
+    """A choreography of those movements that are in the graph."""
+    kept = sorted(k for group in graph.members for k in group)
+    number = {k: n for n, k in enumerate(kept)}
+    members = tuple(tuple(number[k] for k in group) for group in graph.members)
+    return Choreography(
+        tuple(movements[k] for k in kept), replace(graph, members=members), kind, left_out
+    )
+
+
+def _blendable(movements: Sequence[Movement], apart: Array, groups: Groups, seed: int) -> Groups:
+    """At least these groups, and so many that every movement is near the centre of its group."""
+    terms = (movements[0].meter + 1) * postures(movements[:1]).weights.sum()
+    most = _BLENDABLE**2 * float(terms)
+    while apart[np.arange(len(apart)), groups.centres[groups.labels]].max() > most:
+        groups = k_medoids(apart, min(len(groups) + len(groups) // 4, len(apart)), seed=seed)
+    return groups
+
+
+def _by_lead(cuts: Sequence[Cut], apart: Array, groups: Groups) -> Groups:
+    """Groups of one lead each, where there is a group for it."""
+    leads = np.array([cut.lead for cut in cuts])
+    usual = np.array([_usual(leads[groups.members(k)].tolist()) for k in range(len(groups))])
+    labels = groups.labels.copy()
+    for n in np.flatnonzero(leads != usual[labels]):
+        same = np.flatnonzero(usual == leads[n])
+        if len(same):
+            labels[n] = same[int(apart[n, groups.centres[same]].argmin())]
+    if np.array_equal(labels, groups.labels):
+        return groups
+    members = [np.flatnonzero((labels == k) & (leads == usual[k])) for k in range(len(groups))]
+    centres = np.array([own[apart[np.ix_(own, own)].sum(axis=0).argmin()] for own in members])
+    return Groups(labels, centres, float(apart[np.arange(len(labels)), centres[labels]].sum()))
+
+
+def _usual(leads: Sequence[str]) -> str:
+    return Counter(leads).most_common(1)[0][0]
+
+
+def _with_likely_edges(graph: TransitionGraph) -> TransitionGraph:
+    """With the most likely edges of every node."""
+    likely = graph.transitions.copy()
+    rank = np.argsort(np.argsort(-likely, axis=1, kind="stable"), axis=1)
+    likely[rank >= _SUCCESSORS] = 0.0
+    return replace(graph, transitions=likely)
+
+
+def _seams(cuts: Sequence[Cut], groups: Groups) -> list[list[tuple[tuple[Motion, ...], Array]]]:
+    """Starts of the movements of each group, and ends of those that they follow in a take."""
+    seams: list[list[tuple[tuple[Motion, ...], Array]]] = [[] for _ in range(len(groups))]
+    for n, cut in enumerate(cuts):
+        seams[groups.labels[n]].append((cut.motions, cut.beats[:2]))
+        if cut.follows:
+            before = cuts[n - 1]
+            seams[groups.labels[n]].append((before.motions, before.beats[-2:]))
+    return seams
+
+
+def best_transition_phase(cuts: Sequence[Sequence[tuple[tuple[Motion, ...], Array]]]) -> float:
+    """The phase in [0, 1) beats at which transitions between movements are smoothest.
+
+    Parameters
+    ----------
+    cuts : sequence of groups
+        Starts and ends of movements between which transitions occur; for each the motions,
+        and the beat and the next one in frames, shape (2,).
+
+    Returns
+    -------
+    transition_phase : float
+        Minimizes the deviation of joint positions and velocities within the groups, and the
+        accelerations, weighted by `_AHEAD`.
+    """
+    phases = np.arange(_TRIED) / _TRIED
+    gaps = np.zeros(_TRIED)
+    for group in cuts:
+        states = [_state(motions, beats[0] + phases * (beats[1] - beats[0]))
+                  for motions, beats in group]  # fmt: skip
+        places, speeds, pushes = (np.stack(part) for part in zip(*states, strict=True))
+        gaps += _spread(places) + _AHEAD * _spread(speeds)
+        gaps += _AHEAD**2 * np.linalg.norm(pushes, axis=-1).mean(axis=(0, 2))
+    return float(phases[int(gaps.argmin())])
+
+
+def _spread(values: Array) -> Array:
+    """Standard deviation (L,) of values (N, L, P, 3) over N."""
+    return np.asarray(np.sqrt(values.var(axis=0).sum(axis=-1).mean(axis=-1)))
+
+
+def _state(motions: tuple[Motion, ...], frames: Array) -> tuple[Array, Array, Array]:
+    """Positions, velocities and accelerations of joints (L, P, 3) relative to the leader."""
+    leader, fps = motions[0], motions[0].fps
+    here = np.clip(np.rint(frames).astype(np.intp), 1, len(leader) - 2)
+    turn = rot.yaw(-leader.headings()[here])[:, None]
+    origin = leader.root[here, None].astype(np.float64) * [1.0, 0.0, 1.0]
+    before, now, after = (
+        rot.rotate(
+            turn,
+            np.concatenate([motion.positions()[here + k] for motion in motions], axis=1) - origin,
+        )
+        for k in (-1, 0, 1)
+    )
+    return now, 0.5 * fps * (after - before), fps**2 * (after - 2.0 * now + before)

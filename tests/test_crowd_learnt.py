@@ -1,0 +1,155 @@
+"""Crowds on learnt graphs, as in Kim, Park and Shin 2003; where leaders face; the preset."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from motionloom.crowd.ballroom import ballroom
+from motionloom.crowd.built_in import march_steps, waltz_cuts, waltz_steps
+from motionloom.crowd.learnt import Cut, learnt_steps
+from motionloom.crowd.march import march
+from motionloom.crowd.settings import STREET, BallroomSettings, MarchSettings
+from motionloom.errors import InvalidInput
+from motionloom.library.crowd_plan import CrowdPlan
+
+
+@pytest.fixture(scope="module")
+def waltz():
+    return waltz_steps(graph="learnt")
+
+
+@pytest.fixture(scope="module")
+def strides():
+    return march_steps(graph="learnt")
+
+
+def leads(choreography):
+    """Foot that each bar of the built-in waltz begins with: bars alternate."""
+    starts = [movement.beats[0] for movement in choreography.movements]
+    return np.argsort(np.argsort(starts)) % 2
+
+
+def facing_error(made, degrees):
+    """Mean angle between where leaders face and where they should, while they travel."""
+    off = []
+    for agent, centre in zip(made.motions, made.centres, strict=True):
+        way = centre[60:] - centre[:-60]
+        wished = np.arctan2(way[:, 0], way[:, 1]) + np.deg2rad(degrees)
+        away = agent[0].headings()[30:-30] - wished
+        off.append(np.abs((away + np.pi) % (2 * np.pi) - np.pi)[np.hypot(*way.T) > 0.3])
+    return float(np.rad2deg(np.concatenate(off)).mean())
+
+
+def test_the_waltz_has_five_nodes_of_about_six_bars_that_alternate_feet(waltz):
+    graph = waltz.graph
+    assert len(waltz.movements) == 30 and len(graph) == 5 and graph.movements_per_node == 6.0
+    feet = leads(waltz)
+    assert all(len(set(feet[list(group)])) == 1 for group in graph.members)
+    node_feet = np.array([feet[group[0]] for group in graph.members])
+    for i, j in np.argwhere(graph.transitions > 0):
+        assert node_feet[i] != node_feet[j]
+
+
+def test_nodes_travel_ahead_or_back(waltz):
+    # The paper: movements with a backward step are rarely used for moving forward.
+    ahead = [node.travel[:, 1] for node in waltz.dance_nodes]
+    within = np.mean([np.std(one) for one in ahead])
+    assert within < 0.6 * np.std(np.concatenate(ahead))
+
+
+def test_strides_of_the_two_feet_are_two_nodes(strides):
+    assert sorted(strides.graph.names) == ["left", "right"]
+    assert [len(group) for group in strides.graph.members] == [24, 24]
+    np.testing.assert_array_equal(strides.graph.transitions, np.eye(2))
+    for name, group in zip(strides.graph.names, strides.graph.members, strict=True):
+        assert {strides.movements[k].mirrored for k in group} == {name == "right"}
+
+
+def test_movements_on_the_other_foot_change_their_group():
+    cuts = waltz_cuts()
+    named = [replace(cut, lead=("left", "right")[k % 2]) for k, cut in enumerate(cuts)]
+    # Three bars are said to begin with the other foot: they are moved, and blended with no other.
+    named[4:7] = [replace(cut, lead="right" if cut.lead == "left" else "left")
+                  for cut in named[4:7]]  # fmt: skip
+    made = learnt_steps(named, 20, groups=2)
+    lead = {float(cut.beats[0]): cut.lead for cut in named}
+    for group in made.graph.members:
+        assert len({lead[float(made.movements[k].beats[0])] for k in group}) == 1
+    assert len(made.movements) == 30
+
+
+def test_movements_that_cannot_be_blended_are_nodes_of_their_own(waltz):
+    cuts = waltz_cuts()
+    assert len(learnt_steps(cuts, 20, groups=3).graph) == 3
+
+    def bent(cut: Cut, size: float) -> Cut:
+        leader, follower = cut.motions
+        rotations = leader.rotations.copy()
+        spin = np.array([np.cos(size), np.sin(size), 0.0, 0.0], np.float32)
+        rotations[:, 1:] = spin
+        return replace(cut, motions=(replace(leader, rotations=rotations), follower))
+
+    strange = [bent(cut, 0.2 * k) for k, cut in enumerate(cuts[:8])]
+    assert len(learnt_steps([*strange, *cuts[8:]], 20).graph) > 5 == len(waltz.graph)
+
+
+def test_marchers_take_one_path_and_stay_in_step(strides):
+    settings = MarchSettings(points=STREET, ranks=3, files=4, tempo_bpm=96.0, seconds=20.0)
+    made = march(settings, strides)
+    assert made.left_feet_in_step() == 1.0
+    assert made.misplacement().mean() < 0.1
+    total, within = made.beats_on_time()
+    assert within == total > 0
+    # They step off with the left foot; the graph may say otherwise.
+    assert strides.graph.start[strides.graph.node("left")] == 1.0
+    right = replace(strides.graph, start=strides.graph.start[::-1])
+    other = march(settings, strides.with_graph(right))
+    first = [one.motions[0][0].contacts() for one in (made, other)]
+    lift = [np.argmax(~contacts["left_heel"]) < np.argmax(~contacts["right_heel"])
+            for contacts in first]  # fmt: skip
+    assert lift[0] != lift[1]
+
+
+@pytest.mark.parametrize("degrees", [0.0, 180.0])
+def test_leaders_face_as_asked(waltz, degrees):
+    settings = BallroomSettings(couples=8, tempo_bpm=90.0, seconds=16.0, seed=3)
+    free = ballroom(settings, waltz)
+    led = ballroom(replace(settings, facing=degrees), waltz)
+    assert led.clearance() >= 0.0
+    assert facing_error(led, degrees) < 32.0
+    assert facing_error(led, degrees) < 0.75 * facing_error(free, degrees)
+
+
+def test_a_learnt_ballroom_is_as_good_as_the_built_in_one(waltz):
+    settings = BallroomSettings(couples=10, tempo_bpm=90.0, seconds=16.0, seed=1)
+    made = ballroom(settings, waltz)
+    assert made.clearance() >= 0.0
+    total, within = made.beats_on_time()
+    assert within == total > 0
+    quality = made.quality()
+    assert quality.mean.foot_slide_m < 0.005 and quality.mean.seam_acceleration_ratio < 1.7
+
+
+def test_the_preset_sets_what_the_paper_says():
+    ball = BallroomSettings(preset="kp03", tempo_bpm=90.0)
+    assert (ball.graph, ball.groups, ball.couples) == ("learnt", 5, 20)
+    assert (ball.transition_phase, ball.facing) == (0.0, 0.0)
+    assert BallroomSettings(preset="kp03", groups=3, tempo_bpm=90.0).groups == 3
+    parade = MarchSettings(preset="kp03", points=STREET, tempo_bpm=96.0)
+    assert (parade.graph, parade.groups, parade.transition_phase) == ("learnt", 2, 0.0)
+    assert parade.ranks * parade.files == 40
+    with pytest.raises(InvalidInput, match="preset must be one of kp03; got 'kg04'"):
+        BallroomSettings(preset="kg04", tempo_bpm=90.0)
+    made = CrowdPlan("ballroom", {"preset": "kp03", "couples": 3, "seconds": 3.0})
+    steps = made.choreography()
+    assert len(steps.graph) == 5 and steps.transition_phase == 0.0
+
+
+@pytest.mark.parametrize(("kind", "nodes"), [("ballroom", (5, 2)), ("march", (2, 1))])
+def test_the_graph_is_chosen_by_name(kind, nodes):
+    for graph, count in zip(("learnt", "built-in"), nodes, strict=True):
+        assert len(CrowdPlan(kind, {"graph": graph}).choreography().graph) == count
+    assert len(CrowdPlan(kind, {}).choreography().graph) == nodes[0]
+    with pytest.raises(InvalidInput, match="graph must be one of learnt, built-in; got 'own'"):
+        CrowdPlan(kind, {"graph": "own"})
