@@ -1,5 +1,7 @@
 """Searching a match web: the fast search finds what the plain one finds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from naive import web_search as naive
@@ -31,17 +33,21 @@ def plain(web: Web, way: int = 0):
     return chains, bridges
 
 
-def random_web(seed: int, shape=(60, 80), n_chains=9, n_bridges=22) -> Web:
-    """Chains and bridges anywhere; values at random."""
+SLOPE = 3
+
+
+def random_web(seed: int, shape=(60, 80), n_chains=9, n_bridges=30) -> Web:
+    """Chains and bridges anywhere, none of them degenerate; values at random."""
     rng = np.random.default_rng(seed)
     chains = []
     for _ in range(n_chains):
         path = [(int(rng.integers(0, shape[0] - 30)), int(rng.integers(0, shape[1] - 40)))]
         for _ in range(int(rng.integers(5, 40))):
             i, j = path[-1]
-            step = [(1, 1), (1, 0), (0, 1)][int(rng.choice(3, p=[0.6, 0.2, 0.2]))]
-            if i + step[0] < shape[0] and j + step[1] < shape[1]:
-                path.append((i + step[0], j + step[1]))
+            step = [(1, 1), (1, 0), (0, 1)][int(rng.choice(3, p=[0.4, 0.3, 0.3]))]
+            longer = [*path, (i + step[0], j + step[1])]
+            if longer[-1][0] < shape[0] and longer[-1][1] < shape[1]:
+                path = longer if naive.is_non_degenerate(longer, SLOPE) else path
         chains.append(path)
     offsets = np.cumsum([0] + [len(path) for path in chains])
     leaves, arrives, between = [], [], []
@@ -52,7 +58,10 @@ def random_web(seed: int, shape=(60, 80), n_chains=9, n_bridges=22) -> Web:
         gap = there - here
         if gap.min() < 0 or gap.max() == 0 or gap.max() > 20:
             continue
-        way = np.rint(np.linspace(here, there, gap.max() + 1)).astype(int)[1:-1]
+        way = np.rint(np.linspace(here, there, gap.max() + 1)).astype(int)
+        if not naive.is_non_degenerate(way.tolist(), SLOPE):
+            continue
+        way = way[1:-1]
         leaves.append(offsets[c] + x)
         arrives.append(offsets[d] + y)
         between.append([tuple(cell) for cell in way])
@@ -88,19 +97,22 @@ def test_finds_what_the_plain_search_finds(name, way):
     web = WEBS[name]()
     assert web.chain_count > 2 and web.bridge_count > 2
     height, width = web.shape
-    index = web_index([(0, height, web)], np.array([0, height, height + width]))
+    starts = np.array([0, height, height + width])
+    index = web_index([(0, height, web)], starts, max_slope=SLOPE)
     chains, bridges = plain(web, way)
     shift = 0 if way == 0 else height
     offset = height - shift
     rng = np.random.default_rng(0)
     levels = np.quantile(web.values, [0.1, 0.4, 1.0])
-    compared = 0
+    compared, degenerate = 0, 0
     for _ in range(25):
         length = int(rng.integers(4, 30))
         a = int(rng.integers(0, web.shape[way] - length))
+        every = naive.match_sequences(chains, bridges, a, a + length - 1)
+        degenerate += sum(not naive.is_non_degenerate(cells, SLOPE) for cells in every)
         for level in levels:
             for overlap in (0.2, 0.8):
-                wanted = naive.web_matches(chains, bridges, a, a + length - 1, level, overlap)
+                wanted = naive.web_matches(chains, bridges, a, a + length - 1, level, overlap, SLOPE)
                 limits = Limits(max_distance=level, max_overlap=overlap)
                 found = web_matches(index, shift + a, shift + a + length, limits)
                 assert [(one.start - offset, one.end - 1 - offset) for one in found] == [
@@ -113,6 +125,27 @@ def test_finds_what_the_plain_search_finds(name, way):
                     )
                     compared += 1
     assert compared > 20
+    assert degenerate > 0 or name in ("any 1", "any 2", "any 5")
+
+
+def test_means_of_squares_rank_and_limit_as_in_the_paper():
+    """The same sequences; the distance is the root of the mean square."""
+    web = WEBS["strikes"]()
+    squared = replace(web, values=web.values**2)
+    height, width = web.shape
+    starts = np.array([0, height, height + width])
+    index = web_index([(0, height, web)], starts, squares=True)
+    chains, bridges = plain(squared)
+    compared = 0
+    for a in range(0, height - 30, 20):
+        limit = 0.3
+        wanted = naive.web_matches(chains, bridges, a, a + 29, limit**2, 0.8, SLOPE)
+        found = web_matches(index, a, a + 30, Limits(max_distance=limit, max_overlap=0.8))
+        assert [one.start - height for one in found] == [first for first, *_ in wanted]
+        for one, (_, _, mean, _) in zip(found, wanted, strict=True):
+            assert one.distance**2 == pytest.approx(mean, rel=1e-5)
+            compared += 1
+    assert compared > 10
 
 
 def three_motions():

@@ -1,5 +1,7 @@
 """Searching a match web, straight from Kovar & Gleicher (2004), section 3.3.
 
+"Each match sequence is a time alignment": it is non-degenerate (section 3.1) over junctions, too.
+
 A web is plain data: `chains` and `bridges` are lists of paths, a path is a list of
 (row, column, value). ``bridges[b] = (chain, position, cells, other chain, other position)``:
 it leaves a chain at a position, passes over cells of its own and arrives at another chain.
@@ -44,10 +46,21 @@ def _walk_bridge(chains, bridges, bridge, k, a, b, so_far, found):
         _walk_chain(chains, bridges, other, position, a, b, so_far + rest[:-1], found)
 
 
-def web_matches(chains, bridges, a, b, threshold, overlap):
+def is_non_degenerate(cells, max_slope):
+    """At most `max_slope` frames of one motion are mapped to a single frame of the other."""
+    for axis in (0, 1):
+        frames = [cell[axis] for cell in cells]
+        if any(len(set(frames[n : n + max_slope + 1])) == 1 for n in range(len(frames) - max_slope)):
+            return False
+    return True
+
+
+def web_matches(chains, bridges, a, b, threshold, overlap, max_slope):
     """Matches of rows `a` to `b`: (first column, last column, mean, cells), the best first."""
     ranked = []
     for cells in match_sequences(chains, bridges, a, b):
+        if not is_non_degenerate(cells, max_slope):
+            continue
         mean = sum(cell[2] for cell in cells) / len(cells)
         if mean <= threshold:
             ranked.append((mean, cells[0][1], cells[-1][1], cells))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.alignment import MAX_SLOPE
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of, row_of
 from motionloom.search.match_web.web import Web
@@ -45,7 +46,11 @@ class WebIndex:
         For rows and for columns: paths that pass the frames of block k are
         ``paths[bounds[k]:bounds[k + 1]]``.
     greatest : float
-        The greatest distance at any cell.
+        The greatest distance at any cell, squared if `squares`.
+    max_slope : int
+        Cells of a match in one row or column, at most.
+    squares : bool
+        Whether `sums` are of squared distances.
     """
 
     starts: NDArray[np.int64]
@@ -59,6 +64,8 @@ class WebIndex:
     arrive_paths: NDArray[np.int64]
     passing: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]
     greatest: float
+    max_slope: int = MAX_SLOPE
+    squares: bool = False
 
     def starting(self, direction: int, frame: int) -> NDArray[np.int64]:
         """Paths with a cell in a row (`direction` 0) or column (1), shape (S,)."""
@@ -77,7 +84,12 @@ class WebIndex:
 
 
 def web_index(
-    pieces: Iterable[tuple[int, int, Web]], starts: NDArray[np.int64], *, directions: int = 2
+    pieces: Iterable[tuple[int, int, Web]],
+    starts: NDArray[np.int64],
+    *,
+    directions: int = 2,
+    max_slope: int = MAX_SLOPE,
+    squares: bool = False,
 ) -> WebIndex:
     """One index of many webs.
 
@@ -89,6 +101,10 @@ def web_index(
         Where the frames of each motion begin.
     directions : int
         2: webs are read in both directions; 1: only by rows.
+    max_slope : int
+        Cells of a match in one row or column, at most.
+    squares : bool
+        Average squared distances.
     """
     cells, values, lengths, is_chain, leaves, arrives = [], [], [], [], [], []
     count = 0
@@ -107,7 +123,8 @@ def web_index(
         lengths, is_chain = [np.empty(0, np.int64)], [np.empty(0, np.bool_)]
         leaves = arrives = [np.empty(0, np.int64)]
     offsets = offsets_of(np.concatenate(lengths))
-    sums = np.concatenate([[0.0], np.cumsum(np.concatenate(values), dtype=np.float64)])
+    costs = np.concatenate(values).astype(np.float64)
+    sums = np.concatenate([[0.0], np.cumsum(costs**2 if squares else costs)])
     chains = np.concatenate(is_chain)
     left = np.concatenate(leaves)
     order = np.argsort(left, kind="stable")
@@ -134,6 +151,8 @@ def web_index(
             for direction in range(directions)
         ),
         float(np.diff(sums).max(initial=0.0)),
+        max_slope,
+        squares,
     )
 
 

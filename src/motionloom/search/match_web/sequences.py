@@ -10,6 +10,11 @@ can be a match. So *labels* are propagated instead: the distance (T) and the num
 so far. A label dominates another if it is not worse for any final mean between 0 and the
 threshold: neither in T nor in T - threshold * n. Dropping dominated labels loses nothing, and
 few remain on each path.
+
+A sequence is a time alignment, so at most `max_slope` of its cells in a run may lie in one row or
+one column, also where it passes from a chain to a bridge or back. A label therefore carries the
+*run* that it enters its chain with: the number of steps to the right (positive) or down (negative)
+at its end. It does not dominate labels with a shorter run.
 """
 
 from __future__ import annotations
@@ -51,7 +56,8 @@ def web_matches(
     if not len(index):
         return []
     # No mean is larger than the greatest value; labels are compared at a finite threshold.
-    threshold = min(float(limits.max_distance), index.greatest * (1.0 + 1e-6))
+    threshold = float(limits.max_distance)
+    threshold = min(threshold**2 if index.squares else threshold, index.greatest * (1.0 + 1e-6))
     shortest, longest = (ratio * (end - start) for ratio in limits.durations)
     directions = []
     for direction in range(len(index.passing)):
@@ -60,7 +66,9 @@ def web_matches(
             other = index.cells[index.offsets[paths], 1 - direction]
             paths = paths[allowed[row_of(index.starts, other)]]
         arrays = _arrays(index, direction)
-        directions.append(_sequences(*arrays, paths, start, end - 1, threshold))
+        directions.append(
+            _sequences(*arrays, paths, start, end - 1, threshold, index.max_slope - 1)
+        )
     means = np.concatenate([one[0] for one in directions])
     # First cell, cells at the end, last label, bridge that the end lies on: see `_sequences`.
     ends = np.concatenate([one[1] for one in directions])
@@ -82,7 +90,8 @@ def web_matches(
         if direction == 1:
             path = path[:, ::-1].copy()
         path[:, 0] -= start
-        found.append(Candidate(int(first[k]), int(last[k]), float(means[k]), path))
+        distance = means[k] ** 0.5 if index.squares else means[k]
+        found.append(Candidate(int(first[k]), int(last[k]), float(distance), path))
     return found
 
 
@@ -127,13 +136,14 @@ def _cells_of(
 @kernel
 def _sequences(
     rows, columns, sums, offsets, bridge_of, leaves, arrives, bridge_paths, arrive_paths,
-    paths, a, b, threshold,
+    paths, a, b, threshold, most_steps,
 ):  # fmt: skip
     """Sequences from row `a` to row `b` that begin on `paths`.
 
-    Returns means (S,), ends (S, 4) and labels. `ends` holds the first cell, the last cell,
-    the last label (or -1), and the bridge behind it that the last cell lies on (or -1).
-    Labels are what `_cells_of` needs: entry cell, label before, bridge between.
+    At most `most_steps` steps in a run go to the right, or down. Returns means (S,), ends (S, 4)
+    and labels. `ends` holds the first cell, the last cell, the last label (or -1), and the bridge
+    behind it that the last cell lies on (or -1). Labels are what `_cells_of` needs: entry cell,
+    label before, bridge between.
     """
     means = np.empty(256)
     ends = np.empty((256, 4), np.int64)
@@ -142,6 +152,8 @@ def _sequences(
     chain = np.empty(256, np.int64)
     total = np.empty(256)  # so that total + sums[x + 1] is T at cell x of the chain
     number = np.empty(256, np.int64)  # and number + x + 1 is n
+    run = np.empty(256, np.int64)  # at the entry cell
+    until = np.empty(256, np.int64)  # last cell of the chain before a run is too long
     before = np.empty(256, np.int64)
     taken = np.empty(256, np.int64)
     labels = 0
@@ -155,6 +167,7 @@ def _sequences(
             entry, chain, total = _doubled(entry), _doubled(chain), _doubled(total)
             number, before = _doubled(number), _doubled(before)
             taken, following = _doubled(taken), _doubled(following)
+            run, until = _doubled(run), _doubled(until)
         p = paths[s]
         x = _first_at(rows, offsets[p], offsets[p + 1], a)
         first_cell = x
@@ -175,64 +188,86 @@ def _sequences(
             chain[labels], entry[labels] = arrive_paths[bridge], y
             total[labels], number[labels] = T - sums[y + 1], n - y - 1
             before[labels], taken[labels] = -1, bridge
+            last = offsets[p + 1] - 1
+            run[labels] = _longer(_run_at(rows, columns, x, last, 0), _step(rows, columns, last, y))
         else:
             chain[labels], entry[labels] = p, x
             total[labels], number[labels] = -sums[x], -x
             before[labels], taken[labels] = -1, -1
+            run[labels] = 0
+        until[labels] = _last_within(
+            rows, columns, entry[labels], offsets[chain[labels] + 1], run[labels], most_steps
+        )
         queue[0], waiting = labels, 1
         labels += 1
         while waiting:
             waiting -= 1
             now = queue[waiting]
-            c, T, n = chain[now], total[now], number[now]
+            c, T, n, x = chain[now], total[now], number[now], entry[now]
             worse = False
             other = visited[c]
             while other >= 0:
-                if total[other] <= T and (
-                    total[other] - threshold * number[other] <= T - threshold * n
+                if (
+                    total[other] <= T
+                    and total[other] - threshold * number[other] <= T - threshold * n
+                    and until[other] >= x
                 ):
-                    worse = True
-                    break
+                    here = _run_at(rows, columns, entry[other], x, run[other])
+                    if here == 0 or (here * run[now] > 0 and abs(here) <= abs(run[now])):
+                        worse = True
+                        break
                 other = following[other]
             if worse:
                 continue
             following[now] = visited[c]
             visited[c] = now
-            x, last = entry[now], offsets[c + 1]
+            last = offsets[c + 1]
             stop = last
             if rows[last - 1] >= b:
                 stop = _first_at(rows, x, last, b)
                 y = _first_at(rows, stop, last, b + 1) - 1
                 mean = (T + sums[y + 1]) / (n + y + 1)
-                if mean <= threshold:
+                if mean <= threshold and y <= until[now]:
                     means, ends = _room(means, ends, count)
                     means[count] = mean
                     ends[count] = (first_cell, y, now, -1)
                     count += 1
+            stop = min(stop, until[now] + 1)
             k = np.searchsorted(leaves, x)
             while k < len(leaves) and leaves[k] < stop:
                 out = leaves[k]
                 so_far, cells = T + sums[out + 1], n + out + 1
                 q, y = bridge_paths[k], arrives[k]
+                leaving = _run_at(rows, columns, x, out, run[now])
+                allowed = _cells_within(
+                    rows, columns, out, offsets[q], offsets[q + 1], y, leaving, most_steps
+                )
                 finish, ended = _bridge_end(rows, offsets, q, y, b)
                 if finish >= 0:
                     more, extra = _along(sums, offsets, q, offsets[q], finish, y)
                     mean = (so_far + more) / (cells + extra)
-                    if mean <= threshold:
+                    if mean <= threshold and extra <= allowed:
                         means, ends = _room(means, ends, count)
                         means[count] = mean
                         ends[count] = (first_cell, finish, now, k)
                         count += 1
-                if not ended:
+                if not ended and allowed > offsets[q + 1] - offsets[q]:
                     more, extra = _along(sums, offsets, q, offsets[q], y, y)
                     if labels == len(entry):
                         entry, chain, total = _doubled(entry), _doubled(chain), _doubled(total)
                         number, before = _doubled(number), _doubled(before)
                         taken, following = _doubled(taken), _doubled(following)
+                        run, until = _doubled(run), _doubled(until)
                     chain[labels], entry[labels] = arrive_paths[k], y
                     total[labels] = so_far + more - sums[y + 1]
                     number[labels] = cells + extra - y - 1
                     before[labels], taken[labels] = now, k
+                    run[labels] = _run_over(
+                        rows, columns, out, offsets[q], offsets[q + 1], y, leaving
+                    )
+                    until[labels] = _last_within(
+                        rows, columns, y, offsets[arrive_paths[k] + 1], run[labels], most_steps
+                    )
                     if waiting == len(queue):
                         queue = _doubled(queue)
                     # Nearest last: a label is visited when none can come before it.
@@ -247,6 +282,71 @@ def _sequences(
         for label in range(origin, labels):
             visited[chain[label]] = -1
     return means[:count], ends[:count], (entry[:labels], before[:labels], taken[:labels])
+
+
+@kernel
+def _step(rows, columns, one, other):
+    """1 for a step to the right, -1 for one down, 0 for one ahead in both motions."""
+    if rows[one] == rows[other]:
+        return 1
+    return -1 if columns[one] == columns[other] else 0
+
+
+@kernel
+def _longer(run, step):
+    """A run after one more step."""
+    if step == 0:
+        return 0
+    return run + step if run * step > 0 else step
+
+
+@kernel
+def _run_at(rows, columns, first, last, entering):
+    """The run at cell `last` of a path that is entered at cell `first` with a run."""
+    run, x = 0, last
+    while x > first:
+        step = _step(rows, columns, x - 1, x)
+        if step == 0 or run * step < 0:
+            return run
+        run, x = run + step, x - 1
+    return run + entering if run * entering >= 0 else run
+
+
+@kernel
+def _run_over(rows, columns, leave, first, last, arrive, run):
+    """The run at the end of a bridge with cells first..last, which is entered with `run`."""
+    if first == last:
+        return _longer(run, _step(rows, columns, leave, arrive))
+    run = _longer(run, _step(rows, columns, leave, first))
+    run = _run_at(rows, columns, first, last - 1, run)
+    return _longer(run, _step(rows, columns, last - 1, arrive))
+
+
+@kernel
+def _last_within(rows, columns, x, last, run, most_steps):
+    """The last cell of a chain that a run at cell x does not make too long."""
+    steps = abs(run)
+    for y in range(x + 1, last):
+        if run * _step(rows, columns, y - 1, y) <= 0:
+            break
+        steps += 1
+        if steps > most_steps:
+            return y - 1
+    return last - 1
+
+
+@kernel
+def _cells_within(rows, columns, leave, first, last, arrive, run, most_steps):
+    """How many cells of a bridge, its arrival included, a run does not make too long."""
+    steps, here = abs(run), leave
+    for x in range(first, last + 1):
+        there = x if x < last else arrive
+        if run * _step(rows, columns, here, there) <= 0:
+            break
+        steps, here = steps + 1, there
+        if steps > most_steps:
+            return x - first
+    return last - first + 1
 
 
 @kernel
