@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 import motionloom as ml
+from motionloom.alignment import align_in_region, valid_region
+from motionloom.distance import distance_matrix
 from motionloom.errors import InvalidInput, MissingExtra
 from motionloom.search import Match, Node, grow_family
+from motionloom.search.match_graph.clear import ClearCorrespondence
+from motionloom.search.query import as_query
 
 FPS = 30.0
 
@@ -162,6 +166,47 @@ def test_says_what_is_wrong(options, message):
         grown({}, **options)
 
 
+def test_the_papers_rule_moves_the_query_too():
+    answers = {
+        "q": [hit("a", 0, 100, 0.1)],
+        "a": [hit("q", 8, 108, 0.1)],
+    }
+    assert grown(answers).nodes[0].text == "q:0-100"
+    assert grown(answers, move_query=True).nodes[0].text == "q:4-104"
+
+
+def test_squared_costs_favour_many_small_steps():
+    answers = {
+        "q": [hit("a", 0, 100, 0.3), hit("b", 0, 100, 0.5)],
+        "a": [hit("b", 0, 100, 0.3)],
+    }
+    np.testing.assert_allclose(grown(answers).distance_to_query(), [0.0, 0.3, 0.5])
+    family = grown(answers, squares=True)
+    np.testing.assert_allclose(family.distance_to_query(), [0.0, 0.3, 0.18**0.5])
+    assert family.path_to_query(2) == (0, 1, 2)
+    assert [match.distance for match in family.matches] == pytest.approx([0.3, 0.18**0.5])
+
+
+def test_members_that_do_not_correspond_clearly_are_left_out_or_told():
+    answers = {
+        "q": [hit("a", 0, 100, 0.1), hit("b", 0, 100, 0.1)],
+        "a": [hit("c", 0, 100, 0.1), hit("b", 0, 100, 0.1)],
+        "b": [hit("a", 0, 100, 0.1)],
+    }
+
+    def is_clear(node, match):
+        return (node.motion, match.motion) not in {("q", "b"), ("a", "c"), ("b", "a")}
+
+    family = grown(answers, is_clear=is_clear)
+    assert [node.motion for node in family.nodes] == ["q", "a", "b"]
+    assert [(edge.a, edge.b) for edge in family.edges] == [(0, 1), (1, 2)]
+    assert not family.unclear
+    every = grown(answers, is_clear=is_clear, keep_unclear=True)
+    assert [node.motion for node in every.nodes] == ["q", "a", "b", "c"]
+    assert [(edge.a, edge.b) for edge in every.unclear] == [(0, 2), (1, 3)]
+    assert [edge["clear"] for edge in every.to_json()["edges"]].count(False) == 2
+
+
 @pytest.fixture(scope="module")
 def kicks(tmp_path_factory):
     lib = ml.Library.create(tmp_path_factory.mktemp("family") / "kicks.loom")
@@ -185,7 +230,7 @@ def test_a_family_of_kicks(kicks, method):
     shape = family.to_json()
     assert set(shape) == {"query", "nodes", "edges"}
     assert shape["nodes"][0]["distance_to_query"] == 0.0
-    assert all({"a", "b", "cost", "alignment"} == set(edge) for edge in shape["edges"])
+    assert all({"a", "b", "cost", "clear", "alignment"} == set(edge) for edge in shape["edges"])
 
 
 def test_more_tiers_reach_farther(kicks):
@@ -203,3 +248,21 @@ def test_a_query_from_outside_is_a_node_of_its_own(kicks):
     family = kicks.family(clip, max_distance=0.1)
     assert family.nodes[0].motion not in kicks.names
     assert any(node.motion == "kick_front_high_right_p0" for node in family.nodes[1:])
+
+
+def test_families_satisfy_the_second_criterion(kicks):
+    """By default edges without an alignment in the valid region are left out, else told."""
+    options = {"max_distance": 0.35, "max": 30}
+    usual = kicks.family("kick_front_high_right_p0:10-60", **options)
+    every = kicks.family("kick_front_high_right_p0:10-60", clear=False, **options)
+    assert not usual.unclear and every.unclear
+    assert len(usual.edges) < len(every.edges)
+    check = ClearCorrespondence(kicks, as_query(kicks, every.nodes[0].text))
+    for edge in every.unclear:  # the ranges of members have moved a little since
+        a, b = (every.nodes[n] for n in (edge.a, edge.b))
+        if b.tier > 0:
+            matrix = distance_matrix(
+                *(kicks[n.motion][n.start_frame : n.end_frame] for n in (a, b))
+            )
+            found = align_in_region(matrix, valid_region(matrix))
+            assert found is None or not check(a, hit(b.motion, b.start_frame, b.end_frame))

@@ -45,7 +45,7 @@ def naive_web(matrix, limits, rate, allowed):
         in_row, in_column = naive_alignment.inner(in_row, in_column, rows, columns)
     region = naive_alignment.valid_region(squares, in_row, in_column, limits.alpha)
     minima = {cell for cell in in_row | in_column if allowed(*cell)}
-    options = {"max_slope": limits.max_slope, "least_length": limits.least_seconds * rate}
+    options = {"max_slope": limits.max_slope, "least_length": limits.chain_seconds * rate}
     if limits.shared_cells:
         assert not limits.second_pass
         chains = naive.chains(squares, minima, **options)
@@ -56,7 +56,7 @@ def naive_web(matrix, limits, rate, allowed):
         {cell for cell in region if allowed(*cell)},
         chains,
         max_slope=limits.max_slope,
-        reach=limits.reach_seconds * rate,
+        reach=limits.bridge_seconds * rate,
     )
     return chains, bridges
 
@@ -64,7 +64,7 @@ def naive_web(matrix, limits, rate, allowed):
 def assert_agrees(matrix, *, rate=10.0, itself=None, **options):
     chosen = WebLimits(**options)
     web = build_web(matrix, rate=rate, itself=itself, limits=chosen)
-    least = int(chosen.least_seconds * rate)
+    least = int(chosen.chain_seconds * rate)
     allowed = (lambda i, j: True) if itself is None else (lambda i, j: j - i > least)
     chains, bridges = naive_web(matrix, chosen, rate, allowed)
     ours = [[tuple(cell) for cell in web.path(c).tolist()] for c in range(web.chain_count)]
@@ -86,7 +86,7 @@ def test_the_papers_rules_are_the_papers_web(rng):
     counts = np.zeros(2, int)
     for rounds in (0, 1, 2):
         matrix = smooth(rng, (13, 15), rounds)
-        web = assert_agrees(matrix, reach_seconds=0.8, least_seconds=0.2, **PAPER)
+        web = assert_agrees(matrix, bridge_seconds=0.8, chain_seconds=0.2, **PAPER)
         chains, bridges = naive.web(
             (matrix**2).tolist(), alpha=0.15, max_slope=3, least_length=2.0, reach=8.0
         )
@@ -101,7 +101,7 @@ def test_random_grids_have_the_web_of_the_reference(rng, max_slope):
     for rounds in (0, 1, 2, 3):
         for shape in ((12, 17), (18, 14)):
             matrix = smooth(rng, shape, rounds)
-            web = assert_agrees(matrix, max_slope=max_slope, reach_seconds=0.9, least_seconds=0.2)
+            web = assert_agrees(matrix, max_slope=max_slope, bridge_seconds=0.9, chain_seconds=0.2)
             counts += [web.chain_count, web.bridge_count]
     assert counts.min() > 20  # or else nothing was compared
 
@@ -109,7 +109,7 @@ def test_random_grids_have_the_web_of_the_reference(rng, max_slope):
 @pytest.mark.parametrize("rule", [name for name in PAPER if name != "extended_chains"])
 def test_each_departure_can_be_switched(rng, rule):
     """With the paper's side of one rule the web differs, and is still that of the reference."""
-    options = {"reach_seconds": 0.8, "least_seconds": 0.15, "max_slope": 2}
+    options = {"bridge_seconds": 0.8, "chain_seconds": 0.15, "max_slope": 2}
     if rule == "shared_cells":
         options["second_pass"] = False  # the reference has no second pass over shared cells
     differ = 0
@@ -145,14 +145,14 @@ def test_bridges_have_the_smallest_mean_over_all_pairs_of_cells():
 @pytest.mark.parametrize("alpha", [0.05, 0.15])
 def test_kicks_have_the_web_of_the_reference(alpha):
     a, b = (ml.demo.clip(name).resample(10) for name in KICKS[:2])
-    web = assert_agrees(distance_matrix(a, b), alpha=alpha, reach_seconds=1.2)
+    web = assert_agrees(distance_matrix(a, b), alpha=alpha, bridge_seconds=1.2)
     longest = np.diff(web.offsets[: web.chain_count + 1]).max()
     assert longest > 0.6 * min(len(a), len(b))
 
 
 def test_a_motion_with_itself_has_the_web_of_the_reference():
     walk = ml.demo.clip("walk")[:80].resample(10)
-    web = assert_agrees(distance_matrix(walk, walk), itself=0, reach_seconds=1.0)
+    web = assert_agrees(distance_matrix(walk, walk), itself=0, bridge_seconds=1.0)
     assert web.chain_count > 0
     assert np.all(web.cells[:, 1] - web.cells[:, 0] > 2)  # not the trivial diagonal
 
@@ -163,8 +163,8 @@ def test_captured_takes_have_the_web_of_the_paper(cmu_clips):
     chains = 0
     for a, b in [(0, 1), (1, 2), (0, 2)]:
         matrix = distance_matrix(takes[a], takes[b])
-        chains += assert_agrees(matrix, reach_seconds=0.8).chain_count
-        chains += assert_agrees(matrix, reach_seconds=0.8, **PAPER).chain_count
+        chains += assert_agrees(matrix, bridge_seconds=0.8).chain_count
+        chains += assert_agrees(matrix, bridge_seconds=0.8, **PAPER).chain_count
     assert chains > 0
 
 
@@ -341,8 +341,8 @@ def test_damaged_bytes_are_reported():
     [
         ({"alpha": -0.1}, "alpha must not be negative; got -0.1"),
         ({"max_slope": 0}, "max_slope must be at least 1; got 0"),
-        ({"least_seconds": -1}, "least_seconds must not be negative; got -1"),
-        ({"reach_seconds": float("nan")}, "reach_seconds must not be negative; got nan"),
+        ({"chain_seconds": -1}, "chain_seconds must not be negative; got -1"),
+        ({"bridge_seconds": float("nan")}, "bridge_seconds must not be negative; got nan"),
     ],
 )
 def test_options_say_what_is_wrong(options, message):

@@ -145,6 +145,52 @@ def test_says_what_is_wrong(lib, query, options, message):
         lib.search(query, method="web", **options)
 
 
+def test_all_options_of_the_web_can_be_set(tmp_path):
+    """In Python and on the command line; another option, another web."""
+    lib = ml.Library.create(tmp_path / "few.loom")
+    for name in NAMES[:3]:
+        lib.add_motion(ml.demo.clip(name))
+    options = {
+        "alpha": 0.3, "max_slope": 2, "chain_seconds": 0.3, "bridge_seconds": 1.5, "squares": True,
+        "rules": "paper",
+    }  # fmt: skip
+    lib.build_web(workers=1)
+    usual = lib.search(QUERY, method="web", max_distance=0.2)
+    with pytest.raises(LibraryError, match=r"with these options; .* --alpha 0.3 --max-slope 2"):
+        lib.search(QUERY, method="web", **options)
+    words = ["--alpha", "0.3", "--max-slope", "2", "--chain-seconds", "0.3", "--bridge-seconds",
+             "1.5", "--squares", "--rules", "paper"]  # fmt: skip
+    done = CliRunner().invoke(app, ["web", str(lib.path), "build", *words, "--json"])
+    assert done.exit_code == 0 and json.loads(done.stdout)["built"] == 6
+    hits = lib.search(QUERY, method="web", max_distance=0.2, **options)
+    assert {hit.motion for hit in usual} == set(NAMES[:3])
+    assert len({hit.motion for hit in hits}) > 1
+    assert [hit.distance for hit in hits] != [hit.distance for hit in usual]
+    for hit in hits:  # no frame corresponds to more than two
+        for side in hit.alignment.T:
+            assert np.unique(side, return_counts=True)[1].max() <= 2
+    more = ["search", str(lib.path), QUERY, "--method", "web", "--max-distance", "0.2", *words]
+    shown = CliRunner().invoke(app, [*more, "--json"])
+    assert len(json.loads(shown.stdout)) == len(hits)
+
+
+def test_the_preset_of_the_paper_is_a_web_of_its_own(lib):
+    with pytest.raises(LibraryError, match="motionloom web .* --squares --rules paper"):
+        lib.search(QUERY, preset="kg04")
+    lib.build_web(preset="kg04", workers=1)
+    family = lib.family(QUERY, preset="kg04", max_distance=0.1)
+    assert family.squares and {node.motion[:4] for node in family.nodes} == {"kick"}
+    texts = [hit.text for hit in lib.search(QUERY, preset="kg04", max_distance=0.1)]
+    assert texts == [hit.text for hit in family.matches] and len(texts) >= 5
+    costs = {frozenset((edge.a, edge.b)): edge.cost for edge in family.edges}
+    for number, distance in enumerate(family.distance_to_query()):
+        path = family.path_to_query(number)
+        steps = [costs[frozenset(pair)] for pair in zip(path, path[1:], strict=False)]
+        assert distance == pytest.approx(sum(step**2 for step in steps) ** 0.5, abs=1e-6)
+    few = lib.search(QUERY, preset="kg04", max_distance=0.1, tiers=2)
+    assert len(few) <= len(texts)
+
+
 def test_a_library_without_webs_says_how_to_build_them(tmp_path):
     lib = ml.Library.create(tmp_path / "bare.loom")
     lib.add_motion(ml.demo.clip("walk_p0"))

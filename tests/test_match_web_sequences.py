@@ -112,7 +112,9 @@ def test_finds_what_the_plain_search_finds(name, way):
         degenerate += sum(not naive.is_non_degenerate(cells, SLOPE) for cells in every)
         for level in levels:
             for overlap in (0.2, 0.8):
-                wanted = naive.web_matches(chains, bridges, a, a + length - 1, level, overlap, SLOPE)
+                wanted = naive.web_matches(
+                    chains, bridges, a, a + length - 1, level, overlap, SLOPE
+                )
                 limits = Limits(max_distance=level, max_overlap=overlap)
                 found = web_matches(index, shift + a, shift + a + length, limits)
                 assert [(one.start - offset, one.end - 1 - offset) for one in found] == [

@@ -129,7 +129,7 @@ def test_a_build_that_is_stopped_goes_on(library, monkeypatch):
     report = store.build(workers=1)
     assert 0 < report.built < 6
     assert kept.items() <= files(store).items()
-    fresh = WebStore(library, limits=WebLimits(reach_seconds=2.0))
+    fresh = WebStore(library, limits=WebLimits(bridge_seconds=2.0))
     assert fresh.missing() == 0
 
 

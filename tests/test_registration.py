@@ -284,3 +284,15 @@ def test_an_example_with_holes_is_named():
     root[5] = np.nan
     with pytest.raises(InvalidInput, match=r"holes:0-\d+ has values that are not finite"):
         register([whole, replace(whole, root=root, name="holes")])
+
+
+def test_examples_without_a_clear_alignment_are_told_and_can_be_left_out():
+    """A punch and a jump do not correspond; two punches do."""
+    names = ("punch_mid_right", "punch_high_right", "jump_up")
+    clips = [ml.demo.clip(name) for name in names]
+    registration = register(clips, leave_out_unmatched=True)
+    assert [name.split(":")[0] for name in registration.unclear] == [clips[2].name]
+    assert clips[2].name in " ".join(registration.names)
+    fewer = register(clips, leave_out_unmatched=True, leave_out_unclear=True)
+    assert len(fewer) == 2 and clips[2].name in " ".join(fewer.left_out)
+    assert fewer.unclear == registration.unclear

@@ -50,7 +50,9 @@ def is_non_degenerate(cells, max_slope):
     """At most `max_slope` frames of one motion are mapped to a single frame of the other."""
     for axis in (0, 1):
         frames = [cell[axis] for cell in cells]
-        if any(len(set(frames[n : n + max_slope + 1])) == 1 for n in range(len(frames) - max_slope)):
+        if any(
+            len(set(frames[n : n + max_slope + 1])) == 1 for n in range(len(frames) - max_slope)
+        ):
             return False
     return True
 

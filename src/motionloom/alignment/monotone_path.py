@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from motionloom.alignment.dtw import Alignment, checked_matrix
+from motionloom.alignment.valid_region import ALPHA, valid_region
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 
@@ -88,6 +89,57 @@ def align_in_region(
     low, high = np.zeros(rows, np.int64), np.full(rows, columns - 1)
     path, cost = band_path(matrix, first[0], first[1], low, high, 0, columns - 1, max_slope)
     return Alignment(cost, path + np.array(first)) if len(path) else None
+
+
+def clear_alignment(
+    matrix: ArrayLike,
+    *,
+    start: tuple[int, int] | None = None,
+    end: tuple[int, int] | None = None,
+    margin: int = 1,
+    alpha: float = ALPHA,
+    max_slope: int = MAX_SLOPE,
+) -> Alignment | None:
+    """The cheapest time alignment within the valid region of a matrix, if there is any.
+
+    Two segments whose boundaries were found by a search begin and end a few frames apart, so cells
+    near both ends count as valid, too.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (M, N)
+        Distances between the frames of two motions; more frames than those that are aligned make
+        the minima near the ends of the alignment known.
+    start, end : tuple of int, optional
+        Row and column of the first and of the last cell. Default: the matrix's corners.
+    margin : int
+        Rows and columns after `start` and before `end` that are valid in any case.
+    alpha : float
+        As in `motionloom.alignment.valid_region`.
+    max_slope : int
+
+    Returns
+    -------
+    alignment : Alignment or None
+        None: the segments do not correspond clearly (Kovar & Gleicher 2004, criterion 2).
+
+    Examples
+    --------
+    >>> frames = np.arange(9.0)
+    >>> clear_alignment(np.abs(np.subtract.outer(frames, frames))).cost
+    0.0
+    >>> clear_alignment(np.add.outer(frames, frames[::-1])) is None
+    True
+    """
+    matrix = checked_matrix(matrix)
+    first = _cell("start", start, (0, 0), matrix.shape)
+    last = _cell("end", end, (matrix.shape[0] - 1, matrix.shape[1] - 1), matrix.shape)
+    region = valid_region(matrix, alpha=alpha)
+    region[first[0] : first[0] + margin, first[1] : first[1] + margin] = True
+    region[
+        max(last[0] - margin + 1, 0) : last[0] + 1, max(last[1] - margin + 1, 0) : last[1] + 1
+    ] = True
+    return align_in_region(matrix, region, start=first, end=last, max_slope=max_slope)
 
 
 def _cell(

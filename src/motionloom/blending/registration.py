@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.alignment import Timewarp, align_in_region, valid_region, warp
+from motionloom.alignment import Timewarp, align_in_region, clear_alignment, warp
 from motionloom.blending.contact_matching import (
     MatchedContacts,
     matched_contacts,
@@ -47,6 +47,7 @@ from motionloom.settings import Settings, setting
 
 Array = NDArray[np.float64]
 
+MARGIN_SECONDS = 0.1  # at both ends of an alignment, where cells need not be in the valid region
 _SUM = 1e-6  # tolerance of the sum of weights
 
 
@@ -67,6 +68,9 @@ class BlendSettings(Settings):
     leave_out_unmatched: bool = setting(
         False, "Leave out examples whose foot contacts do not match the query's."
     )
+    leave_out_unclear: bool = setting(
+        False, "Leave out examples without a time alignment in the valid region."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +89,11 @@ class Registration:
         Poses of all examples, ready for averaging.
     contacts : MatchedContacts
     left_out : tuple of str
-        Examples left out because their foot contacts cannot be matched.
+        Examples left out because their foot contacts cannot be matched, or they are unclear.
+    unclear : tuple of str
+        Examples without a time alignment in the valid region of their distances to the example
+        by way of which they are registered: their frames do not correspond clearly. They have the
+        cheapest alignment, or are in `left_out`, too.
 
     Examples
     --------
@@ -101,6 +109,7 @@ class Registration:
     clips: ClipPoses
     contacts: MatchedContacts
     left_out: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -171,6 +180,7 @@ class Registration:
             self.clips.only(chosen),
             self.contacts.only(chosen),
             self.left_out,
+            self.unclear,
         )
 
     def keyed(self, points: Sequence[float]) -> Registration:
@@ -211,6 +221,7 @@ def register(
     fps: float | None = None,
     distance: str | FrameDistance = "pc11",
     leave_out_unmatched: bool = False,
+    leave_out_unclear: bool = False,
 ) -> Registration:
     """Register the members of a family in time and on the floor.
 
@@ -232,6 +243,9 @@ def register(
     leave_out_unmatched : bool
         Leave out examples whose foot contacts cannot be matched with the query's, and list them in
         `Registration.left_out`. Default: raise.
+    leave_out_unclear : bool
+        Leave out examples without a time alignment in the valid region. Default: they get the
+        cheapest alignment, and are listed in `Registration.unclear`.
 
     Returns
     -------
@@ -262,11 +276,15 @@ def register(
     measure = frame_distance(distance)
     prepared = [measure.prepare(example.motion) for example in examples]
     edges = list(family.edges) if family is not None else _nearest_tree(measure, prepared)
-    parents = _tree(len(examples), edges, examples)
-    warps = [
-        _edge_warp(measure.matrix(prepared[parent], prepared[n])) if parent >= 0 else None
+    squares = family is not None and family.squares
+    parents = _tree(len(examples), edges, examples, squares)
+    fps = examples[0].motion.fps
+    aligned = [
+        _edge_warp(measure.matrix(prepared[parent], prepared[n]), fps) if parent >= 0 else None
         for n, parent in enumerate(parents)
     ]
+    warps = [None if one is None else one[0] for one in aligned]
+    unclear = {n for n, one in enumerate(aligned) if one is not None and not one[1]}
     order = _outwards(parents)
     times, speeds = _times(examples, parents, order, warps)
     unmatched = unmatched_feet(
@@ -277,10 +295,15 @@ def register(
     if unmatched and not leave_out_unmatched:
         raise InvalidInput(_wrong_foot(examples, unmatched))
     transforms = _transforms(examples, parents, order, times)
-    kept = [n for n in range(len(examples)) if n not in unmatched]
-    _at_least_two(len(kept), "the family without examples with unmatched feet")
+    dropped = set(unmatched) | (unclear if leave_out_unclear else set())
+    kept = [n for n in range(len(examples)) if n not in dropped]
+    _at_least_two(len(kept), "the family without examples that were left out")
     whole = _registered(examples, parents, order, times, speeds, transforms, kept)
-    return replace(whole, left_out=tuple(examples[n].text for n in sorted(unmatched)))
+    return replace(
+        whole,
+        left_out=tuple(examples[n].text for n in sorted(dropped)),
+        unclear=tuple(examples[n].text for n in sorted(unclear)),
+    )
 
 
 def _registered(examples, parents, order, times, speeds, transforms, kept) -> Registration:
@@ -308,20 +331,17 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
     )
 
 
-def _edge_warp(matrix: Array) -> Timewarp:
-    """The timewarp of two similar motions, from their distance matrix."""
-    found = align_in_region(matrix, _with_ends(valid_region(matrix)))
+def _edge_warp(matrix: Array, fps: float) -> tuple[Timewarp, bool]:
+    """The timewarp of two motions from their distance matrix, and whether it is clear.
+
+    Where no time alignment lies in the valid region, the cheapest of all is taken.
+    """
+    found = clear_alignment(matrix, margin=max(1, round(MARGIN_SECONDS * fps)))
+    is_clear = found is not None
     if found is None:
         found = align_in_region(matrix)
     path = found.path if found is not None else warp(matrix).path
-    return Timewarp.along(path)
-
-
-def _with_ends(region: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The region with the first and last cells: both motions begin and end together."""
-    region = region.copy()
-    region[0, 0] = region[-1, -1] = True
-    return region
+    return Timewarp.along(path), is_clear
 
 
 def _times(examples, parents, order, warps) -> tuple[Array, Array]:
@@ -351,9 +371,11 @@ def _transforms(examples, parents, order, times) -> dict[int, PlanarTransform]:
     return transforms
 
 
-def _tree(count: int, edges: Sequence[Edge], examples: Sequence[Example]) -> tuple[int, ...]:
+def _tree(
+    count: int, edges: Sequence[Edge], examples: Sequence[Example], squares: bool
+) -> tuple[int, ...]:
     """Parent of each example on the cheapest paths from the query."""
-    gaps, before = cheapest_paths(count, edges)
+    gaps, before = cheapest_paths(count, edges, squares)
     lost = np.flatnonzero(~np.isfinite(gaps))
     if len(lost):
         raise InvalidInput(

@@ -122,8 +122,14 @@ def parametrize(
     print(f"{name}: {len(motion.examples)} examples, {len(motion.accessible)} samples")
     if motion.space.shortfall:
         print(f"  {motion.space.shortfall}")
-    for left in motion.registration.left_out:
-        print(f"  left out, foot contacts do not match: {left}")
+    registration = motion.registration
+    for left in registration.left_out:
+        is_unclear = left in registration.unclear
+        reason = "no clear time alignment" if is_unclear else "foot contacts do not match"
+        print(f"  left out, {reason}: {left}")
+    for one in registration.unclear:
+        if one not in registration.left_out:
+            print(f"  no clear time alignment (--leave-out-unclear leaves it out): {one}")
     for axis, a, b in zip(motion.axes, low, high, strict=True):
         print(f"  {axis}: {a:.3f} to {b:.3f}")
     middle = ",".join(f"{value:.2f}" for value in motion.space.examples.mean(axis=0))

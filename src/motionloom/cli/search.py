@@ -101,6 +101,11 @@ def family(
         _print_matches(found.matches)
         edges = counted(len(found.edges), "edge")
         remark(f"{counted(len(found.nodes), 'node')} with the query, {edges}")
+        if found.unclear:
+            remark(
+                f"{counted(len(found.unclear), 'edge')} without a time alignment in the valid "
+                "region; --clear leaves them out"
+            )
         hint_at_small_family(found, settings.max_distance)
 
 
@@ -231,9 +236,7 @@ def web(
     """
     limit = max_distance if threshold is None else threshold
     if len(what) == 2:
-        _draw(
-            open_library(library), what[0], what[1], settings.distance, output, query, limit, json
-        )
+        _draw(open_library(library), what[0], what[1], settings, output, query, limit, json)
         return
     if what != ["build"]:
         raise InvalidInput(
@@ -276,7 +279,7 @@ def _draw(
     lib: Library,
     a: str,
     b: str,
-    distance: str,
+    settings: WebSettings,
     output: Path | None,
     query: str | None,
     max_distance: float,
@@ -287,10 +290,10 @@ def _draw(
     if output is None:
         raise InvalidInput("a picture of two motions needs a file: -o web.png")
     check_picture(output)
-    pair = lib.compare(a, b, distance=distance)
+    pair = lib.compare(a, b, options=settings)
     web, rows, found = pair.web(), None, []
     if query is not None:
-        part = lib.compare(f"{a}:{query}", b, distance=distance)
+        part = lib.compare(f"{a}:{query}", b, options=settings)
         rows, found = part.rows, part.sequences(web, max_distance=max_distance)
     write_match_web(
         pair.matrix(), web, output, names=(a, b), query=rows, matches=found, alpha=pair.alpha

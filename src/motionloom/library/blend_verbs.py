@@ -31,6 +31,7 @@ class BlendVerbs(SearchVerbs):
         fps: float | None = None,
         distance: str | FrameDistance = "pc11",
         leave_out_unmatched: bool = False,
+        leave_out_unclear: bool = False,
     ) -> Blend:
         """Weighted blends of the members of a family.
 
@@ -48,6 +49,9 @@ class BlendVerbs(SearchVerbs):
             Frame distance of the time alignments.
         leave_out_unmatched : bool
             Leave out members whose foot contacts do not match the query's, instead of raising.
+        leave_out_unclear : bool
+            Leave out members without a time alignment in the valid region; without it they are
+            listed in ``blend.registration.unclear``.
 
         Returns
         -------
@@ -73,6 +77,7 @@ class BlendVerbs(SearchVerbs):
             fps=fps,
             distance=distance,
             leave_out_unmatched=leave_out_unmatched,
+            leave_out_unclear=leave_out_unclear,
         )
         found = self.family(family) if isinstance(family, str) else family
         return Blend(register(self, found, **settings.arguments()))
@@ -89,6 +94,7 @@ class BlendVerbs(SearchVerbs):
         redundant: float | None = None,
         redundant_by: Literal["interpolated", "refined"] = "interpolated",
         leave_out_unmatched: bool = False,
+        leave_out_unclear: bool = False,
         seed: int = 0,
         preset: Literal["kg04"] | None = None,
         name: str | None = None,
@@ -124,6 +130,8 @@ class BlendVerbs(SearchVerbs):
             Gleicher 2004), or by any blend of them.
         leave_out_unmatched : bool
             Leave out examples whose foot contacts do not match the query's, instead of raising.
+        leave_out_unclear : bool
+            Leave out examples without a time alignment in the valid region.
         seed : int
             Random seed for sampling.
         preset : {"kg04"}, optional
@@ -163,14 +171,16 @@ class BlendVerbs(SearchVerbs):
             redundant=redundant,
             redundant_by=redundant_by,
             leave_out_unmatched=leave_out_unmatched,
+            leave_out_unclear=leave_out_unclear,
             seed=seed,
             preset=preset,
         )
         found = self.family(family) if isinstance(family, str) else family
-        registration = (
-            register([self[one] for one in found], leave_out_unmatched=leave_out_unmatched)
-            if isinstance(found, Sequence)
-            else register(self, found, leave_out_unmatched=leave_out_unmatched)
+        registration = register(
+            [self[one] for one in found] if isinstance(found, Sequence) else self,
+            None if isinstance(found, Sequence) else found,
+            leave_out_unmatched=leave_out_unmatched,
+            leave_out_unclear=leave_out_unclear,
         )
         motion = parametric_motion(registration, by, settings, name=name or "", progress=progress)
         if name is not None:

@@ -15,11 +15,11 @@ from motionloom.search import Dtw, SearchSettings, search
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.index import web_index
-from motionloom.search.match_web.search import WEB_DURATIONS
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import Web
 from motionloom.search.query import Query, library_query
+from motionloom.search.settings import WEB_DURATIONS, WebOptions
 
 if TYPE_CHECKING:
     from motionloom.distance import FrameDistance
@@ -44,10 +44,16 @@ class Comparison:
     """
 
     def __init__(
-        self, library: Store, a: str, b: str, *, distance: str | FrameDistance = "pc11"
+        self,
+        library: Store,
+        a: str,
+        b: str,
+        *,
+        distance: str | FrameDistance = "pc11",
+        options: WebOptions | None = None,
     ) -> None:
         self._library = library
-        self._store = WebStore(library, distance)
+        self._store = WebStore.of(library, options or WebOptions(distance=distance))
         self.distance, self.rate = self._store.distance, self._store.rate
         self.a, self.b = library_query(library, a), library_query(library, b)
         self._whole_rows, self._whole_columns = self._frames(self.a), self._frames(self.b)
@@ -73,7 +79,8 @@ class Comparison:
     def minima(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """One-dimensional minima, and the valid region around them, both of shape (M, N)."""
         matrix = self.matrix()
-        return matrix_minima(matrix) > 0, valid_region(matrix, alpha=self.alpha)
+        minima = matrix_minima(matrix, edges=self._store.limits.edge_minima)
+        return minima > 0, valid_region(matrix, alpha=self.alpha, minima=minima)
 
     def web(self, *, max_cells: int | None = None) -> Web:
         """Match web of both whole takes: the saved one, or one built now.
@@ -109,7 +116,14 @@ class Comparison:
         Rows count from the start of the row segment, columns from the start of the take.
         """
         start, end = self.rows
-        index = web_index([(0, 0, web)], np.array([0, web.shape[1]]), directions=1)
+        rules = self._store.limits
+        index = web_index(
+            [(0, 0, web)],
+            np.array([0, web.shape[1]]),
+            directions=1,
+            max_slope=rules.max_slope,
+            squares=rules.squares,
+        )
         limits = Limits(
             max_distance=max_distance,
             durations=WEB_DURATIONS,

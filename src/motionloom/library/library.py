@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from motionloom.library.comparison import Comparison
     from motionloom.parametric.parameter_text import ParameterKind
     from motionloom.search.query import Query
+    from motionloom.search.settings import WebOptions
 
 
 class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
@@ -121,7 +122,14 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
 
         return library_query(self, text)
 
-    def compare(self, a: str, b: str, *, distance: str | FrameDistance = "pc11") -> Comparison:
+    def compare(
+        self,
+        a: str,
+        b: str,
+        *,
+        distance: str | FrameDistance = "pc11",
+        options: WebOptions | None = None,
+    ) -> Comparison:
         """Compare two segments frame by frame: distance matrix, minima, match web, paths.
 
         Parameters
@@ -129,6 +137,8 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
         a, b : str
             ``NAME`` or ``NAME:START-END``: the segments of rows and columns.
         distance : str or FrameDistance
+        options : WebOptions, optional
+            All options of the match web, the distance included.
 
         Examples
         --------
@@ -138,7 +148,7 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
         """
         from motionloom.library.comparison import Comparison
 
-        return Comparison(self, a, b, distance=distance)
+        return Comparison(self, a, b, distance=distance, options=options)
 
     def prepare_search(
         self,

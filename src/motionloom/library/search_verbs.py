@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from motionloom.settings import described, names
+from motionloom.settings import described, motion_choice, names
 from motionloom.store import Store
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from motionloom.search.match_web.store import LeftToBuild, WebReport
     from motionloom.search.match_web.web import Web
     from motionloom.search.query import Query
-    from motionloom.search.settings import SearchSettings
+    from motionloom.search.settings import SearchSettings, WebOptions, WebSettings
     from motionloom.settings import Settings
 
 Progress = Callable[[int], None]
@@ -173,6 +173,8 @@ class SearchVerbs(Store):
         exclude_query: bool = False,
         same: float = 0.8,
         apart: float = 0.2,
+        move_query: bool = False,
+        clear: bool = True,
         preset: Literal["kg04", "kt10", "tz07"] | None = None,
         features: str | FeatureSet | FrameDistance | None = None,
         normalize: Normalize | None = None,
@@ -189,6 +191,12 @@ class SearchVerbs(Store):
         speed_seconds: float | None = None,
         bridge: int | None = None,
         distance: str | FrameDistance | None = None,
+        alpha: float | None = None,
+        max_slope: int | None = None,
+        chain_seconds: float | None = None,
+        bridge_seconds: float | None = None,
+        squares: bool | None = None,
+        rules: Literal["default", "paper"] | None = None,
         curve_threshold: float | None = None,
         line_distance: Literal["time", "perpendicular"] | None = None,
         time_weight: float | None = None,
@@ -264,8 +272,8 @@ class SearchVerbs(Store):
         bridge : int, optional
             ``lazy``: query frames without a neighbour that a path may pass over; 0 is the
             paper's graph.
-        distance : str or FrameDistance, optional
-            ``web``: frame distance that the web was built with (``pc11``).
+        distance, alpha, max_slope, chain_seconds, bridge_seconds, squares, rules : optional
+            ``web``: options that the web was built with; see `build_web`.
         curve_threshold : float, optional
             ``emd``: tolerance of the Douglas-Peucker points, in degrees (10).
         line_distance : {"time", "perpendicular"}, optional
@@ -312,7 +320,7 @@ class SearchVerbs(Store):
         from motionloom.search.settings import expansion_rounds
 
         settings = _search_settings(SearchSettings, locals())
-        if expansion_rounds(tiers) == 1:
+        if expansion_rounds(settings.tiers) == 1:
             return matches_of(self, query, settings)
         return library_family(self, query, settings).matches
 
@@ -330,6 +338,8 @@ class SearchVerbs(Store):
         exclude_query: bool = False,
         same: float = 0.8,
         apart: float = 0.2,
+        move_query: bool = False,
+        clear: bool = True,
         preset: Literal["kg04", "kt10", "tz07"] | None = None,
         features: str | FeatureSet | FrameDistance | None = None,
         normalize: Normalize | None = None,
@@ -346,6 +356,12 @@ class SearchVerbs(Store):
         speed_seconds: float | None = None,
         bridge: int | None = None,
         distance: str | FrameDistance | None = None,
+        alpha: float | None = None,
+        max_slope: int | None = None,
+        chain_seconds: float | None = None,
+        bridge_seconds: float | None = None,
+        squares: bool | None = None,
+        rules: Literal["default", "paper"] | None = None,
         curve_threshold: float | None = None,
         line_distance: Literal["time", "perpendicular"] | None = None,
         time_weight: float | None = None,
@@ -361,7 +377,7 @@ class SearchVerbs(Store):
 
         Parameters
         ----------
-        query, method, label, only, exclude, exclude_query, same, apart, preset
+        query, method, label, only, exclude, exclude_query, same, apart, move_query, clear, preset
             As in `search`, and so are the options of the methods; `rank` is ``distance`` here.
         max : int or None
             Number of members besides the query, at most.
@@ -454,9 +470,16 @@ class SearchVerbs(Store):
         self,
         *,
         distance: str | FrameDistance = "pc11",
+        alpha: float = 0.15,
+        max_slope: int = 3,
+        chain_seconds: float = 0.25,
+        bridge_seconds: float = 2.0,
+        squares: bool = False,
+        rules: Literal["default", "paper"] = "default",
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
+        preset: Literal["kg04"] | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> WebReport:
@@ -468,8 +491,23 @@ class SearchVerbs(Store):
         ----------
         distance : str or FrameDistance
             Frame distance.
+        alpha : float
+            The valid region ends where the squared distance exceeds that of a minimum by this
+            fraction.
+        max_slope : int
+            Frames of one motion that correspond to one of the other, at most.
+        chain_seconds : float
+            Shorter chains of minima are dropped.
+        bridge_seconds : float
+            Bridges between chains span less than this, the sum of both motions.
+        squares : bool
+            Average squared distances, as in the paper.
+        rules : {"default", "paper"}
+            Rules of chains: of motionloom, or of the paper alone; see the page on match webs.
         label, only, exclude : str or several, optional
             Only pairs of motions with one of these labels; of these motions; without these.
+        preset : {"kg04"}, optional
+            Settings as in Kovar & Gleicher (2004).
         workers : int, optional
             Processes. Default: one per core, fewer for little work.
         progress : callable, optional
@@ -492,17 +530,25 @@ class SearchVerbs(Store):
         """
         from motionloom.search.match_web.store import WebStore
 
-        return WebStore(self, distance).build(
-            label=label, only=only, exclude=exclude, workers=workers, progress=progress
+        settings = _web_settings(locals())
+        return WebStore.of(self, settings).build(
+            **motion_choice(settings), workers=workers, progress=progress
         )
 
     def missing_webs(
         self,
         *,
         distance: str | FrameDistance = "pc11",
+        alpha: float = 0.15,
+        max_slope: int = 3,
+        chain_seconds: float = 0.25,
+        bridge_seconds: float = 2.0,
+        squares: bool = False,
+        rules: Literal["default", "paper"] = "default",
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
+        preset: Literal["kg04"] | None = None,
     ) -> LeftToBuild:
         """What `build_web` with these arguments would build.
 
@@ -518,12 +564,29 @@ class SearchVerbs(Store):
         """
         from motionloom.search.match_web.store import WebStore
 
-        return WebStore(self, distance).left_to_build(label=label, only=only, exclude=exclude)
+        settings = _web_settings(locals())
+        return WebStore.of(self, settings).left_to_build(**motion_choice(settings))
 
-    def web(self, a: str, b: str, *, distance: str | FrameDistance = "pc11") -> Web:
+    def web(
+        self,
+        a: str,
+        b: str,
+        *,
+        distance: str | FrameDistance = "pc11",
+        options: WebOptions | None = None,
+    ) -> Web:
         """The match web of two motions: rows are frames of `a`, columns of `b`.
 
         `build_web` must have built it.
+
+        Parameters
+        ----------
+        a, b : str
+            Names of the motions.
+        distance : str or FrameDistance
+            Frame distance that it was built with.
+        options : WebOptions, optional
+            All options that it was built with: ``WebSettings(preset="kg04")``.
 
         Examples
         --------
@@ -533,8 +596,9 @@ class SearchVerbs(Store):
         'Web'
         """
         from motionloom.search.match_web.store import WebStore
+        from motionloom.search.settings import WebOptions
 
-        return WebStore(self, distance).web(a, b)
+        return WebStore.of(self, options or WebOptions(distance=distance)).web(a, b)
 
     def evaluate(
         self,
@@ -665,6 +729,14 @@ class SearchVerbs(Store):
             seed=seed,
         )
         return rank_correlations(self, settings, progress=progress)
+
+
+def _web_settings(arguments: dict[str, Any]) -> WebSettings:
+    """Settings from the arguments of `build_web`."""
+    from motionloom.search.settings import WebSettings
+
+    own = {name: arguments[name] for name in described(WebSettings)}
+    return WebSettings(**own | {name: names(own[name]) for name in ("label", "only", "exclude")})
 
 
 def _search_settings(cls: type[Search], arguments: dict[str, Any]) -> Search:

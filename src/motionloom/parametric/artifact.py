@@ -57,6 +57,7 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
         "skeleton": json.loads(skeleton_json(registration.skeleton)),
         "parents": list(registration.parents),
         "left_out": list(registration.left_out),
+        "unclear": list(registration.unclear),
         "examples": [_example_about(example) for example in registration.examples],
     }
     clips = registration.clips
@@ -106,6 +107,7 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
             clips,
             MatchedContacts(*(arrays[f"contact_{key}"] for key in _CONTACTS)),
             tuple(about["left_out"]),
+            tuple(about.get("unclear", ())),  # 0.1 stored none
         )
         samples = {key: arrays[f"space_{key}"] for key in _SPACE}
         space = ParameterSpace(

@@ -293,6 +293,7 @@ class ParametricMotion:
                 for text, values in zip(self.examples, self.space.examples, strict=True)
             ],
             "left_out": list(self.registration.left_out),
+            "unclear": list(self.registration.unclear),
             "samples": len(accessible),
             "tried": self.space.tried,
             "shortfall": self.space.shortfall,

@@ -59,6 +59,9 @@ class ParametrizeSettings(Settings):
     leave_out_unmatched: bool = setting(
         False, "Leave out examples whose foot contacts do not match the query's, and list them."
     )
+    leave_out_unclear: bool = setting(
+        False, "Leave out examples without a time alignment in the valid region, and list them."
+    )
     seed: int | Any = setting(0, "Random seed for sampling.", least=0)
     preset: Literal["kg04"] | None = setting(None, PRESET)
 

@@ -14,6 +14,7 @@ from motionloom.search.clips.measures import CLIP_MEASURES
 from motionloom.search.clips.search import WholeClips, clip_search
 from motionloom.search.lazy_graph import lazy_search
 from motionloom.search.match import Match, Matches, Timeline
+from motionloom.search.match_graph.clear import ClearCorrespondence
 from motionloom.search.match_graph.family import grow_family
 from motionloom.search.match_graph.graph import Family, Node
 from motionloom.search.match_web.search import web_expansion, web_search
@@ -80,8 +81,10 @@ def library_family(
     given = as_query(library, query)
     # A query from outside must not have the name of a motion of the library.
     name = given.name or (f"{given.text} (query)" if given.text in library else given.text)
-    is_web = isinstance(settings.method, MatchWeb)
+    method = settings.method
+    is_web = isinstance(method, MatchWeb)
     find = (web_expansion if is_web else _expansion)(library, given, settings)
+    is_checked = isinstance(method, Dtw | LazyGraph)  # the web does; whole clips are not aligned
 
     def find_and_report(node: Node) -> Sequence[Match]:
         matches = find(node)
@@ -94,10 +97,14 @@ def library_family(
         given.text,
         find_and_report,
         tiers=expansion_rounds(settings.tiers),
-        unit=_unit(settings.method),
+        unit=_unit(method),
         max_nodes=settings.max,
         same=settings.same,
         apart=settings.apart,
+        move_query=settings.move_query,
+        squares=isinstance(method, MatchWeb) and method.squares,
+        is_clear=ClearCorrespondence(library, given) if is_checked else None,
+        keep_unclear=not settings.clear,
     )
 
 

@@ -24,6 +24,9 @@ from motionloom.settings import (
 
 ANY_DURATION = (0.0, float("inf"))
 MAX_OVERLAP = 0.3  # adjacent repetitions of an action may share this part of the shorter one
+# Matches of the web are at least half and at most twice as long as the query, also in later rounds
+# of query expansion: a family must not shrink from round to round until everything is similar.
+WEB_DURATIONS = (0.5, 2.0)
 FAMILY_DISTANCE = 0.08  # metres; members of one action, in the corpus and in CMU, are nearer
 # Neighbours of Krüger et al.; with bridges, four fifths of what DTW finds in a fifth of its time.
 LAZY_K = 256
@@ -98,6 +101,38 @@ class SegmentOptions(Settings):
             )
 
 
+@dataclass(frozen=True, kw_only=True)
+class WebOptions(Settings):
+    """Options of a match web (Kovar & Gleicher 2004, sections 3.1 and 3.2)."""
+
+    distance: str | Any = setting("pc11", "Frame distance of the match web.")
+    alpha: float = setting(
+        0.15,
+        "Match web: the valid region ends where the squared distance exceeds that of a minimum by "
+        "this fraction.",
+        least=0.0,
+    )
+    max_slope: int = setting(
+        3, "Match web: frames of one motion that correspond to one of the other, at most.", least=1
+    )
+    chain_seconds: float = setting(
+        0.25, "Match web: shorter chains of minima are dropped.", unit="s", least=0.0
+    )
+    bridge_seconds: float = setting(
+        2.0,
+        "Match web: bridges between chains span less than this, the sum of both motions.",
+        unit="s",
+        least=0.0,
+    )
+    squares: bool = setting(
+        False,
+        "Match web: average squared distances, as in the paper; a match has the root of the mean.",
+    )
+    rules: Literal["default", "paper"] = setting(
+        "default", "Match web: rules of chains, of motionloom or of the paper alone."
+    )
+
+
 # --- methods ----------------------------------------------------------------------------------
 
 Steps = Literal["slope", "classic"]
@@ -149,12 +184,19 @@ class LazyGraph(SegmentOptions, NeighbourOptions, FeatureOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchWeb(SegmentOptions):
-    """Match web (Kovar & Gleicher 2004), built beforehand: the fastest."""
+class MatchWeb(SegmentOptions, WebOptions):
+    """Match web (Kovar & Gleicher 2004), built beforehand: the fastest.
+
+    The options of the web are those that it was built with.
+    """
 
     NAME: ClassVar = "web"
 
-    distance: str | Any = setting("pc11", "Frame distance that the web was built with.")
+    durations: tuple[float, float] = setting(
+        WEB_DURATIONS,
+        "Least and greatest length of a match, in lengths of the query.",
+        command=False,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,7 +302,23 @@ METHODS: dict[str, type[Settings]] = {
 """Search methods by name: settings class of each."""
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "kg04": {"method": MatchWeb(distance="pc11")},
+    "kg04": {
+        "method": MatchWeb(
+            distance="pc11",
+            alpha=0.15,
+            chain_seconds=0.25,
+            bridge_seconds=2.0,
+            squares=True,
+            rules="paper",
+            max_overlap=0.8,
+            durations=ANY_DURATION,
+        ),
+        "max": None,
+        "tiers": "all",
+        "same": 0.8,
+        "apart": 0.2,
+        "move_query": True,
+    },
     # The paper gives neither k nor radius; both are ours.
     "kt10": {
         "method": LazyGraph(
@@ -329,6 +387,16 @@ class SearchSettings(Settings):
         least=0.0,
         greatest=1.0,
     )
+    move_query: bool = setting(
+        False,
+        "Query expansion: matches that are the query move its start and end, as those of other "
+        "members.",
+    )
+    clear: bool = setting(
+        True,
+        "Query expansion with dtw or lazy: join only members with a time alignment in the valid "
+        "region of their distances, as the web does.",
+    )
     preset: Literal["kg04", "kt10", "tz07"] | None = setting(None, PRESET)
 
     @classmethod
@@ -386,13 +454,24 @@ class NeighbourSettings(NeighbourOptions, FeatureOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WebSettings(Settings):
+class WebSettings(WebOptions):
     """Settings of building match webs; see `motionloom.Library.build_web`."""
 
-    distance: str | Any = setting("pc11", "Frame distance.")
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "kg04": {
+            "distance": "pc11",
+            "alpha": 0.15,
+            "chain_seconds": 0.25,
+            "bridge_seconds": 2.0,
+            "squares": True,
+            "rules": "paper",
+        }
+    }
+
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
     exclude: Names = setting(None, EXCLUDE)
+    preset: Literal["kg04"] | None = setting(None, PRESET)
 
 
 def expansion_rounds(tiers: int | str) -> int | None:

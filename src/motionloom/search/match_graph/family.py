@@ -3,7 +3,7 @@
 The result is a match graph (Kovar & Gleicher 2004, section 3.3). Every match of the query
 becomes a node. A later match is compared with the node that it overlaps most: above 80 % it is
 that node, and their ranges are averaged; below 20 % it is new; in between it is dropped. The
-query keeps its range.
+query keeps its range by default, which is a rule of ours.
 
 Ranges of nodes move while a family grows, so an alignment no longer begins and ends where its
 nodes do: `fitted` trims and extends it. `composed` chains several alignments, which is how
@@ -111,6 +111,10 @@ def grow_family(
     same: float = SAME,
     apart: float = APART,
     unit: str = "m",
+    move_query: bool = False,
+    squares: bool = False,
+    is_clear: Callable[[Node, Match], bool] | None = None,
+    keep_unclear: bool = False,
 ) -> Family:
     """Grow a match graph by query expansion, round by round.
 
@@ -130,6 +134,15 @@ def grow_family(
         Overlaps above which a match is an existing node, and below which it is a new one.
     unit : str
         Unit of the distances.
+    move_query : bool
+        Average the range of the query with those of matches that are the query, too.
+    squares : bool
+        Cost of a path in the graph: the root of the sum of squared costs instead of their sum.
+    is_clear : callable, optional
+        ``is_clear(node, match)``: whether the frames of a match correspond clearly to those of
+        the node. Default: all do.
+    keep_unclear : bool
+        Keep matches that do not correspond clearly, as edges with ``clear=False``.
 
     Examples
     --------
@@ -155,11 +168,18 @@ def grow_family(
             for match in find(nodes[a]):
                 near = by_motion.setdefault(match.motion, [])
                 b, overlap = _most_overlapping(nodes, near, match)
-                if b is not None and overlap > same:
-                    if b not in (a, 0):
-                        nodes[b] = _averaged(nodes[b], match)
-                elif a != 0 and overlap >= apart:
+                is_known = b >= 0 and overlap > same
+                if not is_known and a != 0 and overlap >= apart:
                     continue
+                clear = True
+                if is_clear is not None and b != a:
+                    known = edges.get((min(a, b), max(a, b))) if is_known else None
+                    clear = known.clear if known is not None else is_clear(nodes[a], match)
+                    if not clear and not keep_unclear:
+                        continue
+                if is_known:
+                    if b != a and (b != 0 or move_query):
+                        nodes[b] = _averaged(nodes[b], match)
                 elif max_nodes is None or len(nodes) <= max_nodes:
                     b = len(nodes)
                     tier = nodes[a].tier + 1
@@ -172,14 +192,15 @@ def grow_family(
                 pair = (min(a, b), max(a, b))
                 if a != b and (pair not in edges or match.distance < edges[pair].cost):
                     frames = match.alignment + (nodes[a].start_frame, 0)
-                    edges[pair] = Edge(a, b, match.distance, frames)
+                    edges[pair] = Edge(a, b, match.distance, frames, clear)
         frontier = following
     kept = tuple(_fitted(edge, nodes) for edge in edges.values())
-    return Family(text, tuple(nodes), kept, _as_matches(nodes, seen, kept, text, unit))
+    matches = _as_matches(nodes, seen, kept, text, unit, squares)
+    return Family(text, tuple(nodes), kept, matches, squares)
 
 
-def _most_overlapping(nodes: list[Node], near: list[int], match: Match) -> tuple[int | None, float]:
-    best, most = None, 0.0
+def _most_overlapping(nodes: list[Node], near: list[int], match: Match) -> tuple[int, float]:
+    best, most = -1, 0.0
     first, last = match.start_frame, match.end_frame
     for b in near:
         start, end = nodes[b].start_frame, nodes[b].end_frame
@@ -203,8 +224,8 @@ def _fitted(edge: Edge, nodes: list[Node]) -> Edge:
     return replace(edge, alignment=fitted(edge.alignment, *ranges))
 
 
-def _as_matches(nodes, seen, edges, text: str, unit: str) -> Matches:
-    gaps, before = cheapest_paths(len(nodes), edges)
+def _as_matches(nodes, seen, edges, text: str, unit: str, squares: bool) -> Matches:
+    gaps, before = cheapest_paths(len(nodes), edges, squares)
     between = {}
     for edge in edges:
         between[edge.a, edge.b] = edge.alignment

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,10 @@ class Edge:
     alignment : ndarray of int, shape (L, 2)
         Pairs of frames, counted from the start of each node, from the first frames of both to
         the last.
+    clear : bool
+        Whether the frames correspond clearly: a time alignment lies in the valid region of the
+        distances (criterion 2 of Kovar & Gleicher 2004, section 3.1). True by construction with
+        the match web.
 
     Examples
     --------
@@ -77,6 +81,7 @@ class Edge:
     b: int
     cost: float
     alignment: NDArray[np.int64] = field(repr=False)
+    clear: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +96,9 @@ class Family:
     matches : Matches
         All nodes but the query as matches, nearest first; `distance` is the distance to the
         query, `alignment` that along the cheapest path.
+    squares : bool
+        Whether the cost of a path is the root of the sum of squared costs, as in the paper, whose
+        distances are squares; else it is the sum.
 
     Examples
     --------
@@ -103,13 +111,14 @@ class Family:
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     matches: Matches
+    squares: bool = False
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     def distance_to_query(self) -> NDArray[np.float64]:
         """Cost of the cheapest path from each node to the query, shape (len(nodes),)."""
-        return cheapest_paths(len(self.nodes), self.edges)[0]
+        return cheapest_paths(len(self.nodes), self.edges, self.squares)[0]
 
     def path_to_query(self, node: int) -> tuple[int, ...]:
         """Nodes on the cheapest path, from the query to `node`.
@@ -121,7 +130,13 @@ class Family:
         """
         if not 0 <= node < len(self.nodes):
             raise InvalidInput(f"node must be 0 to {len(self.nodes) - 1}; got {node}")
-        return path_from_query(cheapest_paths(len(self.nodes), self.edges)[1], node)
+        before = cheapest_paths(len(self.nodes), self.edges, self.squares)[1]
+        return path_from_query(before, node)
+
+    @property
+    def unclear(self) -> tuple[Edge, ...]:
+        """Edges whose frames do not correspond clearly; see `Edge.clear`."""
+        return tuple(edge for edge in self.edges if not edge.clear)
 
     def only(self, numbers: Iterable[int]) -> Family:
         """The family of some nodes; the query is always one of them.
@@ -153,21 +168,21 @@ class Family:
             raise InvalidInput(f"node must be 0 to {len(self.nodes) - 1}; got {wrong}")
         place = {number: k for k, number in enumerate(kept)}
         edges = [
-            Edge(place[edge.a], place[edge.b], edge.cost, edge.alignment)
+            replace(edge, a=place[edge.a], b=place[edge.b])
             for edge in self.edges
             if edge.a in place and edge.b in place
         ]
         nodes = tuple(self.nodes[number] for number in kept)
         matches = {match.text: match for match in self.matches}
-        gaps = cheapest_paths(len(nodes), edges)[0]
+        gaps = cheapest_paths(len(nodes), edges, self.squares)[0]
         for k in np.flatnonzero(~np.isfinite(gaps)).tolist():
             match = matches[nodes[k].text]
             frames = match.alignment - (0, nodes[k].start_frame)
-            edges.append(Edge(0, k, match.distance, frames))
+            edges.append(Edge(0, k, match.distance, frames, clear=False))
         texts = {node.text for node in nodes[1:]}
         left = [match for match in self.matches if match.text in texts]
         shown = Matches(left, query=self.matches.query, unit=self.matches.unit)
-        return Family(self.query, nodes, tuple(edges), shown)
+        return Family(self.query, nodes, tuple(edges), shown, self.squares)
 
     def to_networkx(self) -> networkx.Graph:
         """The graph as a `networkx.Graph`.
@@ -234,6 +249,7 @@ class Family:
                     "a": edge.a,
                     "b": edge.b,
                     "cost": float(edge.cost),
+                    "clear": edge.clear,
                     "alignment": edge.alignment.tolist(),
                 }
                 for edge in self.edges
@@ -242,17 +258,22 @@ class Family:
 
 
 def cheapest_paths(
-    count: int, edges: Iterable[Edge]
+    count: int, edges: Iterable[Edge], squares: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Cost of the cheapest path from the query to each node, and the node before it."""
+    """Cost of the cheapest path from the query to each node, and the node before it.
+
+    With `squares`, the cost of a path is the root of the sum of its squared costs.
+    """
     from scipy.sparse import csr_array  # takes half a second, not needed by a plain search
     from scipy.sparse.csgraph import dijkstra
 
     edges = list(edges)
-    costs = np.array([max(edge.cost, _LEAST_COST) for edge in edges])
+    costs = np.array([max(edge.cost, _LEAST_COST) for edge in edges]).reshape(-1)
+    costs = np.maximum(costs**2, _LEAST_COST) if squares else costs
     ends = np.array([(edge.a, edge.b) for edge in edges]).reshape(-1, 2)
     graph = csr_array((costs, (ends[:, 0], ends[:, 1])), shape=(count, count))
     gaps, before = dijkstra(graph, directed=False, indices=[0], return_predecessors=True)
+    gaps = np.sqrt(gaps) if squares else gaps
     return np.where(gaps[0] < 1e-9, 0.0, gaps[0]), before[0]
 
 

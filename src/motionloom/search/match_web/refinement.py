@@ -93,7 +93,8 @@ def refined(
     web : Web
         Of the finer level. Paths in whose bands no time alignment is are left out.
     """
-    costs = matrix * matrix if limits.squares else matrix
+    with np.errstate(over="ignore"):  # cells that are not read may hold anything
+        costs = matrix * matrix if limits.squares else matrix
     place = (costs, starts, coarse_starts, ratio, limits.max_slope)
     chain_offsets = web.offsets[: web.chain_count + 1]
     extended = 2 * ratio if limits.extended_chains else 0

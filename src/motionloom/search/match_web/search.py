@@ -7,13 +7,12 @@ limit is fast enough for a slider.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from motionloom.distance import FrameDistance
 from motionloom.distance.feature_table import at_rate
 from motionloom.distance.matrix import prepared_frames
 from motionloom.errors import LibraryError, RoleError
@@ -27,13 +26,9 @@ from motionloom.search.match_web.index import WebIndex, web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.query import Query, row_span
-from motionloom.search.settings import ANY_DURATION, FAMILY_DISTANCE, MatchWeb, SearchSettings
+from motionloom.search.settings import FAMILY_DISTANCE, MatchWeb, SearchSettings, WebOptions
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
-
-# Matches are at least half and at most twice as long as the query, also in later rounds of
-# query expansion: a family must not shrink from round to round until everything is similar.
-WEB_DURATIONS = (0.5, 2.0)
 
 _CONTEXT_SECONDS = 1.0  # of the motion around a query from outside, for its web
 
@@ -51,31 +46,49 @@ class LibraryWeb:
 _opened: WeakKeyDictionary[Store, dict[str, tuple[tuple, LibraryWeb]]] = WeakKeyDictionary()
 
 
-def library_web(library: Store, distance: str | FrameDistance = "pc11") -> LibraryWeb:
-    """The webs of a library that have been built with a distance.
+def library_web(library: Store, options: WebOptions | None = None) -> LibraryWeb:
+    """The webs of a library that have been built with some options.
 
     Raises
     ------
     LibraryError
         If none has been built.
     """
-    store = WebStore(library, distance)
+    options = options or WebOptions()
+    store = WebStore.of(library, options)
     built = store.files.state()
     if built is None:
+        how = _as_typed(options)
         raise LibraryError(
-            f"{library.path}: its match webs have not been built; build them with "
-            f"motionloom web {library.path} build"
+            f"{library.path}: its match webs have not been built{how and ' with these options'}; "
+            f"build them with motionloom web {library.path} build{how}"
         )
     state = (library.artifacts.content_key(), built)
     kept = _opened.setdefault(library, {})
     known = kept.get(store.folder.name)
     if known is None or known[0] != state:
         timeline = store.timeline()
-        index = web_index(store.pieces(timeline), timeline.starts)
+        index = web_index(
+            store.pieces(timeline),
+            timeline.starts,
+            max_slope=options.max_slope,
+            squares=options.squares,
+        )
         web = LibraryWeb(store, timeline, index, store.partners())
         kept[store.folder.name] = (state, web)
         return web
     return known[1]
+
+
+def _as_typed(options: WebOptions) -> str:
+    """Options that are not the default, as on the command line."""
+    words = []
+    for each in fields(WebOptions):
+        value = getattr(options, each.name)
+        if value != each.default:
+            name = each.name.replace("_", "-")
+            words.append(f" --{name}" if value is True else f" --{name} {value}")
+    return "".join(words)
 
 
 def web_search(
@@ -124,14 +137,14 @@ class _WebSearch:
         method = settings.method
         assert isinstance(method, MatchWeb)
         self.library, self.settings = library, settings
-        self.web = library_web(library, method.distance)
+        self.web = library_web(library, method)
         self.timeline = self.web.timeline
         self.allowed = chosen_mask(library, self.timeline.names, **motion_choice(settings))
         self._checked: set[str] = set()
         self.first = self._outside(query) if query.name is None else self.inside(query)
         length = self.first.end - self.first.start
         query.check_length(length, self.timeline.rate)
-        ratios = WEB_DURATIONS if method.durations == ANY_DURATION else method.durations
+        ratios = method.durations
         self.lengths = (ratios[0] * length, ratios[1] * length)
 
     def candidates(self, segment: _IndexedSegment) -> list[Candidate]:
@@ -179,7 +192,16 @@ class _WebSearch:
             web = motion_web(rows, [column], rate=rate, limits=store.limits)
             pieces.append((0, int(self.timeline.starts[m]), web))
         return _IndexedSegment(
-            web_index(pieces, self.timeline.starts, directions=1), start, end, None
+            web_index(
+                pieces,
+                self.timeline.starts,
+                directions=1,
+                max_slope=store.limits.max_slope,
+                squares=store.limits.squares,
+            ),
+            start,
+            end,
+            None,
         )
 
     def _check_built(self, name: str) -> None:

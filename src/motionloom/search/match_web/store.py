@@ -28,6 +28,7 @@ from motionloom.search.match import Timeline
 from motionloom.search.match_web.encoding import decoded, described
 from motionloom.search.match_web.tasks import Task, built_webs, missing_pairs, web_key, web_tasks
 from motionloom.search.match_web.web import Web, WebLimits, joined
+from motionloom.search.settings import WebOptions
 from motionloom.store.artifacts.collection import WrittenFile
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.lock import writer_lock
@@ -129,6 +130,11 @@ class WebStore:
         self.files = library.artifacts.collection(self.folder.name, described)
         self._packs: dict[str, _Pack] = {}
         self._webs: dict[str, Web] = {}
+
+    @classmethod
+    def of(cls, library: Store, options: WebOptions) -> WebStore:
+        """The webs with some options; see `motionloom.search.settings.WebOptions`."""
+        return cls(library, options.distance, WebLimits.of(options))
 
     # --- building -----------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from motionloom.errors import InvalidInput
 from motionloom.ragged import offsets_of
 from motionloom.search.match_web.bridges import bridges_between
 from motionloom.search.match_web.chains import minima_chains
+from motionloom.search.settings import WebOptions
 
 LEAST_SECONDS = 0.25  # shorter chains are dropped; Kovar & Gleicher 2004, section 3.2
 REACH_SECONDS = 2.0  # bridges are shorter than this, sum of both motions; same section
@@ -36,9 +37,9 @@ class WebLimits:
         The valid region ends where squared distances exceed that of a minimum by this fraction.
     max_slope : int
         Frames of one motion that correspond to one of the other, at most.
-    least_seconds : float
+    chain_seconds : float
         Chains shorter than this (mean of both motions) are dropped.
-    reach_seconds : float
+    bridge_seconds : float
         Bridges span less than this, the sum of both motions.
     squares : bool
         Bridges have the smallest mean of squared distances instead of distances.
@@ -54,20 +55,36 @@ class WebLimits:
 
     alpha: float = ALPHA
     max_slope: int = MAX_SLOPE
-    least_seconds: float = LEAST_SECONDS
-    reach_seconds: float = REACH_SECONDS
+    chain_seconds: float = LEAST_SECONDS
+    bridge_seconds: float = REACH_SECONDS
     squares: bool = False
     edge_minima: bool = False
     shared_cells: bool = False
     second_pass: bool = True
     extended_chains: bool = True
 
+    @classmethod
+    def of(cls, options: WebOptions) -> WebLimits:
+        """Limits of the options of a web; see `motionloom.search.settings.WebOptions`."""
+        is_paper = options.rules == "paper"
+        return cls(
+            alpha=options.alpha,
+            max_slope=options.max_slope,
+            chain_seconds=options.chain_seconds,
+            bridge_seconds=options.bridge_seconds,
+            squares=options.squares,
+            edge_minima=is_paper,
+            shared_cells=is_paper,
+            second_pass=not is_paper,
+            extended_chains=not is_paper,
+        )
+
     def __post_init__(self) -> None:
         if not self.alpha >= 0.0:
             raise InvalidInput(f"alpha must not be negative; got {self.alpha}")
         if self.max_slope < 1:
             raise InvalidInput(f"max_slope must be at least 1; got {self.max_slope}")
-        for name in ("least_seconds", "reach_seconds"):
+        for name in ("chain_seconds", "bridge_seconds"):
             if not getattr(self, name) >= 0.0:
                 raise InvalidInput(f"{name} must not be negative; got {getattr(self, name)}")
 
@@ -246,7 +263,7 @@ def build_web(
     region = valid_region(matrix, alpha=limits.alpha, starts=bounds, minima=minima)
     if itself is not None:
         last = int(bounds[np.searchsorted(bounds, itself, side="right")])
-        apart = int(limits.least_seconds * rate) - lag
+        apart = int(limits.chain_seconds * rate) - lag
         trivial = np.tri(len(matrix), last - itself, apart, dtype=np.bool_)
         minima[:, itself:last][trivial] = 0
         region[:, itself:last][trivial] = False
@@ -255,7 +272,7 @@ def build_web(
         minima,
         bounds,
         max_slope=limits.max_slope,
-        least_length=limits.least_seconds * rate,
+        least_length=limits.chain_seconds * rate,
         shared_cells=limits.shared_cells,
         second_pass=limits.second_pass,
     )
@@ -266,7 +283,7 @@ def build_web(
         cells,
         offsets,
         max_slope=limits.max_slope,
-        reach=limits.reach_seconds * rate,
+        reach=limits.bridge_seconds * rate,
     )
     every = np.concatenate([cells, bridges.cells])
     return Web(
