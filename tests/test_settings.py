@@ -127,7 +127,9 @@ def test_a_preset_takes_the_place_of_the_defaults():
 
 
 @pytest.mark.parametrize(
-    "settings", {each for _, each, _ in VERBS if each.PRESETS}, ids=lambda one: one.__name__
+    "settings",
+    dict.fromkeys(each for _, each, _ in VERBS if each.PRESETS),
+    ids=lambda one: one.__name__,
 )
 def test_presets_name_fields_and_are_valid(settings):
     for preset, values in settings.PRESETS.items():
