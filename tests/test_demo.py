@@ -46,7 +46,7 @@ def test_every_action_the_corpus_promises_is_there(corpus):
     actions = {action.action for made in corpus.values() for action in made.truth.actions}
     assert actions == {
         "walk", "march", "spiral_walk", "jog", "step_up", "kick", "punch", "reach", "sit_stand",
-        "jump", "hop", "cartwheel", "dance_groove", "dance_sway", "waltz",
+        "jump", "hop", "cartwheel", "dance_groove", "dance_sway", "waltz", "pick_up", "put_back",
     }  # fmt: skip
 
 
@@ -56,6 +56,20 @@ def test_kicks_spread_over_both_legs_and_from_low_to_leaping():
     targets = np.array([demo.annotated(k).truth.parameters["target"] for k in kicks[:12]])
     assert np.ptp(targets[:, 0]) > 0.5
     assert np.ptp(targets[:, 1]) > 0.6
+
+
+def test_the_arm_is_bent_after_picking_up_and_before_putting_back():
+    def bend(name, frame):
+        arm = points(demo.annotated(name), "RightArm", "RightForeArm", "RightHand")[frame]
+        upper, lower = arm[1] - arm[0], arm[2] - arm[1]
+        return np.arccos(upper @ lower / np.linalg.norm(upper) / np.linalg.norm(lower))
+
+    for height in ("low", "mid", "high"):
+        picked, put = f"pick_up_{height}_p1", f"put_back_{height}_p1"
+        assert bend(picked, 0) < 0.7 < 1.2 < bend(picked, -1)
+        assert bend(put, -1) < 0.7 < 1.2 < bend(put, 0)
+        ends = [demo.annotated(name).truth.parameters["target"] for name in (picked, put)]
+        assert np.linalg.norm(np.subtract(*ends)) < 0.3
 
 
 def test_performers_differ_in_size_and_keep_their_own(corpus):

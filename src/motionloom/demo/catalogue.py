@@ -7,6 +7,7 @@ holds the exact values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -175,6 +176,35 @@ def _reaches() -> dict[str, Recipe]:
     }
 
 
+# Height of a shelf -> elevation of the hand from the shoulder, radians.
+_SHELVES = {"low": -0.5, "mid": -0.1, "high": 0.45}
+
+
+def _shelves() -> dict[str, Recipe]:
+    """The same reach twice, with an object carried away or back: pick up, put back."""
+
+    def recipe(action: str, carried: Literal["away", "back"], elevation: float) -> Recipe:
+        def write(plan: MotionPlan) -> object:
+            jitter = plan.rng.uniform(-1, 1, size=3)
+            return reach(
+                plan,
+                side="right",
+                azimuth=-0.15 + 0.08 * jitter[0],
+                elevation=elevation + 0.06 * jitter[1],
+                extension=0.9 + 0.03 * jitter[2],
+                carried=carried,
+                action=action,
+            )
+
+        return write
+
+    return {
+        f"{action}_{height}": recipe(action, carried, elevation)
+        for action, carried in (("pick_up", "away"), ("put_back", "back"))
+        for height, elevation in _SHELVES.items()
+    }
+
+
 def _jumps() -> dict[str, Recipe]:
     def jumping(height: float, forward: float, turn: float) -> Recipe:
         def write(plan: MotionPlan) -> object:
@@ -236,4 +266,5 @@ CLIPS: dict[str, Recipe] = {
     **_reaches(),
     **_jumps(),
     **_others(),
+    **_shelves(),
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from motionloom.demo.plan import GRAVITY, OTHER, SIGN, Aim, MotionPlan, PlannedAction, on_grid
 
 GUARD = (1.62, -0.02, 2.15)
+_CARRYING = (0.3, 0.1, 1.6)  # flexion, abduction, elbow bend of an arm that holds something
 
 
 def kick(
@@ -175,6 +178,7 @@ def reach(
     azimuth: float = 0.0,
     elevation: float = 0.0,
     extension: float = 0.92,
+    carried: Literal["away", "back"] | None = None,
     action: str = "reach",
 ) -> PlannedAction:
     """Reach for a point with one hand, hold it briefly, and return.
@@ -188,6 +192,9 @@ def reach(
         above the horizontal.
     extension : float
         Distance of the target from the shoulder, as a fraction of the arm's length.
+    carried : {"away", "back"}, optional
+        An object is carried away from the target, so that the arm is bent in the end, or back to
+        it, so that the arm is bent at first.
     """
     start, pace = plan.time, 1.0 / plan.performer.tempo
     sign, size = SIGN[side], plan.performer.height / 1.75
@@ -201,6 +208,8 @@ def reach(
     aim = Aim(f"{side}_hand", go, hit, leave, back, direction, extension)
     plan.aims.append(aim)
 
+    if carried == "back":
+        plan.ease(f"{side}_arm", start - 0.8, start - 0.3, _CARRYING)
     # The hand first leaves the thigh sideways and forward, then moves to the target.
     plan.ease(f"{side}_arm", go - 0.1, hit - 0.15, _intermediate_pose(outward, elevation))
     plan.ease(f"{OTHER[side]}_arm", go, hit, (0.02, 0.22 + 0.1 * high, 0.4))
@@ -219,7 +228,11 @@ def reach(
     plan.balance(go, hit, float(np.clip(0.5 + 0.26 * np.sin(azimuth), 0.1, 0.9)))
     plan.ease("look_yaw", go - 0.1, hit - 0.25, np.clip(0.75 * azimuth, -1.25, 1.25))
     plan.ease("look_pitch", go - 0.1, hit - 0.25, -0.45 * elevation + 0.25 * low)
-    plan.relax(leave + 0.05, back)
+    if carried == "away":
+        plan.ease(f"{side}_arm", leave + 0.05, back, _CARRYING)
+        plan.relax(leave + 0.05, back, but=(f"{side}_arm",))
+    else:
+        plan.relax(leave + 0.05, back)
     plan.balance(leave, back)
     row = plan.add_action(
         action, start, back + 0.25, arm=side, azimuth=azimuth, elevation=elevation,
