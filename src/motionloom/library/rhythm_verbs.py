@@ -81,7 +81,7 @@ class RhythmVerbs(Store):
         mirror: bool = False,
         behaviour: float = 0.5,
         sigma: float | None = None,
-        min_likelihood: float = 0.05,
+        min_likelihood: float | None = None,
         min_confidence: float = RHYTHMIC,
         kind: str = "",
         seed: int = 0,
@@ -123,8 +123,8 @@ class RhythmVerbs(Store):
             Weight of the transitions that the takes show against smooth ones, 0 to 1.
         sigma : float, optional
             Of equation (22): how fast the likelihood falls with the difference of postures.
-        min_likelihood : float
-            Drop transitions that are less likely.
+        min_likelihood : float, optional
+            Drop transitions that are less likely. Default: 0.05, or one in the number of nodes.
         min_confidence : float
             Skip takes whose beats are less certain.
         kind : str

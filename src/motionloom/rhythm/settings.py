@@ -115,8 +115,11 @@ class ChoreographySettings(Settings):
     sigma: float | None = setting(
         None, "Scale at which dissimilar transitions become unlikely. [from the data]", above=0.0
     )
-    min_likelihood: float = setting(
-        0.05, "Drop transitions that are less likely.", least=0.0, old_options=("--threshold",)
+    min_likelihood: float | None = setting(
+        None,
+        "Drop transitions that are less likely. [0.05, by chance in large graphs]",
+        least=0.0,
+        old_options=("--threshold",),
     )
     min_confidence: float = setting(RHYTHMIC, "Skip takes whose beats are less certain.")
     kind: str = setting("", "Name of the dance, for example waltz.")

@@ -24,6 +24,7 @@ from motionloom.errors import InvalidInput, MotionFormatError
 Array = NDArray[np.float64]
 
 _VERSION = 1
+_LIKELY = 0.05  # least likelihood of an edge
 MAX_FILE_BYTES = 64 * 2**20  # of a graph file; thousands of nodes need a few megabytes
 _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
@@ -350,7 +351,7 @@ def combined_graph(
     members: Sequence[Sequence[int]],
     *,
     behaviour: float = 0.5,
-    min_likelihood: float = 0.05,
+    min_likelihood: float | None = None,
     names: Sequence[str] | None = None,
 ) -> TransitionGraph:
     """Equation (27): smoothness and behaviour combined, unlikely edges dropped.
@@ -365,13 +366,16 @@ def combined_graph(
         Movements of each group.
     behaviour : float
         The paper's w2, 0 to 1; w1 is ``1 - behaviour``.
-    min_likelihood : float
-        Edges below are dropped.
+    min_likelihood : float, optional
+        Edges below are dropped. Default: 0.05, or what an edge has by chance if there are more
+        than 20 groups, so that a large graph does not fall apart.
     names : sequence of str, optional
         Default: ``m1``, ``m2``, ...
     """
     if not 0.0 <= behaviour <= 1.0:
         raise InvalidInput(f"behaviour must be between 0 and 1; got {behaviour:g}")
+    if min_likelihood is None:
+        min_likelihood = min(_LIKELY, 1.0 / max(len(members), 1))
     if not 0.0 <= min_likelihood < 1.0:
         raise InvalidInput(f"min_likelihood must be at least 0 and below 1; got {min_likelihood:g}")
     smooth, observed = np.asarray(kinematic, np.float64), np.asarray(behavioural, np.float64)

@@ -125,7 +125,8 @@ def candidate_beats(
                 where, size = _inflections(angles[:, column], where, size)
             size = factor * np.minimum(size, _LARGEST)
             weight = size if kind == "acceleration" else size * _at(still, where)
-            parts.append((where / motion.fps, size, weight, offset + column))
+            signal = offset + (column if weighted else column - column % 3)
+            parts.append((where / motion.fps, size, weight, signal))
         if kind == "turns":
             landed = _landings(motion)
             feet.append(landed)
@@ -137,7 +138,7 @@ def candidate_beats(
     if weighted:
         return found
     one = np.ones(len(found))
-    return replace(found, sizes=one, weights=one, signals=found.signals // 3)
+    return replace(found, sizes=one, weights=one)
 
 
 def stillness(motions: Sequence[Motion]) -> Array:
