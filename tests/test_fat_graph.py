@@ -166,7 +166,7 @@ def test_a_library_makes_one(walks, tmp_path):
     made = lib.fat_graph(examples=3)
     assert made.player(speed=1.2).record(seconds=1).duration == 1.0
     paper = lib.fat_graph(examples=3, preset="kt10")
-    same = lib.fat_graph(examples=3, features=feature_set("e15", normalize="paper"))
+    same = lib.fat_graph(examples=3, features="e15", normalize="full")
     assert paper.poses == same.poses != made.poses
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from motionloom.blending import register
 from motionloom.blending.examples import conform
+from motionloom.distance.body_frame import Normalize
 from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph.base_poses import BasePoses, base_poses
@@ -44,7 +45,7 @@ class FatGraphSettings(Settings):
     """
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kt10": {"features": feature_set("e15", normalize="paper")}
+        "kt10": {"features": "e15", "normalize": "paper"}
     }
 
     radius: float = setting(
@@ -54,6 +55,11 @@ class FatGraphSettings(Settings):
         above=0.0,
     )
     features: str | Any = setting("e15x3", "Features by which poses are compared.")
+    normalize: Normalize | None = setting(
+        None,
+        "Remove heading and place of every pose, or position and whole rotation of the pelvis "
+        "(full and paper) [heading].",
+    )
     poses: int = setting(8, "At most this many base poses.", least=1)
     k: int | None = setting(None, "Neighbours of a frame that are counted, at most [all].", least=1)
     examples: int = setting(20, "Clips of a fat edge that are blended, at most.", least=2)
@@ -98,7 +104,7 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     """
     settings = settings or FatGraphSettings()
     ready = conform(motions)
-    chosen = feature_set(settings.features)
+    chosen = feature_set(settings.features, normalize=settings.normalize)
     rows = Ragged.from_rows(chosen.prepare(motion) for motion in ready)
     found = base_poses(
         rows,

@@ -12,6 +12,7 @@ from motionloom.store import Store
 
 if TYPE_CHECKING:
     from motionloom.distance import FeatureSet, FrameDistance
+    from motionloom.distance.body_frame import Normalize
     from motionloom.distance.joint_weights import LearnedWeights
     from motionloom.fat_graph import FatGraph
     from motionloom.motion_graph import EditedGraph, GraphSettings, Minima, MotionGraph, Sectors
@@ -266,6 +267,7 @@ class GraphVerbs(Store):
         *,
         radius: float = 0.07,
         features: str | FeatureSet = "e15x3",
+        normalize: Normalize | None = None,
         poses: int = 8,
         k: int | None = None,
         examples: int = 20,
@@ -283,6 +285,8 @@ class GraphVerbs(Store):
             Largest distance between neighbouring poses, metres.
         features : str or FeatureSet
             Features by which poses are compared.
+        normalize : {"heading", "full", "paper"}, optional
+            As in `features`.
         poses : int
             At most this many base poses.
         k : int, optional
@@ -295,7 +299,8 @@ class GraphVerbs(Store):
         label, only, exclude : str or several, optional
             Labels and names that choose the motions; as in `search`. Best: walks, runs, turns.
         preset : {"kt10"}, optional
-            Settings as in the paper: `features`. Arguments that differ from their defaults win.
+            Settings as in the paper: `features` and `normalize`. Arguments that differ from their
+            defaults win.
 
         Returns
         -------
@@ -319,6 +324,7 @@ class GraphVerbs(Store):
         settings = FatGraphSettings(
             radius=radius,
             features=features,
+            normalize=normalize,
             poses=poses,
             k=k,
             examples=examples,
