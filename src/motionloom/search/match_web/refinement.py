@@ -93,7 +93,7 @@ def refined(
     web : Web
         Of the finer level. Paths in whose bands no time alignment is are left out.
     """
-    with np.errstate(over="ignore"):  # cells that are not read may hold anything
+    with np.errstate(over="ignore", invalid="ignore"):  # cells that are not read may hold anything
         costs = matrix * matrix if limits.squares else matrix
     place = (costs, starts, coarse_starts, ratio, limits.max_slope)
     chain_offsets = web.offsets[: web.chain_count + 1]
