@@ -19,9 +19,11 @@ from motionloom.evaluation.reconstruction import (
 from motionloom.motion import Markers, Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.reconstruction import SIX, reconstruction_stream, tracked
-from motionloom.reconstruction.control_signal import MarkerFrame, control_signal
+from motionloom.reconstruction import heading as headings_of
+from motionloom.reconstruction.control_signal import control_signal
+from motionloom.reconstruction.heading import HeadingPath, MarkerFrame, smooth_headings
 from motionloom.reconstruction.local_model import LocalModel, local_model
-from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
+from motionloom.reconstruction.pose_solver import SLACKS, Body, Expectation, map_pose
 from motionloom.reconstruction.reconstruction import fitted_skeleton
 from tests.naive import reconstruction as naive
 
@@ -166,6 +168,82 @@ def test_a_joint_stops_near_its_limit(rng):
         bends.append(np.abs(rot.log(found.turns[1:])).max())
     assert bends[0] > 0.5
     assert bends[1] < 0.3
+
+
+def test_points_met_loosely_first_do_not_twist_the_body():
+    """Kicks under a prior of walks: some twist by 117 degrees where no slack is given."""
+    walk, kick = (ml.demo.clip(name, performer=3) for name in ("walk", "kick_front_high_right"))
+    skeleton = walk.skeleton
+    joints = np.array([j for j in range(len(skeleton)) if j in set(skeleton.parents)])
+    poses = walk.rotations.astype(np.float64)
+    poses[:, 0] = rot.multiply(rot.yaw(-walk.headings()), poses[:, 0])
+    model = local_model(poses[::2, joints].astype(np.float32), np.ones(len(poses[::2])))
+    wide = np.full((len(joints), 3), 9.0)
+    body = Body.of(skeleton, joints, skeleton.points(SIX), (-wide, wide))
+    worst = {}
+    for slacks in ((), SLACKS):
+        off = []
+        for t in range(0, len(kick), 3):
+            goals = kick.role_positions(SIX)[t].astype(np.float64)
+            found = map_pose(
+                body, model, kick.headings()[t], goals, np.full(6, 1e-6),
+                Expectation(model.mean, np.inf, goals[0], 1.0),
+                heading_variance=np.radians(10.0) ** 2, slacks=slacks,
+            )  # fmt: skip
+            pose = np.tile(rot.IDENTITY, (len(skeleton), 1))
+            pose[joints] = found.turns
+            mine = Motion(skeleton, pose[None], found.root[None], 30).headings()[0]
+            off.append(abs(np.angle(np.exp(1j * (mine - kick.headings()[t])))))
+        worst[slacks] = np.degrees(max(off))
+    assert worst[()] > 90.0
+    assert worst[SLACKS] < 50.0
+
+
+# --- headings --------------------------------------------------------------------------------
+
+
+def test_the_path_of_headings_is_the_cheapest_of_all_paths(rng, monkeypatch):
+    candidates = np.exp(2j * np.pi * np.arange(6) / 6)
+    monkeypatch.setattr(headings_of, "_CANDIDATES", candidates)
+    for _ in range(5):
+        costs = rng.normal(scale=2.0, size=(5, 6))
+        path = HeadingPath(12.0)
+        for frame in costs:
+            path.advance(frame)
+        variance = headings_of._TURN_SPREAD**2 / 12.0
+        best = naive.cheapest_path(costs, np.angle(candidates), variance)
+        np.testing.assert_allclose(np.angle(path.best()), best)
+
+
+def test_smoothing_keeps_a_fast_turn_and_removes_noise(rng):
+    turn = np.clip((np.arange(60) - 20) * 0.3, 0.0, 2.0 * np.pi)  # 9 rad/s at 30 fps, once around
+    smooth = smooth_headings(np.exp(1j * turn), 4.0)
+    assert np.abs(np.angle(smooth * np.exp(-1j * turn))).max() < 0.5
+    noise = rng.normal(scale=0.2, size=400)
+    assert np.angle(smooth_headings(np.exp(1j * noise), 4.0)).std() < 0.1
+
+
+def spun(motion, degrees_per_second):
+    """A motion that turns once around the vertical where it started."""
+    time = np.arange(len(motion)) / motion.fps
+    yaw = np.radians(np.clip(degrees_per_second * (time - 0.6), 0.0, 360.0))
+    turns = motion.rotations.astype(np.float64)
+    turns[:, 0] = rot.multiply(rot.yaw(yaw), turns[:, 0])
+    centre = motion.root[0] * [1, 0, 1]
+    return Motion(
+        motion.skeleton, turns, centre + rot.rotate(rot.yaw(yaw), motion.root - centre), motion.fps
+    )
+
+
+@pytest.mark.parametrize("mode", ["offline", "online"])
+@pytest.mark.parametrize("clip", ["kick_front_high_right", "jump_up"])
+def test_a_pirouette_is_followed(lib, clip, mode):
+    """Release 0.1 was 175 degrees and 15 cm off in the middle of the turn, offline."""
+    motion = spun(ml.demo.clip(clip, performer=3), 540.0)
+    body = lib.reconstruct(tracked(motion, noise=0.001), skeleton=motion.skeleton, mode=mode)
+    off = np.degrees(np.angle(np.exp(1j * (body.headings() - motion.headings()))))
+    assert np.abs(off).max() < 15.0
+    assert joint_errors(motion, body)[0].mean(axis=1).max() < 3.0
 
 
 # --- markers ---------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
@@ -65,3 +68,16 @@ def likeliest(start, *known):
     """The least energy, and where it is."""
     best = minimize(energy, start, args=known, method="BFGS", options={"gtol": 1e-7})
     return best.fun, best.x
+
+
+def cheapest_path(costs, angles, variance):
+    """Least sum of costs and squared turns over variance, by trying every path; costs (T, A)."""
+    best, least = None, np.inf
+    for path in itertools.product(range(len(angles)), repeat=len(costs)):
+        total = sum(frame[k] for frame, k in zip(costs, path, strict=True))
+        for k, after in itertools.pairwise(path):
+            turn = math.remainder(angles[after] - angles[k], 2.0 * math.pi)
+            total += 0.5 * turn**2 / variance
+        if total < least:
+            best, least = path, total
+    return [angles[k] for k in best]

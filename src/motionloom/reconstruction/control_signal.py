@@ -1,13 +1,4 @@
-"""The control signal: joint of each marker, its positions, and the frame of the body.
-
-Poses of the library are compared with the hips at the origin and facing +Z; of a performer only
-the markers are known. `MarkerFrame` estimates position and heading of the hips from them. Floor
-positions are complex numbers, so rotating the body multiplies every position, every direction
-between markers, and the heading by one factor. A weighted sum of positions and directions
-therefore rotates with the body, and weights that make it the heading on the poses of a library
-are found by least squares. The estimate is off by some ten degrees; it is a start, and the pose
-found with it gives a better heading.
-"""
+"""The control signal: joint of each marker, its positions, and its gaps."""
 
 from __future__ import annotations
 
@@ -15,7 +6,6 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +14,6 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.markers import Markers
 from motionloom.motion.roles.assignment import ROLES
-from motionloom.motion.rotations.planar_transform import floor_complex
 
 Array = NDArray[np.float64]
 
@@ -303,80 +292,3 @@ def _check_size(points: Array) -> None:
         f"markers lie {2 * size:.3g} m apart; a person's are "
         f"{2 * _LEAST_SIZE:g} to {2 * _MOST_SIZE:g}. Are they in metres, and of one person?"
     )
-
-
-_SAMPLES = 20_000  # poses to fit; more change the third digit of the weights
-_NEAR = 0.05  # metres; shorter distances have no direction
-_RIDGE = 1e-3
-
-
-@dataclass(frozen=True)
-class MarkerFrame:
-    """Weights that map markers to position and heading of the hips.
-
-    Attributes
-    ----------
-    has_hips : bool
-        Whether point 0 is the hips; else their position is estimated, too.
-    heading_weights, hips_weights : ndarray of complex
-    """
-
-    has_hips: bool
-    heading_weights: NDArray[np.complex128]
-    hips_weights: NDArray[np.complex128]
-
-    @classmethod
-    def fit(cls, rows: NDArray[np.float32], *, has_hips: bool) -> MarkerFrame:
-        """Fit the weights to features of library poses.
-
-        Parameters
-        ----------
-        rows : ndarray, shape (N, 3 P)
-            Positions of the markers without the hips; hips at the origin, facing +Z.
-        has_hips : bool
-            Whether the hips are tracked.
-        """
-        some = np.asarray(rows[:: max(1, len(rows) // _SAMPLES)], np.float64)
-        some = some[np.isfinite(some).all(axis=1)]
-        places = some.reshape(len(some), -1, 3)
-        if has_hips:
-            places = np.concatenate([np.zeros_like(places[:, :1]), places], axis=1)
-        centre, columns = _turning_parts(places, has_hips)
-        return cls(
-            has_hips,
-            _weights(columns, np.ones(len(columns))),
-            _weights(columns, -centre),
-        )
-
-    def __call__(self, points: Array) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-        """Floor position of the hips ``z + ix`` (T,) and heading (T,) of `points` (T, M, 3)."""
-        centre, columns = _turning_parts(points, self.has_hips)
-        facing = columns @ self.heading_weights
-        facing /= np.maximum(np.abs(facing), 1e-9)
-        hips = centre if self.has_hips else centre + columns @ self.hips_weights
-        return hips, facing
-
-
-def body_rows(points: Array, hips: NDArray, facing: NDArray) -> Array:
-    """`points` (T, P, 3) with the hips at the origin and facing +Z, as rows (T, 3 P)."""
-    floor = (floor_complex(points) - hips[:, None]) * facing.conj()[:, None]
-    return np.stack([floor.imag, points[..., 1], floor.real], axis=-1).reshape(len(points), -1)
-
-
-def _turning_parts(places: Array, has_hips: bool):
-    """Centre (T,) and quantities that rotate with the body (T, C)."""
-    floor = floor_complex(places)
-    height = places[..., 1] - places[..., 1].mean(axis=1, keepdims=True)
-    centre = floor[:, 0] if has_hips else floor.mean(axis=1)
-    z = floor - centre[:, None]
-    pairs = list(combinations(range(places.shape[1]), 2))
-    between = np.stack([z[:, a] - z[:, b] for a, b in pairs], axis=1)
-    directions = between / (np.abs(between) + _NEAR)
-    return centre, np.concatenate([z, z * height, directions], axis=1)
-
-
-def _weights(columns: NDArray[np.complex128], wanted: NDArray) -> NDArray[np.complex128]:
-    normal = columns.conj().T @ columns / len(columns)
-    normal += _RIDGE * np.trace(normal).real / len(normal) * np.eye(len(normal))
-    right = columns.conj().T @ wanted.astype(np.complex128) / len(columns)
-    return np.linalg.solve(normal, right).astype(np.complex128)

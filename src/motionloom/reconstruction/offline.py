@@ -1,8 +1,8 @@
 """Offline reconstruction: a whole sequence at once.
 
-Two passes. The first solves some frames of every second independently, with the heading estimated
-from the markers. Its result, smoothed over time, gives heading, foot contacts and expected poses;
-the second pass searches again with that heading and is drawn towards that motion.
+Two passes. The first solves some frames of every second independently, along the likeliest path
+of headings. Its result, smoothed over time, gives heading, foot contacts and expected poses; the
+second pass searches again with that heading and is drawn towards that motion.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.parallel import Progress
-from motionloom.reconstruction.control_signal import ControlSignal, body_rows
+from motionloom.reconstruction.control_signal import ControlSignal
+from motionloom.reconstruction.heading import (
+    HeadingPath,
+    body_rows,
+    heading_costs,
+    smooth_headings,
+)
 from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
 
@@ -30,11 +36,8 @@ FOUND_HEADING = np.radians(5.0)  # ... and of a smoothed one from poses
 FREE = 1.0  # metres: a root that follows the markers
 
 _FIRST_RATE = 15.0  # frames per second of the first pass
-_GUESS_SECONDS = 0.35
-_HEADING_SECONDS = (
-    0.25  # standard deviations of smoothing over time, tuned on 86_01 and 13_17 of CMU
-)
-_POSE_SECONDS = 0.13
+_HEADING_SECONDS = 0.25  # standard deviation of smoothing over time; chosen on 20 takes of CMU
+_POSE_SECONDS = 0.13  # the same of poses; chosen on 86_01 and 13_17
 _SMOOTH_SPREAD = 0.06  # radians: deviation from the smoothed motion
 _BRIDGED_SPREAD = 0.004  # metres: error of a spline over a short gap
 _FOOT_SPREAD = 0.01  # metres that a foot in contact may slide
@@ -64,22 +67,23 @@ def solve_sequence(
     searched = [signal.roles.index(role) for role in prior.searched]
     framed = (["hips"] if prior.frame.has_hips else []) + list(prior.searched)
     guide = filled[:, [signal.roles.index(role) for role in framed]]
-    hips, facing = prior.frame(guide)
+    hips, guess = prior.frame(guide)
     step = max(1, round(signal.fps / _FIRST_RATE))
     some = np.arange(0, len(filled), step)
-    facing = _smooth(facing, _GUESS_SECONDS * signal.fps)[some]
+    path = HeadingPath(signal.fps / step)
+    for costs in heading_costs(prior, filled[some][:, searched], hips[some], guess[some]):
+        path.advance(costs)
+    facing = smooth_headings(path.best(), _HEADING_SECONDS * signal.fps / step)
     rows, gaps = prior.near_markers(body_rows(filled[some][:, searched], hips[some], facing))
     first = _pass(
         prior, body, known[some], spreads[some], filled[some], rows, gaps, facing,
         GUESSED_HEADING, None, None, progress,
     )  # fmt: skip
-    rough = _between(prior, first, some, signal)
+    rough, facing = _between(prior, first, some, signal)
 
     if "hips" not in signal.roles:
         place = rough.role_positions(["hips"])[:, 0].astype(np.float64)
         hips = floor_complex(place)
-    turn = np.exp(1j * rough.headings())
-    facing = _smooth(turn, _HEADING_SECONDS * signal.fps)
     mended = np.where(np.isfinite(known), known, _seen(rough, signal))
     if prior.by_pose is not None:
         rows, gaps = prior.near_poses(rough)
@@ -138,25 +142,29 @@ def _pass(
     return SolvedSequence(rotations, root, np.median(gaps, axis=1))
 
 
-def _between(prior: Prior, found: SolvedSequence, frames: NDArray, signal: ControlSignal) -> Motion:
-    """The first pass as a smooth motion of all frames."""
-    q = rot.unroll(rot.normalize(found.rotations))
+def _between(
+    prior: Prior, found: SolvedSequence, frames: NDArray, signal: ControlSignal
+) -> tuple[Motion, NDArray[np.complex128]]:
+    """The first pass as a smooth motion of all frames, and its headings (T,).
+
+    Poses are smoothed without their heading: a mean of poses that face everywhere is no pose.
+    """
     step = int(frames[1] - frames[0]) if len(frames) > 1 else 1
-    spread = _POSE_SECONDS * signal.fps / step
-    q = rot.normalize(gaussian_smooth(q, spread))
-    count = len(signal.points)
-    place = np.minimum(np.arange(count) / step, len(frames) - 1.0)
+    turn = Motion(prior.skeleton, found.rotations, found.root, signal.fps).headings()
+    q = found.rotations.copy()
+    q[:, 0] = rot.multiply(rot.yaw(-turn), q[:, 0])
+    q = rot.unroll(rot.normalize(q))
+    q = rot.normalize(gaussian_smooth(q, _POSE_SECONDS * signal.fps / step))
+    facing = smooth_headings(np.exp(1j * turn), _HEADING_SECONDS * signal.fps / step)
+    place = np.minimum(np.arange(len(signal.points)) / step, len(frames) - 1.0)
     before = np.minimum(place.astype(int), max(len(frames) - 2, 0))
     after = np.minimum(before + 1, len(frames) - 1)
     share = place - before
     root = found.root[before] + share[:, None] * (found.root[after] - found.root[before])
+    heading = np.interp(place, np.arange(len(frames)), np.unwrap(np.angle(facing)))
     turned = rot.slerp(q[before], q[after], share[:, None])
-    return Motion(prior.skeleton, turned, root, signal.fps)
-
-
-def _smooth(facing: NDArray[np.complex128], frames: float) -> NDArray[np.complex128]:
-    mean = gaussian_smooth(facing, frames)
-    return mean / np.maximum(np.abs(mean), 1e-9)
+    turned[:, 0] = rot.multiply(rot.yaw(heading), turned[:, 0])
+    return Motion(prior.skeleton, turned, root, signal.fps), np.exp(1j * heading)
 
 
 def _seen(motion: Motion, signal: ControlSignal) -> Array:

@@ -18,7 +18,8 @@ from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
 from motionloom.parallel import Progress
-from motionloom.reconstruction.control_signal import ControlSignal, body_rows
+from motionloom.reconstruction.control_signal import ControlSignal
+from motionloom.reconstruction.heading import body_rows
 from motionloom.reconstruction.offline import FREE, GUESSED_HEADING, MARKER_SPREAD, SolvedSequence
 from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior

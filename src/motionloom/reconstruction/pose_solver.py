@@ -5,13 +5,15 @@ from their observed positions; *prior*, how unlikely the pose is under the local
 *smoothness*, its distance from the expected pose. Each is a square over a variance, so the sum is
 a negative log-likelihood, minimized by Gauss-Newton steps. With the few observed coordinates as
 unknowns instead of the many joint angles, a step solves a system of about twenty equations; prior
-and smoothness stay diagonal in the directions of the local model.
+and smoothness stay diagonal in the directions of the local model. The first steps meet the points
+loosely, so that the body comes near them in a likely pose before it must reach them.
 
 The rows of the system are markers, feet in contact, and joints beyond a limit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,8 +32,11 @@ from motionloom.reconstruction.local_model import LocalModel
 
 Array = NDArray[np.float64]
 
-_STEPS = 8  # at most; two or three are usual
+_STEPS = 10  # at most; four are usual
 _HALVINGS = 6
+# Standard deviations (metres) that are added to those of the points in the first steps. Points
+# that must be met within a millimetre at once twist a body by up to 140 degrees.
+SLACKS = (0.05, 0.01)
 _ENOUGH = 1e-3  # relative gain of a step that ends the iteration
 _LIMIT_SPREAD = 0.02  # radians: standard deviation of a limit
 _MOST_LIMITS = 12  # limits that may be active at once
@@ -147,6 +152,7 @@ def map_pose(
     *,
     heading_variance: float,
     steps: int = _STEPS,
+    slacks: Sequence[float] = SLACKS,
 ) -> SolvedPose:
     """The maximum a posteriori pose.
 
@@ -168,6 +174,8 @@ def map_pose(
         Variance of `heading`, squared radians.
     steps : int
         Gauss-Newton steps.
+    slacks : sequence of float
+        Standard deviation added to that of the points in the first steps, metres.
     """
     # One memory layout of all arrays, so that the kernel is compiled once.
     directions, pose = map(np.ascontiguousarray, (model.directions, expected.pose))
@@ -176,6 +184,7 @@ def map_pose(
         body.moved_by, body.low, body.high, model.mean, directions, model.variances,
         model.rest_variance, heading, heading_variance, pose, expected.variance,
         expected.root, expected.root_variance, goals, variances, steps,
+        np.array(slacks, np.float64),
     )  # fmt: skip
     return SolvedPose(turns, root, unlikeliness)
 
@@ -185,6 +194,7 @@ def _solve(
     parents, offsets, joints, rest, carriers, arms, moved_by, low, high,
     mean, directions, spreads, rest_spread, heading, heading_spread,
     expected, expected_spread, expected_root, root_spread, goals, goal_spreads, steps,
+    slacks,
 ):  # fmt: skip
     n_active, n_kept = len(joints), directions.shape[1]
     size = 3 * n_active
@@ -206,10 +216,12 @@ def _solve(
     trial = x.copy()
     least = np.inf
     _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place)
-    for _ in range(steps):
+    for s in range(steps):
+        slack = slacks[s] if s < len(slacks) else 0.0
+        loosened = goal_spreads + slack * slack
         n_rows = _rows(
             x, turns, world, place, joints, carriers, arms, moved_by, low, high,
-            goals, goal_spreads, seen, jacobian, gap, noise,
+            goals, loosened, seen, jacobian, gap, noise,
         )  # fmt: skip
         least = _energy(
             x, goal, gap, noise, n_rows, directions, along, across, heading_spread, root_spread
@@ -235,7 +247,7 @@ def _solve(
             _pose(trial, mean, facing, parents, offsets, joints, rest, turns, world, place)
             n_trial = _rows(
                 trial, turns, world, place, joints, carriers, arms, moved_by, low, high,
-                goals, goal_spreads, seen, jacobian, gap, noise,
+                goals, loosened, seen, jacobian, gap, noise,
             )  # fmt: skip
             reached = _energy(
                 trial, goal, gap, noise, n_trial, directions, along, across,
@@ -246,9 +258,11 @@ def _solve(
             share *= 0.5
         if reached >= least:
             _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place)
-            break
+            if slack == 0.0:
+                break
+            continue
         x[:] = trial
-        if least - reached < _ENOUGH * (1.0 + least):
+        if slack == 0.0 and least - reached < _ENOUGH * (1.0 + least):
             break
     coefficients = np.dot(directions.T, x[:size])
     energy = 0.0

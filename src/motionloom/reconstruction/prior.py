@@ -21,7 +21,7 @@ from motionloom.motion.kinematics.body import facing
 from motionloom.motion.retargeting.retarget import transfer_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.ragged import row_of
-from motionloom.reconstruction.control_signal import MarkerFrame
+from motionloom.reconstruction.heading import MarkerFrame
 from motionloom.reconstruction.local_model import LocalModel, local_model
 from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.search.filters import chosen_mask
@@ -168,9 +168,10 @@ class Prior:
         self.count = min(settings.neighbours, self._marker.allowed_count)
         self.joints, self.tips = _turning(skeleton)
 
-    def near_markers(self, rows: Array, *, radius: float = np.inf):
+    def near_markers(self, rows: Array, *, count: int | None = None, radius: float = np.inf):
         """Rows and distances in metres (Q, K) of the neighbours of markers (Q, 3 P)."""
-        return self._marker.nearest(rows * self._scale, self.count, radius)
+        count = self.count if count is None else min(count, self.count)
+        return self._marker.nearest(rows * self._scale, count, radius)
 
     def row_distance(self, a: Array, b: Array) -> float:
         """Distance of two rows of markers (3 P,), in metres as in `near_markers`."""

@@ -1,0 +1,206 @@
+"""Position and heading of a body from its markers.
+
+Poses of the library are compared with the hips at the origin and facing +Z; of a performer only
+the markers are known. `MarkerFrame` estimates position and heading of the hips from them. Floor
+positions are complex numbers, so rotating the body multiplies every position, every direction
+between markers, and the heading by one factor. A weighted sum of positions and directions
+therefore rotates with the body, and weights that make it the heading on the poses of a library
+are found by least squares.
+
+One frame of six markers does not determine the heading. `heading_costs` therefore rates headings
+all around the circle: by the distance to the nearest poses of the library if the body faced there,
+and by the difference from the estimate of `MarkerFrame`. `HeadingPath` keeps them all and chooses
+the path through time with the least costs and turns (Viterbi).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion.rotations.planar_transform import floor_complex
+from motionloom.motion.smoothing import gaussian_smooth
+
+if TYPE_CHECKING:
+    from motionloom.reconstruction.prior import Prior
+
+Array = NDArray[np.float64]
+Facing = NDArray[np.complex128]
+
+_SAMPLES = 20_000  # poses to fit; more change the third digit of the weights
+_NEAR = 0.05  # metres; shorter distances have no direction
+_RIDGE = 1e-3
+
+
+@dataclass(frozen=True)
+class MarkerFrame:
+    """Weights that map markers to position and heading of the hips.
+
+    Attributes
+    ----------
+    has_hips : bool
+        Whether point 0 is the hips; else their position is estimated, too.
+    heading_weights, hips_weights : ndarray of complex
+    """
+
+    has_hips: bool
+    heading_weights: NDArray[np.complex128]
+    hips_weights: NDArray[np.complex128]
+
+    @classmethod
+    def fit(cls, rows: NDArray[np.float32], *, has_hips: bool) -> MarkerFrame:
+        """Fit the weights to features of library poses.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (N, 3 P)
+            Positions of the markers without the hips; hips at the origin, facing +Z.
+        has_hips : bool
+            Whether the hips are tracked.
+        """
+        some = np.asarray(rows[:: max(1, len(rows) // _SAMPLES)], np.float64)
+        some = some[np.isfinite(some).all(axis=1)]
+        places = some.reshape(len(some), -1, 3)
+        if has_hips:
+            places = np.concatenate([np.zeros_like(places[:, :1]), places], axis=1)
+        centre, columns = _turning_parts(places, has_hips)
+        return cls(
+            has_hips,
+            _weights(columns, np.ones(len(columns))),
+            _weights(columns, -centre),
+        )
+
+    def __call__(self, points: Array) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        """Floor position of the hips ``z + ix`` (T,) and heading (T,) of `points` (T, M, 3)."""
+        centre, columns = _turning_parts(points, self.has_hips)
+        facing = columns @ self.heading_weights
+        facing /= np.maximum(np.abs(facing), 1e-9)
+        hips = centre if self.has_hips else centre + columns @ self.hips_weights
+        return hips, facing
+
+
+def body_rows(points: Array, hips: NDArray, facing: NDArray) -> Array:
+    """`points` (T, P, 3) with the hips at the origin and facing +Z, as rows (T, 3 P)."""
+    floor = (floor_complex(points) - hips[:, None]) * facing.conj()[:, None]
+    return np.stack([floor.imag, points[..., 1], floor.real], axis=-1).reshape(len(points), -1)
+
+
+def _turning_parts(places: Array, has_hips: bool):
+    """Centre (T,) and quantities that rotate with the body (T, C)."""
+    floor = floor_complex(places)
+    height = places[..., 1] - places[..., 1].mean(axis=1, keepdims=True)
+    centre = floor[:, 0] if has_hips else floor.mean(axis=1)
+    z = floor - centre[:, None]
+    pairs = list(combinations(range(places.shape[1]), 2))
+    between = np.stack([z[:, a] - z[:, b] for a, b in pairs], axis=1)
+    directions = between / (np.abs(between) + _NEAR)
+    return centre, np.concatenate([z, z * height, directions], axis=1)
+
+
+def _weights(columns: NDArray[np.complex128], wanted: NDArray) -> NDArray[np.complex128]:
+    normal = columns.conj().T @ columns / len(columns)
+    normal += _RIDGE * np.trace(normal).real / len(normal) * np.eye(len(normal))
+    right = columns.conj().T @ wanted.astype(np.complex128) / len(columns)
+    return np.linalg.solve(normal, right).astype(np.complex128)
+
+
+# Chosen on 20 takes of CMU; halving or doubling any of them changes the mean error by less than
+# two tenths of a degree, of 6.5.
+_CANDIDATES = np.exp(2j * np.pi * np.arange(36) / 36)
+_NEAREST = 16  # poses whose mean distance rates a heading
+_DIMENSIONS = 8.0  # of the poses around one: their density goes with this power of the distance
+_GUESS_SPREAD = np.radians(20.0)  # of the heading of `MarkerFrame` ...
+_GUESS_MOST = 3.0  # ... which is far off in some frames: its cost is bounded
+_TURN_SPREAD = np.radians(80.0)  # change of heading in a second, as a random walk
+
+
+def heading_costs(prior: Prior, points: Array, hips: Facing, guess: Facing) -> Array:
+    """Negative log-likelihood of each candidate heading.
+
+    Parameters
+    ----------
+    prior : Prior
+    points : ndarray, shape (T, P, 3)
+        The markers to search by.
+    hips, guess : ndarray of complex, shape (T,)
+        Position and heading of `MarkerFrame`.
+
+    Returns
+    -------
+    costs : ndarray, shape (T, A)
+        Of A headings all around the circle.
+    """
+    n_frames, n_candidates = len(points), len(_CANDIDATES)
+    rows = body_rows(
+        np.repeat(points, n_candidates, axis=0),
+        np.repeat(hips, n_candidates),
+        np.tile(_CANDIDATES, n_frames),
+    )
+    _, distances = prior.near_markers(rows, count=_NEAREST)
+    near = np.maximum(distances.mean(axis=1), 1e-6).reshape(n_frames, n_candidates)
+    off = np.angle(_CANDIDATES * guess.conj()[:, None])
+    doubt = np.minimum(0.5 * (off / _GUESS_SPREAD) ** 2, _GUESS_MOST)
+    return _DIMENSIONS * np.log(near) + doubt
+
+
+class HeadingPath:
+    """The candidate headings of a sequence of frames, with the costs of the best path to each.
+
+    Parameters
+    ----------
+    rate : float
+        Frames per second.
+
+    Examples
+    --------
+    A heading that is cheap in a single frame is passed over:
+
+    >>> costs = np.ones((9, 36))
+    >>> costs[:, 5] = 0.0
+    >>> costs[4, 23] = -1.0
+    >>> path = HeadingPath(15.0)
+    >>> for frame in costs:
+    ...     path.advance(frame)
+    >>> np.degrees(np.angle(path.best())).round().tolist()
+    [50.0, 50.0, 50.0, 50.0, 50.0, 50.0, 50.0, 50.0, 50.0]
+    """
+
+    def __init__(self, rate: float) -> None:
+        between = np.angle(_CANDIDATES[:, None] * _CANDIDATES.conj())
+        self._turn_costs = 0.5 * (between / _TURN_SPREAD) ** 2 * rate
+        self._total: Array | None = None
+        self._from: list[NDArray[np.intp]] = []
+
+    def advance(self, costs: Array) -> None:
+        """Add a frame with the costs (A,) of its candidates."""
+        if self._total is None:
+            self._total = costs.copy()
+            return
+        ways = self._total[:, None] + self._turn_costs
+        before = ways.argmin(axis=0)
+        self._from.append(before)
+        self._total = np.take_along_axis(ways, before[None], axis=0)[0] + costs
+
+    def best(self) -> Facing:
+        """Headings (T,) of the best path, as unit complex numbers."""
+        if self._total is None:
+            return np.empty(0, np.complex128)
+        path = [int(self._total.argmin())]
+        for before in reversed(self._from):
+            path.append(int(before[path[-1]]))
+        return _CANDIDATES[path[::-1]]
+
+
+def smooth_headings(facing: Facing, frames: float) -> Facing:
+    """Headings (T,) smoothed over time by a Gaussian whose standard deviation is given in frames.
+
+    What smoothing removed is smoothed and added again, so that fast turns are kept: a mean over
+    0.35 s was up to 145 degrees off in pirouettes.
+    """
+    angles = np.unwrap(np.angle(facing))
+    smooth = gaussian_smooth(angles, frames)
+    return np.exp(1j * (smooth + gaussian_smooth(angles - smooth, frames)))
