@@ -7,6 +7,7 @@ from reproduction import kt10_fat_graphs as fat_graphs
 from reproduction import kt10_hits as hits
 from reproduction import kt10_matching as matching
 from reproduction import kt10_poses as poses
+from reproduction import kt10_reconstruction as reconstruction
 from reproduction.claims import Paper
 
 PAPER = Paper(
@@ -26,6 +27,7 @@ PARTS = (
     matching.section_4_2,
     hits.figure_3,
     hits.table_2,
+    *reconstruction.PARTS,
     fat_graphs.section_5_3_base_poses,
     fat_graphs.section_5_3_time,
     fat_graphs.section_5_3_motion,
