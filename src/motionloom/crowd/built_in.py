@@ -142,7 +142,7 @@ def _phase(cuts: Sequence[Cut], number: Sequence[int], nodes: int) -> float:
     return best_transition_phase(seams)
 
 
-def waltz_cuts(fps: float = 30.0) -> list[Cut]:
+def waltz_cuts(fps: float = 30.0, *, seed: int = 0) -> list[Cut]:
     """The 30 bars of the built-in waltz.
 
     Examples
@@ -150,7 +150,7 @@ def waltz_cuts(fps: float = 30.0) -> list[Cut]:
     >>> len(waltz_cuts())
     30
     """
-    return _cuts(waltz_take(fps=fps), 3)
+    return _cuts(waltz_take(seed, fps), 3)
 
 
 @lru_cache(maxsize=4)

@@ -37,8 +37,10 @@ _GROUPS = 5  # nodes, as in the waltz of the paper
 # and 61) are 0.46 from their nearest ones, and blends of them tremble.
 _BLENDABLE = 0.25
 # Edges that are less than half as likely as in a uniform graph are dropped: transitions onto the
-# wrong foot lie at a third of it (waltz 0.07 of 0.2, march 0.13 of 0.5).
-_UNLIKELY = 0.5
+# wrong foot lie at a third of it (waltz 0.07 of 0.2, march 0.13 of 0.5). Less likely ones are kept
+# where fewer than 80 % of the movements could be reached otherwise.
+_UNLIKELY = (0.5, 0.25, 0.125, 0.0)
+_REACHED = 0.8
 _SUCCESSORS = 6  # of a node, at most; only graphs of many nodes have more
 # Smoothness counts as much as two seen transitions per node: the more are seen, the larger is their
 # weight (the paper's w2). At equal weights, one or two edges in a graph of five nodes lead onto the
@@ -135,23 +137,7 @@ def learnt_steps(
     if phase is None:
         phase = best_transition_phase(_seams(cuts, grouped))
     movements = [cut.movement(beat_frames, phase) for cut in cuts] if phase > 0.0 else plain
-    begins = [n for n, cut in enumerate(cuts) if not cut.follows]
-    seen = (len(cuts) - len(begins)) / len(grouped)
-    graph = learnt_graph(
-        movements,
-        np.diff([*begins, len(cuts)]).tolist(),
-        apart,
-        grouped,
-        replace(
-            settings, min_likelihood=_UNLIKELY / len(grouped), behaviour=seen / (seen + _PRIOR)
-        ),
-        starts=[n == 0 or cuts[n].motions[0] is not cuts[n - 1].motions[0] for n in begins],
-    )
-    graph = _with_likely_edges(graph)
-    if connected:
-        graph = graph.without_dead_ends()
-    while graph.dead_ends:
-        graph = graph.without_nodes(graph.dead_ends)
+    graph = _learnt(cuts, movements, apart, grouped, settings, connected)
     members = []
     for group in graph.members:
         lead = _usual([cuts[k].lead for k in group])
@@ -175,6 +161,41 @@ def compact_steps(
     return Choreography(
         tuple(movements[k] for k in kept), replace(graph, members=members), kind, left_out
     )
+
+
+def _learnt(
+    cuts: Sequence[Cut],
+    movements: Sequence[Movement],
+    apart: Array,
+    groups: Groups,
+    settings: ChoreographySettings,
+    connected: bool,
+) -> TransitionGraph:
+    """The graph with likely edges only, but with so many that most movements can be reached."""
+    begins = [n for n, cut in enumerate(cuts) if not cut.follows]
+    starts = [n == 0 or cuts[n].motions[0] is not cuts[n - 1].motions[0] for n in begins]
+    lengths = np.diff([*begins, len(cuts)]).tolist()
+    seen = (len(cuts) - len(begins)) / len(groups)
+    settings = replace(settings, min_likelihood=0.0, behaviour=seen / (seen + _PRIOR))
+    every = learnt_graph(movements, lengths, apart, groups, settings, starts=starts)
+    for unlikely in _UNLIKELY:
+        graph = _with_likely_edges(every, unlikely / len(every))
+        if not connected:
+            while graph.dead_ends:
+                graph = graph.without_nodes(graph.dead_ends)
+            return graph
+        graph = graph.without_dead_ends()
+        if sum(map(len, graph.members)) >= _REACHED * len(cuts):
+            break
+    return graph
+
+
+def _with_likely_edges(graph: TransitionGraph, least: float) -> TransitionGraph:
+    """With edges over a likelihood, the most likely ones of every node."""
+    likely = np.where(graph.transitions > least, graph.transitions, 0.0)
+    rank = np.argsort(np.argsort(-likely, axis=1, kind="stable"), axis=1)
+    likely[rank >= _SUCCESSORS] = 0.0
+    return replace(graph, transitions=likely)
 
 
 def _blendable(movements: Sequence[Movement], apart: Array, groups: Groups, seed: int) -> Groups:
@@ -204,14 +225,6 @@ def _by_lead(cuts: Sequence[Cut], apart: Array, groups: Groups) -> Groups:
 
 def _usual(leads: Sequence[str]) -> str:
     return Counter(leads).most_common(1)[0][0]
-
-
-def _with_likely_edges(graph: TransitionGraph) -> TransitionGraph:
-    """With the most likely edges of every node."""
-    likely = graph.transitions.copy()
-    rank = np.argsort(np.argsort(-likely, axis=1, kind="stable"), axis=1)
-    likely[rank >= _SUCCESSORS] = 0.0
-    return replace(graph, transitions=likely)
 
 
 def _seams(cuts: Sequence[Cut], groups: Groups) -> list[list[tuple[tuple[Motion, ...], Array]]]:

@@ -33,6 +33,7 @@ _UNEVEN = 0.2  # largest difference of the two steps of a stride, as a fraction 
 _LEAST_WAY = 0.15  # metres: shortest stride ahead
 _SIDEWAYS = 0.5  # largest sideways travel, as a fraction of the travel ahead
 _ODD = 2.5  # strides with a median difference above this multiple of the least are dropped
+_OFF_TEMPO = 0.2  # largest deviation of a stride from the median tempo, as a fraction
 _SAME_TRAVEL = 0.02  # metres and radians within which strides travel alike
 _MOST = 16  # strides that are kept in the built-in graph
 _MOST_LEARNT = 22  # and in each node of a learnt one, as in the paper
@@ -96,7 +97,11 @@ def marching_steps(
         like = like or walk
         lead = "left" if graph == "built-in" else None
         shown = [(walk, False), (walk.mirror(), True)] if mirror else [(walk, False)]
-        found = [cut for motion, mirrored in shown for cut in _cuts(motion, mirrored, lead)]
+        found = [
+            cut
+            for motion, mirrored in shown
+            for cut in stride_cuts(motion, mirrored=mirrored, lead=lead)
+        ]
         counts[walk.name] = len(found)
         cuts += found
         if progress is not None:
@@ -110,6 +115,7 @@ def marching_steps(
     left_out = {name: "no even stride ahead" for name, count in counts.items() if not count}
     every = max(round(float(np.median([np.diff(cut.beats).mean() for cut in cuts]))), 2)
     if graph == "learnt":
+        cuts = [cut for cut in cuts if abs(np.diff(cut.beats).mean() / every - 1.0) < _OFF_TEMPO]
         made = learnt_steps(
             cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
             left_out=left_out, connected=False,
@@ -142,8 +148,23 @@ def pace(choreography: Choreography, bpm: float) -> tuple[float, float]:
     return max(float(one.min()) for one in speeds), min(float(one.max()) for one in speeds)
 
 
-def _cuts(walk: Motion, mirrored: bool, lead: str | None) -> list[Cut]:
-    """Even strides ahead, at every second footfall from the first one of each run, or of a foot."""
+def stride_cuts(walk: Motion, *, mirrored: bool = False, lead: str | None = None) -> list[Cut]:
+    """Even strides ahead, at every second footfall from the first one of each run.
+
+    Parameters
+    ----------
+    walk : Motion
+    mirrored : bool
+        Whether the walk is mirrored; recorded in the cuts.
+    lead : {"left", "right"}, optional
+        Only strides that begin with this foot. Default: both.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> [(cut.lead, cut.follows) for cut in stride_cuts(ml.demo.clip("walk"))][:2]
+    [('left', False), ('left', True)]
+    """
     contacts = walk.contacts()
     falls = sorted((frame, side) for side in SIDES for frame in landings(contacts.standing(side)))
     frames = np.array([frame for frame, _ in falls], np.float64)
