@@ -16,6 +16,7 @@ from motionloom.distance.joint_weights import Motions
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton, Source
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
+from motionloom.motion.rotations import quaternions as rot
 from motionloom.search.match_graph.graph import Family
 
 _MARGIN = 0.5  # seconds around a segment, to detect contacts at its ends
@@ -130,6 +131,7 @@ def example(
     other = around.skeleton is not skeleton and around.skeleton.key != skeleton.key
     if other or around.translations is not None:  # blending needs constant bone lengths
         around = around.retarget(skeleton)
+    around = with_root_on_body(around)
     head, tail = around[start - early :].resample(fps), around[start - early : end - early]
     count = len(tail.resample(fps))
     if count < 2:
@@ -146,6 +148,45 @@ def example(
     lead = 0 if before is None else len(before)
     seen = head if before is None else before + head
     return Example(motion, _contacts(seen, lead, count), name, start, end)
+
+
+def with_root_on_body(motion: Motion) -> Motion:
+    """The motion with a root that follows and faces like the hips, if another joint is the root.
+
+    In some files (Bandai-Namco) the root stays at the origin, or travels without turning: of two
+    walks in opposite directions, roots and bodies cannot be aligned by one planar transform. The
+    root gets the heading of the body, and hips and all below them stay where they are. A root with
+    other children than the hips is left as it is.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> with_root_on_body(walk) is walk  # its root is the hips
+    True
+    """
+    skeleton = motion.skeleton
+    name = skeleton.roles.get("hips")
+    if name is None or name not in skeleton.names or skeleton.names.index(name) == 0:
+        return motion
+    hips, parents = skeleton.names.index(name), list(skeleton.parents)
+    chain = [hips]
+    while parents[chain[0]] >= 0:
+        chain.insert(0, parents[chain[0]])
+    if any(parents.count(joint) > 1 for joint in chain[:-1]):
+        return motion
+    facing = rot.yaw(motion.headings())
+    rotations, root = motion.rotations.astype(np.float64), motion.positions()[:, hips]
+    world = motion.global_rotations()[:, hips].astype(np.float64)
+    rotations[:, chain] = [1.0, 0.0, 0.0, 0.0]
+    rotations[:, chain[0]] = facing
+    rotations[:, hips] = rot.multiply(rot.inverse(facing), world)
+    offset = np.sum([skeleton.offsets[joint] for joint in chain[1:]], axis=0)
+    return replace(
+        motion,
+        rotations=rotations.astype(np.float32),
+        root=(root - rot.rotate(facing, offset)).astype(np.float32),
+    )
 
 
 def _contacts(seen: Motion, lead: int, count: int) -> FootContacts:

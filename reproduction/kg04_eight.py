@@ -1,0 +1,74 @@
+"""The eight parameterized motions of Kovar & Gleicher 2004, made once for all parts.
+
+*The paper's way* is ``preset="kg04"``: examples nearest to a random point, interpolated weights.
+Ours also blends the examples around a point, and refines.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.table_one import ROWS, Row
+from motionloom.blending import register
+from motionloom.library import Library, ParametricMotion
+from motionloom.parametric.parametric_motion import parametrize
+from motionloom.parametric.settings import ParametrizeSettings
+
+Array = NDArray[np.float64]
+CORPUS = "built-in corpus"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A parametric motion by the paper's way and by ours, and the time to sample it."""
+
+    row: Row
+    paper: ParametricMotion
+    ours: ParametricMotion
+    alone: ParametricMotion
+    seconds: float
+
+
+@cache
+def eight_motions(corpus: Path) -> tuple[Made, ...]:
+    """The eight motions of table 1, made once for all parts."""
+    library = Library(corpus)
+    return tuple(_made(library, row) for row in ROWS)
+
+
+def _made(library: Library, row: Row) -> Made:
+    family = library.family(row.query, label=row.label, max_distance=row.max_distance, max=100)
+    registration = register(library, family, leave_out_unmatched=True)
+    start = time.process_time()
+    paper = parametrize(registration, row.by, settings(preset="kg04"), name=row.name)
+    seconds = time.process_time() - start
+    ours = parametrize(registration, row.by, settings(), name=row.name)
+    alone = parametrize(registration, row.by, settings(samples=0), name=row.name)
+    return Made(row, paper, ours, alone, seconds)
+
+
+def settings(**options) -> ParametrizeSettings:
+    """Settings with the seed of all parts."""
+    return ParametrizeSettings(**{"seed": 1, **options})
+
+
+def kept(motion: ParametricMotion) -> int:
+    """Number of samples besides the examples."""
+    return len(motion.accessible) - len(motion.examples)
+
+
+def valid(row: Array, delta: float) -> bool:
+    """Whether weights sum to 1 and lie between -delta and 1 + delta."""
+    inside = np.all((row >= -delta - 1e-9) & (row <= 1.0 + delta + 1e-9))
+    return bool(inside and abs(row.sum() - 1.0) < 1e-9)
+
+
+def percentiles(errors: Array) -> str:
+    """Median and 95th percentile in centimetres."""
+    return f"{100 * np.median(errors):.2f} / {100 * np.percentile(errors, 95):.2f}"
