@@ -397,7 +397,8 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
     about = f"built-in corpus, performer {WHO[1:]} at 30 Hz: {frames:,} frames"
     parts = {}
     for label in CATEGORIES:
-        store = WebStore.of(_copy(library, data.scratch / f"{label}.loom", label), _settings())
+        part = _copy(library, data.scratch / f"category-{label}.loom", label)
+        store = WebStore.of(part, _settings())
         start = time.process_time()
         report = store.build(workers=1)
         parts[label] = (store, time.process_time() - start, report.bytes, _raw_bytes(store))
