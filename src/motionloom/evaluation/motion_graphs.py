@@ -1,0 +1,158 @@
+"""Quality of motion graphs: which frame distance finds the best transitions.
+
+Every distance gets the threshold at which it finds the same number of transitions per minute, and
+no help from the rules of a motion graph: foot contacts need not agree, abrupt transitions stay,
+and no threshold is relaxed. Each transition is then computed and measured:
+
+- *acceleration*: the largest of any joint during the transition, relative to the 99.9th percentile
+  of the motions;
+- *slide*: how fast feet that are in contact in both motions move along the floor while they are
+  blended, without foot lock;
+- *skipped steps*: the share of transitions where the last foot strike before and the next strike
+  after are of the same foot;
+- *coverage*: the share of all frames that can be played without end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from motionloom.blending.examples import conform
+from motionloom.distance import FrameDistance, frame_distance
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion.diagnostics.quality import usual_acceleration
+from motionloom.motion.feet.contacts import FOOT_PARTS, part_path
+from motionloom.motion_graph.build import connected
+from motionloom.motion_graph.foot_support import FootSupport
+from motionloom.motion_graph.settings import TransitionSettings
+from motionloom.motion_graph.transitions import (
+    TransitionReport,
+    Transitions,
+    blended,
+    find_transitions,
+)
+
+_DISTANCE_ALONE = TransitionSettings(match_feet=False, smooth=None, connect=1.0)
+
+
+@dataclass(frozen=True)
+class GraphScore:
+    """Quality of the transitions that a distance finds.
+
+    Attributes
+    ----------
+    distance : str
+    transitions : int
+        Both directions counted.
+    per_minute : float
+        Transitions per minute of motion, counting both directions as one.
+    acceleration, high_acceleration : float
+        Median and 90th percentile over the transitions; see the module.
+    slide_m_per_s : float
+    skipped_steps, coverage : float
+        From 0 to 1.
+    """
+
+    distance: str
+    transitions: int
+    per_minute: float
+    acceleration: float
+    high_acceleration: float
+    slide_m_per_s: float
+    skipped_steps: float
+    coverage: float
+
+
+def score_motion_graph(
+    motions: Sequence[Motion],
+    distance: str | FrameDistance,
+    *,
+    per_minute: float = 30.0,
+    settings: TransitionSettings = _DISTANCE_ALONE,
+) -> GraphScore:
+    """Quality of the transitions between motions that a frame distance finds.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+        With any skeletons and frame rates; they are conformed to the first.
+    distance : str or FrameDistance
+    per_minute : float
+        Transitions per minute of motion, counting both directions as one.
+    settings : TransitionSettings
+        How transitions are found. Default: by the distance alone.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walks = [ml.demo.clip("walk"), ml.demo.clip("walk_left")]
+    >>> score = score_motion_graph(walks, "jrd")
+    >>> score.distance, score.acceleration < 2.0
+    ('jrd', True)
+    """
+    chosen = frame_distance(distance)
+    ready = conform(motions)
+    supports = [FootSupport.of(motion) for motion in ready]
+    rule = replace(settings, distance=chosen, per_minute=per_minute)
+    found = find_transitions(ready, chosen, rule, supports)
+    transitions = found.transitions
+    if not len(transitions):
+        raise InvalidInput(f"no transitions were found among {len(ready)} motions")
+    minutes = sum(len(motion) for motion in ready) / ready[0].fps / 60.0
+    ratios = transitions.accelerations / usual_acceleration(ready)
+    return GraphScore(
+        chosen.name,
+        len(transitions),
+        0.5 * len(transitions) / minutes,
+        float(np.median(ratios)),
+        float(np.percentile(ratios, 90.0)),
+        _slide(ready, supports, transitions),
+        _skipped(supports, transitions),
+        _coverage(ready, found),
+    )
+
+
+def _slide(
+    motions: Sequence[Motion], supports: Sequence[FootSupport], transitions: Transitions
+) -> float:
+    """Speed along the floor of feet in contact in both motions, mean over their frames, m/s."""
+    travel, steps = 0.0, 0
+    blend = transitions.blend
+    for source, target in zip(transitions.source, transitions.target, strict=True):
+        made = blended(motions, supports, source, target, blend)
+        clip = Motion(motions[0].skeleton, made.rotations, made.root, motions[0].fps)
+        held = np.ones((blend, len(FOOT_PARTS)), dtype=bool)
+        for number, frame in (source, target):
+            first = int(frame) - blend // 2
+            held &= supports[int(number)].parts[first : first + blend]
+        for k, part in enumerate(FOOT_PARTS):
+            moved = np.linalg.norm(np.diff(part_path(clip, part)[:, [0, 2]], axis=0), axis=1)
+            still = held[1:, k] & held[:-1, k]
+            travel += float(moved[still].sum())
+            steps += int(still.sum())
+    return travel / steps * motions[0].fps if steps else 0.0
+
+
+def _skipped(supports: Sequence[FootSupport], transitions: Transitions) -> float:
+    """Share of transitions after which the foot that struck last strikes again."""
+    same, known = 0, 0
+    for (a, i), (b, j) in zip(transitions.source, transitions.target, strict=True):
+        last, following = int(supports[a].last[i]), int(supports[b].next[j])
+        if last >= 0 and following >= 0:
+            known += 1
+            same += last == following
+    return same / known if known else 0.0
+
+
+def _coverage(motions: Sequence[Motion], found: TransitionReport) -> float:
+    """Share of frames that can be played without end."""
+    try:
+        graph = connected(motions, found, "", {})
+    except InvalidInput:  # no cycle
+        return 0.0
+    played = sum(len(motion) for motion in graph.motions) - graph.removed.frames
+    return played / sum(len(motion) for motion in motions)
