@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -35,7 +36,7 @@ from motionloom.rhythm.choreography import Choreography, grouped_movements
 from motionloom.rhythm.settings import ChoreographySettings
 from reproduction.claims import Claim, Data, not_made
 
-Array = NDArray[np.float64]
+FloorPath = NDArray[np.complex128]  # z + ix per frame
 
 WALTZ = "built-in travelling waltz, seeds 5 to 9, 30 bars each"
 _NEEDS = "needs CMU"
@@ -94,7 +95,7 @@ def figure_8(data: Data) -> Iterator[Claim]:
     )
 
 
-def _chase(steps: Choreography, *, steered: bool = True) -> tuple[Array, Array, float]:
+def _chase(steps: Choreography, *, steered: bool = True) -> tuple[FloorPath, FloorPath, float]:
     """Paths (T,) of dancer and pointer, ``z + ix``, and frames a second."""
     player = steps.player(60.0 / steps.period, seed=1)
     fps, count = steps.fps, int(60.0 * steps.fps)
@@ -111,7 +112,7 @@ def _chase(steps: Choreography, *, steered: bool = True) -> tuple[Array, Array, 
     return path, pointer, count / used
 
 
-def _draw_chase(data: Data, pointer: Array, path: Array) -> None:
+def _draw_chase(data: Data, pointer: FloorPath, path: FloorPath) -> None:
     figure = Figure((6.0, 4.5))
     axes = figure.subplots()
     axes.plot(pointer.imag, pointer.real, color="0.6", lw=1.0, label="pointer")
@@ -357,7 +358,7 @@ def figure_10(data: Data) -> Iterator[Claim]:
     header = ("movements and graph", "movements", "nodes", "least gap, m", "foot slide, mm",
               "floor penetration, mm",
               "seam acceleration", "beats landed on")  # fmt: skip
-    seams = {row[0]: float(row[6]) for row in rows}
+    seams = {str(row[0]): float(str(row[6])) for row in rows}
     yield Claim(
         place=place,
         statement="A learnt graph of five nodes serves a ballroom.",
@@ -410,7 +411,7 @@ def figure_11(data: Data) -> Iterator[Claim]:
         yield not_made(place, "Strides of marches form two nodes of 22.", _NEEDS)
         yield from _marching(place, data, {"built-in marches": _built_in_marches()}, note="")
         return
-    walks = _walks(data)
+    walks = _walks(data.cmu, data.folder)
     rows, shares, purities = [], [], []
     own = [name for name in data.corpus.names
            if {"walk", "march", "spiral_walk"} & set(data.corpus.labels(name))]  # fmt: skip
@@ -447,24 +448,26 @@ def figure_11(data: Data) -> Iterator[Claim]:
         for between, phase in (("", 0.0), (", between beats", None))
         for name, names in takes.items()
     }
-    own = {"built-in marches": _built_in_marches()}
-    yield from _marching(place, data, marches | own, note="A tempo limit was chosen on CMU 91.")
+    built_in = {"built-in marches": _built_in_marches()}
+    yield from _marching(
+        place, data, marches | built_in, note="A tempo limit was chosen on CMU 91."
+    )
 
 
 def _built_in_marches() -> Choreography:
     return march_steps(graph="learnt", transition_phase=0.0)
 
 
-def _walks(data: Data) -> dict[str, list[str]]:
+def _walks(cmu: Library, folder: Path) -> dict[str, list[str]]:
     """Names of plain walks by subject, of subjects with at least eight."""
     found: dict[str, list[str]] = defaultdict(list)
-    with open(data.folder / "cmu30-metadata.csv", newline="", encoding="utf-8") as file:
+    with open(folder / "cmu30-metadata.csv", newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             text = row["description"].lower()
             usable = "walk" in text and not any(word in text for word in _NO_WALK)
             if usable and not row["duplicate_of"] and row["subject"] not in _TRIED:
                 found[row["subject"]].append(row["file"])
-    known = set(data.cmu.names)
+    known = set(cmu.names)
     found = {key: [name for name in names if name in known] for key, names in found.items()}
     return {key: names for key, names in found.items() if len(names) >= 8}
 
@@ -521,7 +524,7 @@ def _motion_beats(place: str, cmu: Library, walks: dict[str, list[str]]) -> Clai
 
 def _marching(place: str, data: Data, every: dict[str, Choreography], note: str) -> Iterator[Claim]:
     """40 soldiers in formation; figures are those of the first choreography, all in the table."""
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for name, steps in every.items():
         made, rate = _marched(steps)
         total, within = made.beats_on_time()
@@ -543,8 +546,8 @@ def _marching(place: str, data: Data, every: dict[str, Choreography], note: str)
         statement="40 soldiers march in formation around corners: outer files are faster than "
         "inner ones.",
         ours={
-            "movements": rows[0][1],
-            "nodes": rows[0][2],
+            "movements": len(first.choreography.movements),
+            "nodes": len(first.choreography.graph),
             "mean_misplacement_m": float(first.misplacement().mean()),
             "slowest_file_in_corner_mps": float(corner.min()),
             "fastest_file_in_corner_mps": float(corner.max()),

@@ -163,7 +163,7 @@ def stride_cuts(walk: Motion, *, mirrored: bool = False, lead: str | None = None
     --------
     >>> import motionloom as ml
     >>> [(cut.lead, cut.follows) for cut in stride_cuts(ml.demo.clip("walk"))][:2]
-    [('left', False), ('left', True)]
+    [('right', False), ('right', True)]
     """
     contacts = walk.contacts()
     falls = sorted((frame, side) for side in SIDES for frame in landings(contacts.standing(side)))
