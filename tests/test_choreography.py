@@ -16,7 +16,7 @@ from motionloom.rhythm.choreography import Choreography, for_music
 from motionloom.rhythm.choreography_file import load_choreography
 from motionloom.rhythm.meter import estimated_meter
 from motionloom.rhythm.movements import (
-    Comparison,
+    MovementComparison,
     cut_movements,
     differences,
     joint_weights,
@@ -113,7 +113,7 @@ def test_hands_do_not_change_the_difference_unless_they_weigh(pieces):
 
     plain, other = list(pieces[:4]), [pieces[0], *map(waved, pieces[1:4])]
     for weights, same in (("important", True), ("all", False), ({"left_wrist": 1.0}, False)):
-        how = Comparison.of(plain, weights, 0.01)
+        how = MovementComparison.of(plain, weights, 0.01)
         gap = movement_differences(plain, how) - movement_differences(other, how)
         assert (np.abs(gap).max() < 1e-6) == same
 
@@ -121,15 +121,15 @@ def test_hands_do_not_change_the_difference_unless_they_weigh(pieces):
 def test_velocities_have_half_of_the_difference_by_default():
     takes = [ml.demo.clip("walk", performer=p) for p in range(3)]
     made = Choreography.from_takes(takes, ChoreographySettings(meter=2))
-    how = Comparison.of(made.movements)
+    how = MovementComparison.of(made.movements)
     pairs = np.triu_indices(len(made.movements), 1)
     whole = movement_differences(made.movements, how)[pairs]
-    posed = movement_differences(made.movements, Comparison(how.weights, 0.0))[pairs]
+    posed = movement_differences(made.movements, MovementComparison(how.weights, 0.0))[pairs]
     assert np.median(posed) / np.median(whole - posed) == pytest.approx(1.0, rel=0.02)
     assert made.comparison.velocity_weight == how.velocity_weight
     fixed = Choreography.from_takes(takes, ChoreographySettings(meter=2, velocity_weight=0.5))
     assert fixed.comparison.velocity_weight == 0.5
-    alone = Comparison.of(made.movements[:1])
+    alone = MovementComparison.of(made.movements[:1])
     assert 0.001 <= alone.velocity_weight <= 0.1
 
 

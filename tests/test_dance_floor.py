@@ -77,9 +77,9 @@ def test_takes_without_a_rhythm_are_walked_through_as_a_graph():
 
 
 def test_a_floor_is_kept_to(dances):
-    made = dance_floor(dances, DanceFloorSettings(count=4, seconds=5, floor=(7.0, 6.0), seed=1))
+    made = dance_floor(dances, DanceFloorSettings(count=4, seconds=5, floor=(8.0, 7.0), seed=1))
     points = np.concatenate([floor_points(m).reshape(-1, 2) for m in made.motions])
-    assert np.all(np.abs(points) <= [3.5 - 0.25 + 1e-3, 3.0 - 0.25 + 1e-3])
+    assert np.all(np.abs(points) <= [4.0 - 0.25 + 1e-3, 3.5 - 0.25 + 1e-3])
 
 
 def test_a_floor_that_is_too_small_says_how_many_fit(dances):

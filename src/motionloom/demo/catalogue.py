@@ -198,9 +198,10 @@ def _shelves() -> dict[str, Recipe]:
 
         return write
 
+    carrying: dict[str, Literal["away", "back"]] = {"pick_up": "away", "put_back": "back"}
     return {
         f"{action}_{height}": recipe(action, carried, elevation)
-        for action, carried in (("pick_up", "away"), ("put_back", "back"))
+        for action, carried in carrying.items()
         for height, elevation in _SHELVES.items()
     }
 

@@ -242,7 +242,7 @@ def whole_turns(a: NDArray, b: NDArray) -> NDArray[np.float64]:
     """
     # Exactly half a turn is left where it is, so that the distance is symmetric.
     apart = (np.asarray(a, np.float64) - np.asarray(b, np.float64)) / 360.0
-    return 360.0 * np.sign(apart) * np.ceil(np.abs(apart) - 0.5)
+    return 360.0 * np.sign(apart) * np.abs(np.ceil(np.abs(apart) - 0.5)) + 0.0
 
 
 THRESHOLD = 10.0  # degrees; Tam et al. 2007, section 4.3

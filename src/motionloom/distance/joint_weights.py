@@ -119,7 +119,8 @@ def learn_weights(
     pairs : iterable of pairs of roles, optional
         Default: all pairs that all skeletons have, one of each two mirror images.
     top : int, optional
-        Keep at most this many, those of the largest weights.
+        Keep at most this many: with ``nnls`` those whose weighted distances vary most, with
+        ``tang`` those of the largest weights.
 
     Returns
     -------
@@ -219,8 +220,12 @@ def _solved(
     out = np.zeros(rows.shape[1])
     out[there] = solve(rows[:, there], tags)
     if top is not None and np.sum(out > 0.0) > top:
-        kept = np.argsort(-out, kind="stable")[:top]
-        again = solve(rows[:, kept], tags) if method == "nnls" else out[kept]
+        if method == "nnls":  # those that tell poses apart, not bones with millimetres of change
+            kept = np.argsort(-out * np.nan_to_num(rows.std(axis=0)), kind="stable")[:top]
+            again = solve(rows[:, kept], tags)
+        else:
+            kept = np.argsort(-out, kind="stable")[:top]
+            again = out[kept]
         out = np.zeros(rows.shape[1])
         out[kept] = again
     return out

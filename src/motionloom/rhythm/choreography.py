@@ -26,8 +26,8 @@ from motionloom.rhythm.dance_nodes import DanceNode
 from motionloom.rhythm.meter import downbeat, usual_meter
 from motionloom.rhythm.motion_beats.beats import Beats, analyse_beats
 from motionloom.rhythm.movements import (
-    Comparison,
     Movement,
+    MovementComparison,
     cut_movements,
     movement_differences,
     transition_differences,
@@ -73,8 +73,8 @@ class Choreography:
         Name of the dance (``"waltz"``), by which `for_music` chooses.
     left_out : dict of str to str
         Takes without movements, each with the reason.
-    comparison : Comparison, optional
-        How its movements were compared. Default: as `Comparison.of`.
+    comparison : MovementComparison, optional
+        How its movements were compared. Default: as `MovementComparison.of`.
     runs : tuple of int
         Lengths of the sequences in which the movements follow one another in the takes; empty:
         unknown.
@@ -90,7 +90,7 @@ class Choreography:
     graph: TransitionGraph
     kind: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
-    comparison: Comparison | None = None
+    comparison: MovementComparison | None = None
     runs: tuple[int, ...] = ()
 
     @property
@@ -156,7 +156,7 @@ class Choreography:
         lengths = tuple(len(run) for run, _ in runs)
         starts = [begins for _, begins in runs]
         graph = learnt_graph(movements, lengths, apart, groups, chosen, starts=starts)
-        how = Comparison.of(movements, chosen.weights, chosen.velocity_weight)
+        how = MovementComparison.of(movements, chosen.weights, chosen.velocity_weight)
         return cls(tuple(movements), graph.without_dead_ends(), chosen.kind, left_out, how, lengths)
 
     def with_graph(self, graph: TransitionGraph) -> Choreography:
@@ -500,7 +500,7 @@ def grouped_movements(
     movements: Sequence[Movement], settings: ChoreographySettings
 ) -> tuple[Array, Groups]:
     """Differences (N, N) of movements, equation (15), and their groups, section 4.1."""
-    how = Comparison.of(movements, settings.weights, settings.velocity_weight)
+    how = MovementComparison.of(movements, settings.weights, settings.velocity_weight)
     apart = movement_differences(movements, how)
     if settings.groups is not None:
         return apart, k_medoids(apart, settings.groups, seed=settings.seed)
@@ -531,7 +531,7 @@ def learnt_graph(
     starts : sequence of bool, optional
         Whether each sequence begins with the start of its take. Default: all do.
     """
-    how = Comparison.of(movements, settings.weights, settings.velocity_weight)
+    how = MovementComparison.of(movements, settings.weights, settings.velocity_weight)
     gaps = transition_differences(movements, how)
     smooth = kinematic_continuity(gaps, groups.labels, sigma=settings.sigma)
     seen = memberships(apart, groups, radius=settings.radius)

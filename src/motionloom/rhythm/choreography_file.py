@@ -18,7 +18,7 @@ from motionloom.errors import LibraryError, MotionFormatError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.movements import Comparison, Movement, warped_movement
+from motionloom.rhythm.movements import Movement, MovementComparison, warped_movement
 from motionloom.rhythm.transition_graph import graph_data, graph_from
 from motionloom.store.store import Store
 
@@ -84,13 +84,15 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
     return made.with_graph(graph)
 
 
-def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> Comparison:
+def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> MovementComparison:
     """How the movements were compared; files of version 0.1 do not say: all joints weighed 1."""
     joints = movements[0].motion.skeleton.names
     try:
         weights = data.get("weights") or {}
         each = [float(weights.get(joint, 0.0 if weights else 1.0)) for joint in joints]
-        return Comparison(np.array(each), float(data.get("velocity_weight", _VELOCITY_WEIGHT_0_1)))
+        return MovementComparison(
+            np.array(each), float(data.get("velocity_weight", _VELOCITY_WEIGHT_0_1))
+        )
     except (AttributeError, TypeError, ValueError) as error:
         raise MotionFormatError(f"weights must be joints to numbers: {error}") from None
 

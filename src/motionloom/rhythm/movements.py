@@ -336,7 +336,7 @@ def joint_weights(skeleton: Skeleton, weights: Mapping[str, float] | str = "impo
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class MovementComparison:
     """How movements are compared.
 
     Attributes
@@ -356,7 +356,7 @@ class Comparison:
         movements: Sequence[Movement],
         weights: Mapping[str, float] | str = "important",
         velocity_weight: float | None = None,
-    ) -> Comparison:
+    ) -> MovementComparison:
         """The comparison of some movements; `weights` as in `joint_weights`.
 
         By default, velocities weigh as much as postures in the median pair, within limits.
@@ -373,15 +373,17 @@ class Comparison:
         return cls(each, float(velocity_weight))
 
 
-def movement_differences(movements: Sequence[Movement], how: Comparison) -> Array:
+def movement_differences(movements: Sequence[Movement], how: MovementComparison) -> Array:
     """Difference between all movements, equation (15), shape (N, N)."""
     states = postures(movements, weights=how.weights)
     return differences(states, states, velocity_weight=how.velocity_weight)
 
 
-def transition_differences(movements: Sequence[Movement], how: Comparison | None = None) -> Array:
+def transition_differences(
+    movements: Sequence[Movement], how: MovementComparison | None = None
+) -> Array:
     """Difference of the last posture of movement i from the first of movement j, (N, N)."""
-    how = how or Comparison.of(movements)
+    how = how or MovementComparison.of(movements)
     last, first = (end_postures(movements, last=end, weights=how.weights) for end in (True, False))
     return differences(last, first, velocity_weight=how.velocity_weight)
 
