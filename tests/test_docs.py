@@ -90,7 +90,8 @@ def test_the_reference_of_python_has_every_public_name():
 
 def test_every_picture_is_made_by_a_script():
     folder = ROOT / "docs" / "pictures"
-    scripts = "\n".join(script.read_text(encoding="utf-8") for script in folder.glob("*.py"))
+    made_by = [*folder.glob("*.py"), *(ROOT / "reproduction").glob("*.py")]
+    scripts = "\n".join(script.read_text(encoding="utf-8") for script in made_by)
     for picture in [*folder.glob("*.png"), *folder.glob("*.gif"), *folder.glob("*.svg")]:
         own = folder / f"{re.split('[-_]', picture.stem)[0]}.py"
         assert own.exists() or picture.name in scripts, picture.name
