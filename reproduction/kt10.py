@@ -27,6 +27,7 @@ PARTS = (
     matching.section_4_2,
     hits.figure_3,
     hits.table_2,
+    hits.section_5_1,
     *reconstruction.PARTS,
     fat_graphs.section_5_3_base_poses,
     fat_graphs.section_5_3_time,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,11 +224,14 @@ def _take_hits(library: Library, task: Task, features: str) -> tuple[set[int], i
     return _hits([(hit.start, hit.end) for hit in found], task.occurrences, task.optional)
 
 
-def _corpus_hits(data: Data, name: str, right: Callable, features: str) -> tuple[set, int]:
+def _corpus_hits(
+    data: Data, name: str, right: Callable, features: str = "e15", **options: Any
+) -> tuple[set, int]:
     library, action = data.corpus, name.split("_")[0]
     with open(data.corpus_files / "truth.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    found = library.search(name, preset="kt10", features=features, k=HIT_K["corpus"], max=None)
+    options = {"k": HIT_K["corpus"], "max": None} | options
+    found = library.search(name, preset="kt10", features=features, **options)
     hits, wrong = set(), 0
     for hit in found:
         same, other = _hits(
@@ -243,3 +247,25 @@ def _corpus_hits(data: Data, name: str, right: Callable, features: str) -> tuple
         hits |= {(hit.motion, n) for n in same}
         wrong += other
     return hits, wrong
+
+
+# --- section 5.1 ------------------------------------------------------------------------------
+
+
+def section_5_1(data: Data) -> Iterator[Claim]:
+    """Matches as queries of further rounds, on kicks of the right leg in the built-in corpus."""
+    name, right = "kick_front_mid_right_p0", lambda row: row["leg"] == "right"
+    rows, found = [], {}
+    for tiers in (1, 2, 3):
+        hits, wrong = _corpus_hits(data, name, right, tiers=tiers, max_distance=0.08, max=100)
+        found[f"right_{tiers}"], found[f"wrong_{tiers}"] = len(hits), wrong
+        rows.append([tiers, len(hits), wrong])
+    yield Claim(
+        place="Section 5.1",
+        statement="With matches as new queries, motions are found that are logically similar.",
+        ours=found,
+        rule="right_3 > right_1 and wrong_3 <= 0.1 * right_3",
+        data="built-in corpus; a front kick, kicks of the right leg in any direction are right",
+        note="Matches within 0.08 m, 100 at most: ours. One wrong hit in ten is accepted.",
+        table=(["rounds", "right", "wrong"], rows),
+    )

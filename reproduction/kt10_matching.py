@@ -16,11 +16,12 @@ from motionloom.search.index.neighbours import open_index
 from motionloom.search.lazy_graph import lazy_matches
 from motionloom.search.subsequence.dtw import dtw_matches
 from reproduction.claims import Claim, Data, not_made
-from reproduction.kt10_poses import NEEDS_CMU
+from reproduction.kt10_poses import NEEDS_CMU, processor_ms
 
 PAPER_GRAPH = {"steps": "classic", "per_cell": False}
 BEST = Limits(max_matches=20)
 OURS = "k and radius are ours: the paper gives none."
+EPSILONS, EPSILON_K = (0.0, 0.1, 0.5), 1024
 
 
 def segments(features: LibraryFeatures, seconds: float, count: int, seed: int) -> list[NDArray]:
@@ -240,26 +241,27 @@ def section_4_2(data: Data) -> Iterator[Claim]:
     sets = ("e15", "e30", "pca16", "e15x3", "e30x3")
     for name in sets:
         features = data.cmu.features(name, normalize="paper")
-        starts, index = np.asarray(features.starts), open_index(data.cmu, features, "bucket")
+        rows, starts = features.rows, np.asarray(features.starts)
+        index = open_index(data.cmu, features, "bucket")
         for seconds in (1, 3):
             for query in segments(features, seconds, 12, seed=7):
-                exact = None
-                for epsilon in (0.0, 0.1, 0.5):
-                    start = time.process_time()
-                    near = index.nearest(query, features.rows, k=256, epsilon=epsilon)
-                    middle = time.process_time()
-                    found = lazy_matches(*near, starts, **PAPER_GRAPH, limits=BEST)
-                    end = time.process_time()
-                    key = (name, epsilon)
-                    search_ms[key] = search_ms.get(key, 0.0) + 1e3 * (middle - start)
-                    if exact is None:
-                        exact = found
-                        spent = graph_ms.get((name, seconds), 0.0)
-                        graph_ms[name, seconds] = spent + 1e3 * (end - middle)
-                    kept.setdefault(key, []).append(recall(exact, found))
+                near = {e: index.nearest(query, rows, k=EPSILON_K, epsilon=e) for e in EPSILONS}
+                found = {e: lazy_matches(*near[e], starts, **PAPER_GRAPH) for e in EPSILONS}
+                exact = {(one.start, one.end) for one in found[0.0]}
+                least = dict.fromkeys(EPSILONS, np.inf)
+                for e in EPSILONS * 3:  # interleaved
+                    act = lambda e=e, q=query: index.nearest(q, rows, k=EPSILON_K, epsilon=e)  # noqa: B023, E731
+                    least[e] = min(least[e], processor_ms(act, rounds=1))
+                for e in EPSILONS:
+                    same = exact & {(one.start, one.end) for one in found[e]}
+                    kept.setdefault((name, e), []).append(len(same) / len(exact))
+                    search_ms[name, e] = search_ms.get((name, e), 0.0) + least[e]
+                act = lambda n=near[0.0]: lazy_matches(*n, starts, **PAPER_GRAPH, limits=BEST)  # noqa: B023, E731
+                spent = graph_ms.get((name, seconds), 0.0)
+                graph_ms[name, seconds] = spent + processor_ms(act)
     share = {key: float(np.mean(values)) for key, values in kept.items()}
     faster = {(n, e): search_ms[n, e] / search_ms[n, 0.0] for n in sets for e in (0.1, 0.5)}
-    place = "CMU; 12 random segments of 1 s and 12 of 3 s for each set, k = 256"
+    place = f"CMU; 12 random segments of 1 s and 12 of 3 s for each set, k = {EPSILON_K}"
     table = (
         ["set", "0.1 keeps", "time", "0.5 keeps", "time"],
         [[n] + [f"{of[n, e]:.2f}" for e in (0.1, 0.5) for of in (share, faster)] for n in sets],
@@ -275,7 +277,8 @@ def section_4_2(data: Data) -> Iterator[Claim]:
         },
         rule="least_kept >= 0.995 and mean_time <= 0.95",
         data=place,
-        note="Time in parts of the exact search.",
+        note="Share of all alignments of the exact search, start and end the same; time in parts "
+        "of the exact search.",
         table=table,
     )
     yield Claim(
