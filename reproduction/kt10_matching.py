@@ -269,17 +269,24 @@ def section_4_2(data: Data) -> Iterator[Claim]:
     singles, windows = ("e15", "e30", "pca16"), ("e15x3", "e30x3")
     yield Claim(
         place="Section 4.2",
-        statement=statement + " The search for neighbours takes about 10 % less time.",
-        paper={"kept": 1.0, "time": 0.9},
-        ours={
-            "least_kept": round(min(share[n, 0.1] for n in sets), 3),
-            "mean_time": round(float(np.mean([faster[n, 0.1] for n in sets])), 2),
-        },
-        rule="least_kept >= 0.995 and mean_time <= 0.95",
+        statement=statement,
+        paper={"kept": 1.0},
+        ours={"least_kept": round(min(share[n, 0.1] for n in sets), 3)},
+        rule="least_kept == paper_kept",
         data=place,
         note="Share of all alignments of the exact search, start and end the same; time in parts "
         "of the exact search.",
         table=table,
+    )
+    times = {e: float(np.mean([faster[n, e] for n in sets])) for e in (0.1, 0.5)}
+    yield Claim(
+        place="Section 4.2",
+        statement="With epsilon = 0.1 the search for neighbours takes about 10 % less time.",
+        paper={"time": 0.9},
+        ours={"time": round(times[0.1], 2), "time_with_0_5": round(times[0.5], 2)},
+        rule="time <= 0.95",
+        data=place,
+        note="Our index also tries the neighbours of the frame before where it is approximate.",
     )
     yield Claim(
         place="Section 4.2",
