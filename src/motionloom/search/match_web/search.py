@@ -59,9 +59,11 @@ def library_web(library: Store, options: WebOptions | None = None) -> LibraryWeb
     built = store.files.state()
     if built is None:
         how = _as_typed(options)
+        missing = f"its match webs have not been built{how and ' with these options'}"
+        if not how and any(store.folder.parent.glob("web.*")):
+            missing = "its match webs were built with other options, or by an earlier release"
         raise LibraryError(
-            f"{library.path}: its match webs have not been built{how and ' with these options'}; "
-            f"build them with motionloom web {library.path} build{how}"
+            f"{library.path}: {missing}; build them with motionloom web {library.path} build{how}"
         )
     state = (library.artifacts.content_key(), built)
     kept = _opened.setdefault(library, {})
