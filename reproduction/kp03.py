@@ -703,7 +703,8 @@ def _draw_figure_6(data: Data) -> None:
             axes.axhline(0.0, color=TEXT, lw=0.8)
             axes.set_ylim(-2.0, 2.0)
             text = (
-                f"{name}, {WAYS[way][0]}: mean {np.abs(off).mean():.2f}, variance {off.var():.2f}"
+                f"{name}, {WAYS[way][0]}\n"
+                f"mean error {np.abs(off).mean():.2f}, variance {off.var():.2f}"
             )
             axes.set_title(text, loc="left", size=8, color=TEXT)
             axes.tick_params(labelsize=7, colors=FAINT)
