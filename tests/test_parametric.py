@@ -337,6 +337,18 @@ def test_parameters_that_do_not_fit_the_query_are_refused(kicks):
 # --- through the library and the command line ---------------------------------------------
 
 
+def test_examples_without_a_clear_alignment_are_named_in_one_line(lib, monkeypatch):
+    monkeypatch.setattr("motionloom.blending.registration.clear_alignment", lambda *_, **__: None)
+    done = invoked(
+        app, "parametrize", lib.path, lib.names[0], "--whole", "--by", "lowest(hips)",
+        "--samples", 10, "--name", "unclear", "--leave-out-unmatched",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if "no clear time alignment" in line]
+    assert "--leave-out-unclear" in line and " more" in line and line.count(",") == 2
+    lib.delete_parametric("unclear")
+
+
 def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
     query = "kick_front_mid_right_p0:0-70"
     made = run(

@@ -127,9 +127,11 @@ def parametrize(
         is_unclear = left in registration.unclear
         reason = "no clear time alignment" if is_unclear else "foot contacts do not match"
         print(f"  left out, {reason}: {left}")
-    for one in registration.unclear:
-        if one not in registration.left_out:
-            print(f"  no clear time alignment (--leave-out-unclear leaves it out): {one}")
+    unclear = [one for one in registration.unclear if one not in registration.left_out]
+    if unclear:
+        more = f" and {len(unclear) - 3} more" if len(unclear) > 3 else ""
+        named = ", ".join(unclear[:3]) + more
+        print(f"  no clear time alignment (--leave-out-unclear leaves them out): {named}")
     for axis, a, b in zip(motion.axes, low, high, strict=True):
         print(f"  {axis}: {a:.3f} to {b:.3f}")
     middle = ",".join(f"{value:.2f}" for value in motion.space.examples.mean(axis=0))
