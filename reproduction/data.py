@@ -76,7 +76,8 @@ class Data:
     @cached_property
     def bandai(self) -> Library | None:
         """Clips of the Bandai-Namco data set, labelled by content and by style."""
-        return self._captured("bandai.tar.xz", CACHE / "bandai.loom", "labels.csv")
+        columns = ("content", "style")
+        return self._captured("bandai.tar.xz", CACHE / "bandai.loom", "labels.csv", columns)
 
     @cached_property
     def scratch(self) -> Path:
@@ -93,19 +94,24 @@ class Data:
         print(text, file=sys.stderr, flush=True)
 
     def _captured(
-        self, archive: str, place: Path, labels: Path | str | None = None
+        self,
+        archive: str,
+        place: Path,
+        labels: Path | str | None = None,
+        columns: tuple[str, ...] | None = None,
     ) -> Library | None:
         if self.folder is None or not (self.folder / archive).exists():
             return None
         files = unpacked(self.folder / archive, self.log)
-        return _library(place, files, files / labels if labels else None)
+        return _library(place, files, files / labels if labels else None, columns)
 
 
-def _library(place: Path, files: Path, labels: Path | None) -> Library:
+def _library(
+    place: Path, files: Path, labels: Path | None, columns: tuple[str, ...] | None = None
+) -> Library:
     """A library of all files in a folder, imported once."""
     place.parent.mkdir(parents=True, exist_ok=True)
     library = Library.create(place, exist_ok=True)
     if len(library) < sum(1 for _ in files.rglob("*.bvh")):
-        columns = ("content", "style") if place.stem == "bandai" else None
         library.add(files, labels=labels, label_columns=columns)
     return library

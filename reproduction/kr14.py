@@ -162,7 +162,7 @@ def creating_transitions(data: Data) -> Iterator[Claim]:
     else:
         yield from _windows(data, data.cmu)
     sample = data.scratch / "transitions.mogra"
-    sample.write_text(_FIGURE_4_12, encoding="ascii")
+    sample.write_text(FIGURE_4_12, encoding="ascii")
     import warnings
 
     with warnings.catch_warnings(record=True):
@@ -397,7 +397,7 @@ PARTS = (
     best_distance, not_reproduced,
 )  # fmt: skip
 
-_FIGURE_4_12 = """Transitions: 8 0 1
+FIGURE_4_12 = """Transitions: 8 0 1
 357 211
 199 365
 288 224

@@ -29,6 +29,7 @@ from motionloom.motion_graph.components import endless
 from motionloom.motion_graph.foot_support import FootSupport, agreement
 from motionloom.motion_graph.mogra import graph_from_mogra, read_mogra, write_mogra
 from motionloom.motion_graph.transitions import find_transitions, window_centres
+from reproduction.kr14 import FIGURE_4_12
 
 WALKS = ("walk", "walk_left", "walk_right", "walk_fast")
 
@@ -486,21 +487,6 @@ def test_frames_are_blended_as_in_the_dissertation(walks, tmp_path):
     assert played(graph) <= played(again) <= expected
     centred = motion_graph(walks, TransitionSettings(**options))
     assert played(centred) != played(graph)
-
-
-FIGURE_4_12 = """Transitions: 8 0 1
-357 211
-199 365
-288 224
-549 3445
-549 3511
-537 3550
-Transitions: 4 1 2
-115 501
-416 1550
-616 2650
-917 3100
-"""
 
 
 def test_the_published_sample_is_read(tmp_path):

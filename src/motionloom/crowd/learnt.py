@@ -274,7 +274,7 @@ def _state(motions: tuple[Motion, ...], frames: Array) -> tuple[Array, Array, Ar
     leader, fps = motions[0], motions[0].fps
     here = np.clip(np.rint(frames).astype(np.intp), 1, len(leader) - 2)
     turn = rot.yaw(-leader.headings()[here])[:, None]
-    origin = leader.root[here, None].astype(np.float64) * [1.0, 0.0, 1.0]
+    origin = leader.role_positions(["hips"])[here].astype(np.float64) * [1.0, 0.0, 1.0]
     before, now, after = (
         rot.rotate(
             turn,

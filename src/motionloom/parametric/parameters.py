@@ -31,6 +31,7 @@ from motionloom.parametric.signals import (
     SIGNALS,
     Signal,
     floor_curvature,
+    floor_steps,
     joint_path,
     signal,
 )
@@ -216,7 +217,7 @@ def highest(joint: str) -> Parameter:
 
 
 def average_speed() -> Parameter:
-    """Path length of the root on the floor divided by time, in m/s.
+    """Path length of the hips on the floor divided by time, in m/s.
 
     Examples
     --------
@@ -226,14 +227,14 @@ def average_speed() -> Parameter:
     """
 
     def speed(motion: Motion, _: Moment) -> float:
-        steps = np.diff(motion.root[:, [0, 2]].astype(np.float64), axis=0)
+        steps = floor_steps(motion)
         return float(np.linalg.norm(steps, axis=1).sum() * motion.fps / max(len(steps), 1))
 
     return Parameter("average_speed", ("m/s",), speed)
 
 
 def average_curvature() -> Parameter:
-    """Curvature of the root's path on the floor, in 1/m, positive to the left.
+    """Curvature of the path of the hips on the floor, in 1/m, positive to the left.
 
     Examples
     --------

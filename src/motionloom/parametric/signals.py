@@ -88,11 +88,20 @@ def path_curvatures(motion: Motion, joint: str) -> Array:
     return np.linalg.norm(np.cross(velocity, acceleration), axis=1) / speed**3
 
 
+def floor_steps(motion: Motion) -> Array:
+    """Steps (T - 1, 2) of the hips on the floor, in metres; of the root where hips are unknown.
+
+    The root joint of some rigs is not the hips, and may stand still.
+    """
+    path = joint_path(motion, "hips") if "hips" in motion.skeleton.roles else motion.root
+    return np.diff(np.asarray(path, np.float64)[:, [0, 2]], axis=0)
+
+
 def floor_curvature(motion: Motion) -> float:
-    """Curvature of the root's path on the floor in 1/m, positive to the left.
+    """Curvature of the body's path on the floor in 1/m, positive to the left.
 
     The slope of the direction of travel against the distance travelled, by least squares: the sway
-    of the hips within a step hardly counts. A root that stays within 5 cm has none.
+    of the hips within a step hardly counts. Hips that stay within 5 cm have none.
 
     Examples
     --------
@@ -101,7 +110,7 @@ def floor_curvature(motion: Motion) -> float:
     >>> bool(floor_curvature(left) > abs(floor_curvature(straight)) + 0.1)
     True
     """
-    steps = np.diff(motion.root[:, [0, 2]].astype(np.float64), axis=0)
+    steps = floor_steps(motion)
     lengths = np.linalg.norm(steps, axis=1)
     moved = lengths > 1e-9
     steps, lengths = steps[moved], lengths[moved]

@@ -150,20 +150,10 @@ class BucketIndex:
             Numbers of the vectors; nearest first, ties by number.
         distances : ndarray of float64
         """
-        queries = np.ascontiguousarray(queries, dtype=np.float32)
-        self._check_rows(queries, rows)
         if allowed is not None:
             self._check_length("allowed", allowed)
-        blocks = np.asarray(self.blocks)
         return _nearest(
-            _read_only(queries),
-            self._rotated(queries),
-            _read_only(rows),
-            _read_only(blocks),
-            _read_only(blocks.view(np.uint8)),
-            _read_only(self.rows),
-            self.errors,
-            self._children,
+            *self._tables(queries, rows),
             k,
             float(radius),
             1.0 + epsilon,
@@ -175,10 +165,14 @@ class BucketIndex:
         self, queries: NDArray[np.float32], rows: NDArray[np.float32], *, radius: float
     ) -> NDArray[np.int64]:
         """Number of vectors within `radius` of every query (Q,); exact, and none is stored."""
+        return _counts(*self._tables(queries, rows), float(radius))
+
+    def _tables(self, queries: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple:
+        """Queries, checked, and the tables of the index, as the kernels take them."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         self._check_rows(queries, rows)
         blocks = np.asarray(self.blocks)
-        return _counts(
+        return (
             _read_only(queries),
             self._rotated(queries),
             _read_only(rows),
@@ -187,7 +181,6 @@ class BucketIndex:
             _read_only(self.rows),
             self.errors,
             self._children,
-            float(radius),
         )
 
     def _rotated(self, queries: NDArray[np.float32]) -> NDArray[np.float32]:
