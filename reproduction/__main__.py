@@ -104,4 +104,5 @@ if __name__ == "__main__":
     try:
         app()
     except MotionloomError as error:
-        sys.exit(f"error: {error}")
+        print(f"reproduction: {error}", file=sys.stderr)
+        sys.exit(2)
