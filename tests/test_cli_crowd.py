@@ -31,7 +31,7 @@ def library(tmp_path_factory):
 
 def test_json_keeps_the_contract(tmp_path):
     facts = answer("ballroom", "--couples", 2, "--seconds", 4, "-o", tmp_path / "b.glb")
-    assert set(facts["quality"]) == {
+    assert set(facts["quality"]) >= {
         "foot_slide_m", "floor_penetration_m", "seam_acceleration_ratio",
     }  # fmt: skip
     assert facts["file"] == str(tmp_path / "b.glb") and facts["files"] == [facts["file"]]

@@ -82,7 +82,7 @@ def test_a_walk_is_written_with_its_quality_and_its_log(place, tmp_path):
     words = ("walk", place, "--seconds", 20, "--seed", 1, "-o", out)
     answer = json.loads(run(*words, "--log", tmp_path / "log.csv", "--json").stdout)
     assert (answer["frames"], answer["fps"], answer["file"]) == (600, 30.0, str(out))
-    assert set(answer["quality"]) == QUALITY
+    assert set(answer["quality"]) >= QUALITY
     assert answer["quality"]["seam_acceleration_ratio"] < 1.5
     assert answer["quality"]["foot_slide_m"] < 0.015
     assert {source["motion"] for source in answer["sources"]} <= {"walk", "walk_left", "walk_right"}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance, Skeleton, Source
+from motionloom.motion.diagnostics.quality import QualityReport, quality_report
 from motionloom.motion.provenance import merged
 
 _BLOCK = 1024  # frames read at once
@@ -163,7 +164,7 @@ class Player(ABC):
     def record(
         self, *, seconds: float | None = None, frames: int | None = None, name: str = ""
     ) -> Motion:
-        """The next frames as a motion, with its provenance.
+        """The next frames as a motion, with its provenance and quality.
 
         Parameters
         ----------
@@ -184,7 +185,11 @@ class Player(ABC):
             self.fps,
             name=name,
             provenance=made_of if sources else None,
-        )
+        ).with_quality(self.quality)
+
+    def quality(self, motion: Motion) -> QualityReport:
+        """Quality of frames recorded; a player that knows its sources compares with them."""
+        return quality_report(motion)
 
 
 def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:

@@ -13,7 +13,7 @@ import typer
 
 from motionloom.cli.options import JSON, LIB, PICTURES, listed, open_library
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import counted, print_json, progress, remark
+from motionloom.cli.terminal import counted, print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import GraphSettings, WalkSettings
 
@@ -310,11 +310,9 @@ def walk(
             }
         )
         return
-    remark(f"{report.frames} frames at {made.fps:g} fps written to {output}")
-    remark(
-        f"feet slide {100 * report.quality.foot_slide_m:.1f} cm per contact; "
-        f"{report.transition_count} transitions"
-    )
+    transitions = counted(report.transition_count, "transition")
+    remark(f"{report.frames} frames at {made.fps:g} fps, {transitions}, written to {output}")
+    print_quality(report.quality)
 
 
 def _with_old_timeline(

@@ -9,7 +9,10 @@ import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from motionloom.motion.diagnostics.quality import QualityReport
 
 _FIRST_LINE_SECONDS = 10.0
 _LINE_SECONDS = 300.0
@@ -61,6 +64,15 @@ def _width(text: str) -> int:
 def remark(text: str) -> None:
     """A line for people, on standard error, so that standard output stays data."""
     print(text, file=sys.stderr)
+
+
+def print_quality(report: QualityReport | None) -> None:
+    """The quality report of a synthesized motion: one line, and a line for each warning."""
+    if report is None:
+        return
+    remark(f"quality: {report.line()}")
+    for warning in report.warnings:
+        remark(f"warning: {warning}")
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -6,7 +6,7 @@ motion. Positions are computed on demand by forward kinematics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from motionloom.motion.segment import frame_slice, positive_rate
 from motionloom.motion.skeleton import FrozenArrays, Skeleton
 
 if TYPE_CHECKING:
+    from motionloom.motion.diagnostics.quality.report import QualityReport
     from motionloom.motion.feet.contacts import FootContacts
 
 
@@ -117,6 +118,10 @@ class Motion(TimeSeries):
     translations: NDArray[Any] | None = None
     origin: Origin = field(default_factory=Origin)
     provenance: Provenance | None = None
+    # Not an argument of the constructor, so `replace` drops it: it is that of these frames only.
+    _quality: QualityReport | Callable[[Motion], QualityReport] | None = field(
+        default=None, init=False
+    )
 
     def __post_init__(self) -> None:
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
@@ -156,6 +161,43 @@ class Motion(TimeSeries):
         True
         """
         return () if self.provenance is None else self.provenance.sources
+
+    @property
+    def quality(self) -> QualityReport | None:
+        """Quality report of a synthesized motion, computed when it is first read.
+
+        None for captured motion, and for motion that was changed since its synthesis; see
+        `motionloom.motion.diagnostics.quality.quality_report`.
+
+        Examples
+        --------
+        >>> walked = lib.motion_graph().walk(seconds=2, seed=1)
+        >>> walked.quality.foot_slide_m < 0.05, walked[10:].quality
+        (True, None)
+        """
+        known = self._quality
+        if callable(known):
+            known = known(self)
+            object.__setattr__(self, "_quality", known)
+        return known
+
+    def with_quality(
+        self, quality: QualityReport | Callable[[Motion], QualityReport] | None
+    ) -> Motion:
+        """The same motion with a quality report, or with a function of the motion that makes it.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> from motionloom.motion.diagnostics.quality import quality_report
+        >>> ml.demo.clip("walk").with_quality(quality_report).quality.seam_acceleration_ratio
+        """
+        same = replace(self)
+        object.__setattr__(same, "_quality", quality)
+        return same
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_quality": self.quality}
 
     def __getitem__(self, frames: slice | int) -> Motion:
         """Frames of this motion as a motion; shares memory. One number gives one frame."""

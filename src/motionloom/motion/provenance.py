@@ -110,6 +110,11 @@ class Provenance:
             spread.append(replace(source, start=start, end=end))
         return Provenance(tuple(spread), tuple(round(seam * ratio) for seam in self.seams))
 
+    def take_at(self, frame: int) -> str:
+        """Name of the take with the largest weight in a frame of the result; "" for none."""
+        there = [source for source in self.sources if source.start <= frame < source.end]
+        return max(there, key=lambda source: source.weight).motion if there else ""
+
     def to_json(self) -> list[dict[str, Any]]:
         """The sources as plain data."""
         return [source.as_dict() for source in self.sources]

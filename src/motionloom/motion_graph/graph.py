@@ -24,7 +24,13 @@ from motionloom.blending.player import frame_count
 from motionloom.blending.transitions import Transition
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.diagnostics.quality import QualityReport, quality_report
+from motionloom.motion.diagnostics.quality import (
+    PathFit,
+    QualityReport,
+    TakesUsed,
+    quality_report,
+    usual_acceleration,
+)
 from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.foot_support import FootSupport
@@ -327,7 +333,9 @@ class MotionGraph:
             player = self.player(settings.seed, start=settings.start, lock_feet=settings.lock_feet)
             return player, frame_count(settings.seconds, None, self.fps)
         route = plan(self, settings, progress=progress)
-        player = GraphPlayer(self, settings.seed, route=route, lock_feet=settings.lock_feet)
+        player = GraphPlayer(
+            self, settings.seed, route=route, lock_feet=settings.lock_feet, goals=settings
+        )
         return player, route.frames
 
     def save(self, path: str | Path) -> None:
@@ -360,9 +368,39 @@ class MotionGraph:
             text = json.dumps({**self.info(), "list": rows}, indent=1)
             scratch.write_text(text, encoding="utf-8")
 
-    def quality(self, motion: Motion) -> QualityReport:
-        """Quality of a motion made from this graph, relative to the graph's motions."""
-        return quality_report(motion, sources=self.motions)
+    @cached_property
+    def usual_acceleration(self) -> float:
+        """99.9th percentile of the accelerations of all joints of the motions, m/s^2."""
+        return usual_acceleration(self.motions)
+
+    @property
+    def unused(self) -> dict[str, str]:
+        """Reason for each motion that walks cannot, or need not, use."""
+        return {
+            **dict.fromkeys(self.names, "not needed"),
+            **dict.fromkeys(self.removed.motions, "cut off"),
+        }
+
+    def quality(self, motion: Motion, goals: WalkSettings | None = None) -> QualityReport:
+        """Quality of a motion made from this graph, relative to the graph's motions.
+
+        Parameters
+        ----------
+        motion : Motion
+        goals : WalkSettings, optional
+            The path or goal of the walk, with which its way is compared.
+        """
+        report = quality_report(motion, usual=self.usual_acceleration)
+        track = motion.role_positions(["hips"])[:, 0, [0, 2]]
+        takes = TakesUsed.of(motion.sources, motion.fps, self.unused)
+        return report.with_parts(path=path_fit(track, goals), takes=takes)
+
+
+def path_fit(track: NDArray[np.float32], goals: WalkSettings | None) -> PathFit | None:
+    """Fit of the way of the hips (T, 2) to the path or goal of a walk; None without either."""
+    if goals is None or (goals.path is None and goals.goal is None):
+        return None
+    return PathFit.of(track, path=goals.floor_path(), goal=goals.goal_values())
 
 
 def _named_frame(place: MotionFrame | str) -> tuple[str, int]:

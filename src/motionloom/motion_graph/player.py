@@ -30,16 +30,19 @@ from motionloom.formats.bvh.writer import bvh_stream
 from motionloom.motion import Motion, Provenance, Source
 from motionloom.motion.diagnostics.quality import (
     QualityReport,
+    Seam,
+    TakesUsed,
     floor_penetration,
     foot_slide,
-    seam_ratio,
-    usual_acceleration,
+    worst_seam,
 )
 from motionloom.motion.feet.contacts import foot_contacts
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.provenance import merged
 from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.motion_graph.graph import path_fit
 from motionloom.motion_graph.routes import frames_to
+from motionloom.motion_graph.settings import WalkSettings
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
@@ -96,7 +99,9 @@ class GraphPlayer(Player):
         automatic: bool = True,
         lock_feet: bool = True,
         route: Route | None = None,
+        goals: WalkSettings | None = None,
     ) -> None:
+        self.goals = goals
         self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
         self.log: deque[PlayedTransition] = deque(maxlen=_LOG)
         self._rng = np.random.default_rng(seed)
@@ -117,6 +122,10 @@ class GraphPlayer(Player):
             self._motion, self._frame = self._begin(start)
             self._transform = PlanarTransform.to_origin(graph.motions[self._motion][self._frame])
         self._next = self._choice()
+
+    def quality(self, motion: Motion) -> QualityReport:
+        """Quality of frames recorded, relative to the motions of the graph and to the goals."""
+        return self.graph.quality(motion, self.goals)
 
     @property
     def position(self) -> tuple[int, int]:
@@ -167,9 +176,9 @@ class GraphPlayer(Player):
         if Path(path).suffix.lower() != ".bvh":
             motion = self.record(frames=frames, name=Path(path).stem)
             motion.save(path)
-            quality, sources = self.graph.quality(motion), motion.sources
+            quality, sources = self.quality(motion), motion.sources
             return WalkReport(frames, quality, sources, self.transition_count, tuple(self.log))
-        meter = _QualityMeter(self.graph)
+        meter = _QualityMeter(self.graph, self.goals)
         played: list[Source] = []
         with bvh_stream(path, self.skeleton, frames=frames, fps=self.fps) as out:
             left = frames
@@ -365,34 +374,42 @@ class WalkReport:
 class _QualityMeter:
     """Quality of the frames played, block by block."""
 
-    def __init__(self, graph: MotionGraph) -> None:
-        self._graph = graph
-        self._usual = usual_acceleration(graph.motions)
+    def __init__(self, graph: MotionGraph, goals: WalkSettings | None) -> None:
+        self._graph, self._goals = graph, goals
         self._slide = self._contacts = self._depth = self._frames = 0.0
-        self._abrupt: float | None = None
+        self._worst: Seam | None = None
+        self._tracks: list[NDArray[np.float32]] = []
+        self._played: list[Source] = []
 
     def measure(self, block: FrameBlock) -> None:
+        graph = self._graph
+        sources = tuple(source.moved(-block.start) for source in block.sources)
         seams = tuple(seam - block.start for seam in block.seams)
         clip = Motion(
-            self._graph.skeleton,
-            block.rotations,
-            block.root,
-            self._graph.fps,
-            provenance=Provenance((), seams),
-        )
+            graph.skeleton, block.rotations, block.root, graph.fps,
+            provenance=Provenance(sources, seams),
+        )  # fmt: skip
         contacts = foot_contacts(clip)
         slide = foot_slide(clip, contacts)
         self._slide += slide.per_contact_m * slide.contacts
         self._contacts += slide.contacts
         self._depth += floor_penetration(clip, contacts) * len(clip)
         self._frames += len(clip)
-        worst = seam_ratio(clip, self._usual)
-        if worst is not None:
-            self._abrupt = max(worst, self._abrupt or 0.0)
+        worst = worst_seam(clip, graph.usual_acceleration)
+        if worst is not None and (self._worst is None or worst.ratio > self._worst.ratio):
+            frame = worst.frame + block.start
+            self._worst = replace(worst, frame=frame, second=frame / graph.fps)
+        if self._goals is not None:
+            self._tracks.append(clip.role_positions(["hips"])[:, 0, [0, 2]])
+        self._played += block.sources
 
     def report(self) -> QualityReport:
+        found, worst = self._contacts > 0.0, self._worst
+        takes = TakesUsed.of(self._played, self._graph.fps, self._graph.unused)
+        fit = path_fit(np.concatenate(self._tracks), self._goals) if self._tracks else None
         return QualityReport(
-            self._slide / max(self._contacts, 1.0),
-            self._depth / max(self._frames, 1.0),
-            self._abrupt,
-        )
+            self._slide / self._contacts if found else None,
+            self._depth / self._frames if found else None,
+            None if worst is None else worst.ratio,
+            worst,
+        ).with_parts(path=fit, takes=takes)

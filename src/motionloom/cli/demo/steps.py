@@ -162,11 +162,9 @@ def endless_walk(tour: Tour) -> dict[str, Any]:
     walk = graph.walk(seconds=30, seed=1)
     walk.save(endless)
     tour.page.play(walk, "a synthesized walk")
-    slide = graph.quality(walk).foot_slide_m
-    tour.say(
-        f"{len(graph)} transitions between {len(graph.motions)} walks; feet slide "
-        f"{100 * slide:.1f} cm per step."
-    )
+    tour.say(f"{len(graph)} transitions between {len(graph.motions)} walks.")
+    if walk.quality is not None:
+        tour.say(f"Quality: {walk.quality.line()}.")
     return {"walk": str(endless)}
 
 

@@ -1,13 +1,10 @@
-"""Quality report of a motion: foot slide, floor penetration, accelerations at seams.
-
-Clean-up, retargeting and all synthesis use the same report, so that their figures compare.
-"""
+"""Quality measures of a motion: foot slide, floor penetration, accelerations at seams."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,58 +47,6 @@ class FootSlide:
     contacts: int
 
 
-@dataclass(frozen=True)
-class QualityReport:
-    """Quality of a synthesized or edited motion.
-
-    Attributes
-    ----------
-    foot_slide_m : float
-        Horizontal travel per contact.
-    floor_penetration_m : float
-        Depth of the balls below the ground, mean over frames.
-    seam_acceleration_ratio : float or None
-        Largest joint acceleration near a seam, over the 99.9th percentile of those of the
-        sources; None for a motion without seams.
-    """
-
-    foot_slide_m: float
-    floor_penetration_m: float
-    seam_acceleration_ratio: float | None = None
-
-    @classmethod
-    def worst_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
-        """The largest of each figure over several motions; at least one.
-
-        Examples
-        --------
-        >>> QualityReport.worst_of([QualityReport(0.01, 0.0, 0.9), QualityReport(0.0, 0.002)])
-        QualityReport(foot_slide_m=0.01, floor_penetration_m=0.002, seam_acceleration_ratio=0.9)
-        """
-        return cls._summed_up(reports, max)
-
-    @classmethod
-    def mean_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
-        """The mean of each figure over several motions; at least one."""
-        return cls._summed_up(reports, lambda figures: float(np.mean(figures)))
-
-    @classmethod
-    def _summed_up(
-        cls, reports: Sequence[QualityReport], measure: Callable[[list[float]], float]
-    ) -> QualityReport:
-        ratios = [report.seam_acceleration_ratio for report in reports]
-        with_seams = [ratio for ratio in ratios if ratio is not None]
-        return cls(
-            measure([report.foot_slide_m for report in reports]),
-            measure([report.floor_penetration_m for report in reports]),
-            measure(with_seams) if with_seams else None,
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The figures as plain data."""
-        return asdict(self)
-
-
 def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlide:
     """Horizontal travel of heels and balls during contact.
 
@@ -125,7 +70,7 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
     >>> slide.per_contact_m < 0.05
     True
     """
-    contacts = _contacts_of(motion, contacts)
+    contacts = contacts_of(motion, contacts)
     ways, steps, still = [], 0, 0.0
     for part in FOOT_PARTS:
         path = part_path(motion, part)[:, [0, 2]]
@@ -152,7 +97,7 @@ def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> f
     >>> floor_penetration(ml.demo.clip("walk")) < 0.005
     True
     """
-    contacts = _contacts_of(motion, contacts)
+    contacts = contacts_of(motion, contacts)
     depth = np.zeros((len(motion), 2))
     for k, side in enumerate(SIDES):
         plants = contacts.plants.get(f"{side}_ball", ())
@@ -197,53 +142,8 @@ def usual_acceleration(motions: Iterable[Motion]) -> float:
     return float(np.percentile(np.concatenate(sizes), _USUAL)) if sizes else 0.0
 
 
-def seam_ratio(motion: Motion, usual: float) -> float | None:
-    """Largest acceleration at a seam over the `usual_acceleration` of the sources.
-
-    None for a motion without seams, or if the sources do not move.
-    """
-    jerks = seam_accelerations(motion)
-    return float(jerks.max()) / usual if len(jerks) and usual > 0.0 else None
-
-
-def quality_report(
-    motion: Motion,
-    contacts: FootContacts | None = None,
-    *,
-    sources: Iterable[Motion] | None = None,
-    usual: float | None = None,
-) -> QualityReport:
-    """Slide per contact, floor penetration and smoothness of the seams of a motion.
-
-    Parameters
-    ----------
-    motion : Motion
-    contacts : FootContacts, optional
-        Default: those of the motion.
-    sources : iterable of Motion, optional
-        Its sources, on the same skeleton and at the same rate, with which the accelerations at
-        seams are compared. Default: no comparison.
-    usual : float, optional
-        Their `usual_acceleration`, if already computed.
-
-    Examples
-    --------
-    >>> import motionloom as ml
-    >>> quality_report(ml.demo.clip("walk")).foot_slide_m < 0.05
-    True
-    """
-    contacts = _contacts_of(motion, contacts)
-    has_seams = motion.provenance is not None and bool(motion.provenance.seams)
-    if usual is None and sources is not None and has_seams:
-        usual = usual_acceleration(sources)
-    return QualityReport(
-        foot_slide(motion, contacts).per_contact_m,
-        floor_penetration(motion, contacts),
-        None if usual is None else seam_ratio(motion, usual),
-    )
-
-
-def _contacts_of(motion: Motion, contacts: FootContacts | None) -> FootContacts:
+def contacts_of(motion: Motion, contacts: FootContacts | None) -> FootContacts:
+    """The contacts given, checked, or those of the motion."""
     if contacts is None:
         return foot_contacts(motion)
     if contacts.frames != len(motion):

@@ -1,0 +1,119 @@
+"""The quality report: its types, its one line, its limits, and where motions keep it."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.motion.diagnostics.quality import (
+    BeatFit,
+    PathFit,
+    QualityReport,
+    Seam,
+    TakesUsed,
+    quality_report,
+)
+from motionloom.motion.provenance import Source
+
+CLEAN = QualityReport(0.004, 0.001)
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return ml.demo.clip("walk")
+
+
+def test_a_motion_keeps_its_report_until_it_is_changed(walk):
+    made = walk.with_quality(CLEAN)
+    assert walk.quality is None
+    assert made.quality is CLEAN
+    assert made[5:].quality is None and made.resample(60).quality is None
+    assert made.transform(yaw=1.0).quality is None
+    assert pickle.loads(pickle.dumps(made)).quality == CLEAN
+
+
+def test_a_report_is_computed_once_and_only_when_it_is_read(walk):
+    calls = []
+
+    def measure(motion):
+        calls.append(len(motion))
+        return CLEAN
+
+    made = walk.with_quality(measure)
+    assert calls == []
+    assert made.quality is CLEAN and made.quality is CLEAN
+    assert calls == [len(walk)]
+    assert pickle.loads(pickle.dumps(walk.with_quality(measure))).quality == CLEAN
+
+
+def test_no_contacts_are_none_and_not_zero(walk):
+    flying = replace(walk, root=walk.root + np.linspace(0, 60, len(walk))[:, None] * [1, 0, 0])
+    report = quality_report(flying)
+    assert report.foot_slide_m is None and report.floor_penetration_m is None
+    assert report.to_json()["foot_slide_m"] is None
+    assert report.line().startswith("no foot contacts found")
+
+
+def test_a_skeleton_without_feet_still_has_a_report(walk):
+    blind = replace(walk.skeleton, role_map={"left_foot": None, "right_foot": None})
+    assert quality_report(replace(walk, skeleton=blind)).foot_slide_m is None
+
+
+def test_distance_from_a_path_is_to_its_nearest_point():
+    corner = [[0.0, 0.0], [0.0, 4.0], [3.0, 4.0]]
+    fit = PathFit.of([[0.1, 1.0], [0.0, 5.0], [2.0, 3.5], [3.0, 4.0]], path=corner)
+    assert fit.mean_m == pytest.approx((0.1 + 1.0 + 0.5 + 0.0) / 4)
+    assert fit.worst_m == pytest.approx(1.0)
+    assert fit.path_length_m == 7.0 and fit.goal_m == 0.0
+    assert PathFit.of([[0, 0], [3, 0], [3, 4]], goal=[3, 0, 1.5]).goal_m == 4.0
+    assert PathFit.of([[0, 0], [3, 0], [3, 4]], goal=[3, 0]).length_m == 7.0
+
+
+def test_takes_are_counted_in_seconds_by_their_weights():
+    sources = (Source("a", 0, 60, 0, 60), Source("b", 0, 60, 60, 120, 0.5))
+    takes = TakesUsed.of(sources, 30.0, {"a": "not needed", "c": "cut off"})
+    assert takes == TakesUsed({"a": 2.0, "b": 1.0}, {"c": "cut off"})
+
+
+@pytest.mark.parametrize(
+    ("report", "warning"),
+    [
+        (QualityReport(0.05, 0.0), "feet slide 5.0 cm per contact: try"),
+        (QualityReport(0.0, 0.02), "feet are 2.0 cm below the floor"),
+        (QualityReport(0.0, 0.0, 1.8, Seam(60, 2.0, "a", "b", 1.8)), "the seam at 2.0 s"),
+        (replace(CLEAN, path=PathFit(0.1, 0.2, 32.0, 10.0, 0.0)), "3.2 times as long"),
+        (replace(CLEAN, path=PathFit(0.1, 1.6, 10.0, 10.0, 0.0)), "missed by 0.10 m"),
+        (replace(CLEAN, path=PathFit(goal_m=1.5)), "1.50 m away from the goal"),
+        (replace(CLEAN, beats=BeatFit(222, 222, 125, 222)), "land on 125 of 222 beats"),
+    ],
+)
+def test_each_limit_is_a_warning_of_its_own(report, warning):
+    (said,) = report.with_parts().warnings
+    assert warning in said and "try" in said
+    assert CLEAN.with_parts().warnings == ()
+
+
+def test_parts_are_added_without_losing_warnings():
+    said = QualityReport(0.05, 0.0).with_parts(warnings=["the music is slow"])
+    both = said.with_parts(path=PathFit(goal_m=1.5))
+    assert len(said.warnings) == 2 and len(both.warnings) == 3
+    assert "the music is slow" in both.warnings
+    assert QualityReport.worst_of([both, CLEAN]).warnings == both.warnings
+
+
+def test_one_line_tells_everything():
+    report = QualityReport(0.004, 0.001, 1.2, Seam(60, 2.0, "a", "b", 1.2)).with_parts(
+        path=PathFit(0.1, 0.2, 11.0, 10.0, 0.05),
+        takes=TakesUsed({"a": 3.0}, {"c": "cut off", "d": "cut off", "e": "cut off"}),
+        speeds_m_s=(0.6, 1.4),
+        beats=BeatFit(62, 61, 50, 60, 0.9),
+    )
+    assert report.line() == (
+        "feet slide 0.4 cm per contact; floor penetration 0.1 cm; "
+        "worst seam 1.20 at 2.00 s (a to b); speeds 0.6 to 1.4 m/s can be had; "
+        "path 0.10 m off on average, 0.20 m at worst, 11.0 m walked for 10.0 m, end 0.05 m off; "
+        "61 of 62 beats within a frame, feet land on 50 of 60 beats, coherence 0.90; "
+        "takes a 3.0 s; unused: 3 cut off"
+    )
