@@ -84,7 +84,8 @@ def test_overlap_decides_what_is_new(start, end, nodes, edges):
 
 
 def test_ranges_of_duplicates_are_averaged():
-    family = grown({"q": [hit("a", 100, 200), hit("b", 0, 100)], "b": [hit("a", 110, 206)]})
+    answers = {"q": [hit("a", 100, 200), hit("b", 0, 100)], "b": [hit("a", 110, 206)]}
+    family = grown(answers, average_ranges=True)
     assert family.nodes[1].text == "a:105-203"
     match = next(match for match in family.matches if match.motion == "a")
     assert (match.start_frame, match.end_frame) == (105, 203)
@@ -101,7 +102,8 @@ def test_all_that_the_query_finds_are_nodes(start):
 def test_alignments_fit_the_ranges_that_nodes_have_in_the_end():
     along = np.column_stack([np.arange(100), np.arange(100, 200)])
     first = replace(hit("a", 100, 200), alignment=along)
-    family = grown({"q": [first, hit("b", 0, 100)], "b": [hit("a", 110, 206)]})
+    answers = {"q": [first, hit("b", 0, 100)], "b": [hit("a", 110, 206)]}
+    family = grown(answers, average_ranges=True)
     edge = family.edges[0]
     a, b = family.nodes[edge.a], family.nodes[edge.b]
     assert (a.text, b.text) == ("q:0-100", "a:105-203")
@@ -166,13 +168,29 @@ def test_says_what_is_wrong(options, message):
         grown({}, **options)
 
 
-def test_the_papers_rule_moves_the_query_too():
+def test_ranges_stay_as_found_or_are_averaged_as_in_the_paper():
     answers = {
-        "q": [hit("a", 0, 100, 0.1)],
-        "a": [hit("q", 8, 108, 0.1)],
+        "q": [hit("a", 0, 100, 0.1), hit("b", 0, 100, 0.1)],
+        "a": [hit("q", 8, 108, 0.1), hit("b", 4, 104, 0.1)],
     }
-    assert grown(answers).nodes[0].text == "q:0-100"
-    assert grown(answers, move_query=True).nodes[0].text == "q:4-104"
+    assert [node.text for node in grown(answers).nodes] == ["q:0-100", "a:0-100", "b:0-100"]
+    moved = grown(answers, average_ranges=True)
+    assert [node.text for node in moved.nodes] == ["q:4-104", "a:0-100", "b:2-102"]
+
+
+def test_members_have_a_length_near_that_of_the_query():
+    # hit() counts 30 frames to the second
+    answers = {"q": [hit("a", 0, 100), hit("b", 0, 49), hit("c", 0, 201)], "a": [hit("d", 0, 40)]}
+    kept = grown(answers, seconds=(50 / 30, 200 / 30))
+    assert [node.motion for node in kept.nodes] == ["q", "a"]
+    assert len(grown(answers).nodes) == 5
+
+
+def test_a_short_match_inside_a_member_is_neither_that_member_nor_a_new_one():
+    answers = {"q": [hit("a", 0, 100), hit("b", 0, 100)], "b": [hit("a", 30, 80)]}
+    family = grown(answers)
+    assert [(edge.a, edge.b) for edge in family.edges] == [(0, 1), (0, 2)]
+    assert [node.text for node in family.nodes] == ["q:0-100", "a:0-100", "b:0-100"]
 
 
 def test_squared_costs_favour_many_small_steps():

@@ -1,8 +1,8 @@
 """Examples of a blend: segments of a library, with one skeleton and one frame rate.
 
 A family has members of many performers; blending needs one skeleton, that of the query. Foot
-contacts of a segment are found together with some frames before and after it, without which
-contacts at its ends cannot be detected.
+contacts and corresponding frames are found together with some frames before and after a segment,
+without which contacts and minima of distances at its ends cannot be detected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.search.match_graph.graph import Family
 
-_MARGIN = 0.5  # seconds around a segment, to detect contacts at its ends
+_MARGIN = 0.5  # seconds around a segment, to detect contacts and minima at its ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,10 @@ class Example:
         Name of the motion that it is cut from.
     start_frame, end_frame : int
         Frames of that motion, as stored.
+    around : Motion, optional
+        The segment with up to half a second before and after it; not stored.
+    lead : int
+        Frames of `around` before the segment.
     """
 
     motion: Motion
@@ -43,6 +47,8 @@ class Example:
     source: str
     start_frame: int
     end_frame: int
+    around: Motion | None = None
+    lead: int = 0
 
     def __len__(self) -> int:
         return len(self.motion)
@@ -147,7 +153,7 @@ def example(
     before = around[: start - early].resample(fps) if start > early else None
     lead = 0 if before is None else len(before)
     seen = head if before is None else before + head
-    return Example(motion, _contacts(seen, lead, count), name, start, end)
+    return Example(motion, _contacts(seen, lead, count), name, start, end, seen, lead)
 
 
 def with_root_on_body(motion: Motion) -> Motion:

@@ -274,13 +274,17 @@ def register(
         clips = list(motions) if skeleton is None else [m.retarget(skeleton) for m in motions]
         examples = clip_examples(clips, fps=fps)
     measure = frame_distance(distance)
-    prepared = [measure.prepare(example.motion) for example in examples]
-    edges = list(family.edges) if family is not None else _nearest_tree(measure, prepared)
+    edges = list(family.edges) if family is not None else _nearest_tree(measure, examples)
     squares = family is not None and family.squares
     parents = _tree(len(examples), edges, examples, squares)
     fps = examples[0].motion.fps
+    prepared = [measure.prepare(example.around or example.motion) for example in examples]
     aligned = [
-        _edge_warp(measure.matrix(prepared[parent], prepared[n]), fps) if parent >= 0 else None
+        _edge_warp(
+            measure.matrix(prepared[parent], prepared[n]), examples[parent], examples[n], fps
+        )
+        if parent >= 0
+        else None
         for n, parent in enumerate(parents)
     ]
     warps = [None if one is None else one[0] for one in aligned]
@@ -331,17 +335,22 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
     )
 
 
-def _edge_warp(matrix: Array, fps: float) -> tuple[Timewarp, bool]:
-    """The timewarp of two motions from their distance matrix, and whether it is clear.
+def _edge_warp(matrix: Array, a: Example, b: Example, fps: float) -> tuple[Timewarp, bool]:
+    """The timewarp of two examples from the matrix of all their frames, and whether it is clear.
 
     Where no time alignment lies in the valid region, the cheapest of all is taken.
     """
-    found = clear_alignment(matrix, margin=max(1, round(MARGIN_SECONDS * fps)))
+    leads = a.lead, b.lead
+    ends = a.lead + len(a) - 1, b.lead + len(b) - 1
+    margin = max(1, round(MARGIN_SECONDS * fps))
+    found = clear_alignment(matrix, start=leads, end=ends, margin=margin)
     is_clear = found is not None
     if found is None:
-        found = align_in_region(matrix)
-    path = found.path if found is not None else warp(matrix).path
-    return Timewarp.along(path), is_clear
+        found = align_in_region(matrix, start=leads, end=ends)
+    if found is not None:
+        return Timewarp.along(found.path - np.array(leads)), is_clear
+    own = matrix[leads[0] : ends[0] + 1, leads[1] : ends[1] + 1]
+    return Timewarp.along(warp(own).path), is_clear
 
 
 def _times(examples, parents, order, warps) -> tuple[Array, Array]:
@@ -385,13 +394,14 @@ def _tree(
     return tuple(int(before[n]) if n else -1 for n in range(count))
 
 
-def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
+def _nearest_tree(measure: FrameDistance, examples: Sequence[Example]) -> list[Edge]:
     """Edges of the minimum spanning tree over the costs of all alignments.
 
     Between any two motions its path has the smallest largest step.
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 
+    prepared = [measure.prepare(example.motion) for example in examples]
     count = len(prepared)
     costs = np.zeros((count, count))
     for a in range(count):

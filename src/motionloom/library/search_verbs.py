@@ -173,7 +173,8 @@ class SearchVerbs(Store):
         exclude_query: bool = False,
         same: float = 0.8,
         apart: float = 0.2,
-        move_query: bool = False,
+        average_ranges: bool = False,
+        member_lengths: tuple[float, float] = (0.5, 2.0),
         clear: bool = True,
         preset: Literal["kg04", "kt10", "tz07"] | None = None,
         features: str | FeatureSet | FrameDistance | None = None,
@@ -240,6 +241,11 @@ class SearchVerbs(Store):
         same, apart : float
             Query expansion: a match that overlaps a member by more than `same` is that member,
             by less than `apart` a new one. Cyclic motions need a larger `apart`.
+        average_ranges : bool
+            Query expansion: average start and end of a member, and of the query, with those of
+            every match that is that member. Default: they stay as they were found.
+        member_lengths : (float, float)
+            Query expansion: least and greatest length of a member, in lengths of the query.
         preset : {"kg04", "kt10", "tz07"}, optional
             Settings as in the paper: `method` and its options. Arguments that differ from their
             defaults win.
@@ -338,7 +344,8 @@ class SearchVerbs(Store):
         exclude_query: bool = False,
         same: float = 0.8,
         apart: float = 0.2,
-        move_query: bool = False,
+        average_ranges: bool = False,
+        member_lengths: tuple[float, float] = (0.5, 2.0),
         clear: bool = True,
         preset: Literal["kg04", "kt10", "tz07"] | None = None,
         features: str | FeatureSet | FrameDistance | None = None,
@@ -377,7 +384,8 @@ class SearchVerbs(Store):
 
         Parameters
         ----------
-        query, method, label, only, exclude, exclude_query, same, apart, move_query, clear, preset
+        query, method, label, only, exclude, exclude_query, same, apart, average_ranges,
+        member_lengths, clear, preset
             As in `search`, and so are the options of the methods; `rank` is ``distance`` here.
         max : int or None
             Number of members besides the query, at most.

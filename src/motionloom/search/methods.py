@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -101,11 +102,20 @@ def library_family(
         max_nodes=settings.max,
         same=settings.same,
         apart=settings.apart,
-        move_query=settings.move_query,
+        average_ranges=settings.average_ranges,
+        seconds=_member_seconds(given, settings),
         squares=isinstance(method, MatchWeb) and method.squares,
         is_clear=ClearCorrespondence(library, given) if is_checked else None,
         keep_unclear=not settings.clear,
     )
+
+
+def _member_seconds(query: Query, settings: SearchSettings) -> tuple[float, float]:
+    """Least and greatest duration of a member; whole clips may have any."""
+    if isinstance(settings.method, ClipMethod):
+        return 0.0, math.inf
+    low, high = settings.member_lengths
+    return low * query.clip.duration, high * query.clip.duration
 
 
 def _unit(method: Settings) -> str:

@@ -27,6 +27,7 @@ MAX_OVERLAP = 0.3  # adjacent repetitions of an action may share this part of th
 # Matches of the web are at least half and at most twice as long as the query, also in later rounds
 # of query expansion: a family must not shrink from round to round until everything is similar.
 WEB_DURATIONS = (0.5, 2.0)
+MEMBER_LENGTHS = (0.5, 2.0)
 FAMILY_DISTANCE = 0.08  # metres; members of one action, in the corpus and in CMU, are nearer
 # Neighbours of Krüger et al.; with bridges, four fifths of what DTW finds in a fifth of its time.
 LAZY_K = 256
@@ -317,7 +318,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "tiers": "all",
         "same": 0.8,
         "apart": 0.2,
-        "move_query": True,
+        "average_ranges": True,
+        "member_lengths": ANY_DURATION,
     },
     # The paper gives neither k nor radius; both are ours.
     "kt10": {
@@ -387,10 +389,15 @@ class SearchSettings(Settings):
         least=0.0,
         greatest=1.0,
     )
-    move_query: bool = setting(
+    average_ranges: bool = setting(
         False,
-        "Query expansion: matches that are the query move its start and end, as those of other "
-        "members.",
+        "Query expansion: average start and end of a member, and of the query, with those of "
+        "every match that is that member; else they stay as they were found.",
+    )
+    member_lengths: tuple[float, float] = setting(
+        MEMBER_LENGTHS,
+        "Query expansion: least and greatest length of a member, in lengths of the query.",
+        command=False,
     )
     clear: bool = setting(
         True,
@@ -411,6 +418,12 @@ class SearchSettings(Settings):
             raise InvalidInput(
                 f"method must be one of {', '.join(METHODS)} or the settings of one; "
                 f"got {self.method!r}"
+            )
+        low, high = self.member_lengths
+        if not 0.0 <= low <= high:
+            raise InvalidInput(
+                "member_lengths must be the least and the greatest ratio; "
+                f"got {self.member_lengths}"
             )
         if self.apart > self.same:
             raise InvalidInput(f"apart must not be above same; got {self.apart} and {self.same}")

@@ -1,17 +1,19 @@
 """Query expansion: matches become queries until nothing new is found.
 
 The result is a match graph (Kovar & Gleicher 2004, section 3.3). Every match of the query
-becomes a node. A later match is compared with the node that it overlaps most: above 80 % it is
-that node, and their ranges are averaged; below 20 % it is new; in between it is dropped. The
-query keeps its range by default, which is a rule of ours.
+becomes a node. A later match is compared with the node that it overlaps most: by more than 80 % of
+the longer it is that node; by less than 20 % of the shorter it is new; in between it is dropped.
 
-Ranges of nodes move while a family grows, so an alignment no longer begins and ends where its
-nodes do: `fitted` trims and extends it. `composed` chains several alignments, which is how
-distant motions are aligned by way of near ones.
+In the paper the ranges of a node and of a match that is that node are averaged. Boundaries drift
+then, because those of every match are a little off: of 100 walk cycles, half become too short to
+correspond to the query. So a node keeps its range by default. In either case an alignment need not
+begin and end where its nodes do: `fitted` trims and extends it. `composed` chains several
+alignments, which is how distant motions are aligned by way of near ones.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -111,7 +113,8 @@ def grow_family(
     same: float = SAME,
     apart: float = APART,
     unit: str = "m",
-    move_query: bool = False,
+    average_ranges: bool = False,
+    seconds: tuple[float, float] = (0.0, math.inf),
     squares: bool = False,
     is_clear: Callable[[Node, Match], bool] | None = None,
     keep_unclear: bool = False,
@@ -134,8 +137,11 @@ def grow_family(
         Overlaps above which a match is an existing node, and below which it is a new one.
     unit : str
         Unit of the distances.
-    move_query : bool
-        Average the range of the query with those of matches that are the query, too.
+    average_ranges : bool
+        Average the range of a node, also of the query, with that of every match that is that
+        node. Default: a node keeps the range that it was found with.
+    seconds : (float, float)
+        Least and greatest duration of a match.
     squares : bool
         Cost of a path in the graph: the root of the sum of squared costs instead of their sum.
     is_clear : callable, optional
@@ -157,6 +163,7 @@ def grow_family(
         raise InvalidInput(f"overlaps must have 0 <= apart <= same <= 1; got {apart}, {same}")
     if tiers is not None and tiers < 1:
         raise InvalidInput(f"tiers must be at least 1, or all; got {tiers}")
+    least, most = seconds
     nodes: list[Node] = [query]
     seen: list[Match | None] = [None]
     edges: dict[tuple[int, int], Edge] = {}
@@ -166,9 +173,11 @@ def grow_family(
         following = []
         for a in frontier:
             for match in find(nodes[a]):
+                if not least <= match.end - match.start <= most:
+                    continue
                 near = by_motion.setdefault(match.motion, [])
-                b, overlap = _most_overlapping(nodes, near, match)
-                is_known = b >= 0 and overlap > same
+                b, overlap, of_longer = _most_overlapping(nodes, near, match)
+                is_known = b >= 0 and of_longer > same
                 if not is_known and a != 0 and overlap >= apart:
                     continue
                 clear = True
@@ -178,7 +187,7 @@ def grow_family(
                     if not clear and not keep_unclear:
                         continue
                 if is_known:
-                    if b != a and (b != 0 or move_query):
+                    if b != a and average_ranges:
                         nodes[b] = _averaged(nodes[b], match)
                 elif max_nodes is None or len(nodes) <= max_nodes:
                     b = len(nodes)
@@ -199,18 +208,17 @@ def grow_family(
     return Family(text, tuple(nodes), kept, matches, squares)
 
 
-def _most_overlapping(nodes: list[Node], near: list[int], match: Match) -> tuple[int, float]:
-    best, most = -1, 0.0
+def _most_overlapping(nodes: list[Node], near: list[int], match: Match) -> tuple[int, float, float]:
+    """The node that shares most with a match, and the shares of the shorter and the longer one."""
+    best, most, of_longer = -1, 0.0, 0.0
     first, last = match.start_frame, match.end_frame
     for b in near:
         start, end = nodes[b].start_frame, nodes[b].end_frame
-        if start >= last or end <= first:
-            continue
         shared = min(end, last) - max(start, first)
-        shorter = min(end - start, last - first)
-        if shared > most * shorter:
-            best, most = b, shared / shorter
-    return best, most
+        lengths = end - start, last - first
+        if shared > most * min(lengths):
+            best, most, of_longer = b, shared / min(lengths), shared / max(lengths)
+    return best, most, of_longer
 
 
 def _averaged(node: Node, match: Match) -> Node:
