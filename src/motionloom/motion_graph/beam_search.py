@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
-from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion.smoothing import gaussian_smooth
-from motionloom.motion_graph.routes import STEP, Goal, Route
+from motionloom.motion_graph.paths import STEP, hips_path
+from motionloom.motion_graph.routes import Goal, NoRoute, Route
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
 
@@ -28,9 +28,14 @@ _STAGE = 0.25  # metres of a stage along a path
 _STAGE_SECONDS = 0.15
 _LOOK_AHEAD = 0.7  # metres along a path, or seconds along a guide, of the point steered for
 _STEERS = 2.5  # 1/s: rate of turning towards it
-_MOST = 0.35  # rad/s: faster turning would be visible
 _ONSET = 0.15  # seconds to full turning
+# m/s^2: largest centripetal acceleration that is added by turning the body; a runner does not
+# lean into the bend of a straight run.
+_SIDEWAYS = 2.0
 _SLOWEST = 0.25  # m/s: slower progress along a path is abandoned
+# A route along a path that has walked farther than this many times its progress, and some metres
+# more, makes a lap and is abandoned.
+_DETOUR, _SLACK = 1.2, 1.5
 
 # Costs of a frame, in square metres: constant, motion without the wanted label, distance from
 # the guide, turning by 1 rad/s; and of the last frame: distance and heading from the goal.
@@ -49,8 +54,10 @@ class _Ground:
     def of(cls, graph: MotionGraph) -> _Ground:
         paths, headings = [], []
         for motion in graph.motions:
-            root = gaussian_smooth(motion.root.astype(np.float64), _SMOOTHING * motion.fps)
-            paths.append(floor_complex(root))
+            hips = hips_path(motion)
+            both = np.column_stack([hips.real, hips.imag])
+            smooth = gaussian_smooth(both, _SMOOTHING * motion.fps)
+            paths.append(smooth[:, 0] + 1j * smooth[:, 1])
             headings.append(motion.headings())
         offsets = offsets_of([len(one) for one in graph.motions])
         return cls(np.concatenate(paths), np.concatenate(headings), offsets)
@@ -70,6 +77,7 @@ class _Branch:
     parent: _Branch | None
     transition: int
     turning: float = 0.0  # radians by which the last frame was turned
+    walked: float = 0.0  # metres
 
 
 def best_route(
@@ -94,7 +102,7 @@ def best_route(
 
     Raises
     ------
-    InvalidInput
+    NoRoute
         If no route reaches the goal.
     """
     ground = _Ground.of(graph)
@@ -124,7 +132,7 @@ def best_route(
                     heapq.heappush(queue, place)
                 stages[place].append(one)
     if best is None:
-        raise InvalidInput(
+        raise NoRoute(
             "no route through the graph reaches the goal: its motions do not go that far. Add "
             "walking motions, or start elsewhere"
         )
@@ -171,9 +179,15 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
         )
     elif stop >= 0 and len(goal.path):  # past the end of the path within a blend
         ended = (branch.cost + trace.costs[stop], branch.free)
+    if len(goal.path):
+        lap = trace.walked > _DETOUR * trace.progress + _SLACK
+        if ended is not None and lap[stop]:
+            ended = None
     reach = len(trace.costs) if stop < 0 else stop
     steps = frames + half - branch.frame
     good = (steps < reach) & (steps >= 0)
+    if len(goal.path):
+        good[good] = ~lap[steps[good]]
     steps, which = steps[good], which[good]
     leading = PlanarTransform.from_array(graph.transitions.transforms[which])
     transforms = _transforms(ground, branch, trace, steps) @ leading
@@ -193,6 +207,7 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
                 branch,
                 int(number),
                 float(trace.turns[step]),
+                float(trace.walked[step]),
             )
         )
     return ended, further
@@ -206,6 +221,7 @@ class _Trace(NamedTuple):
     places: NDArray[np.complex128]
     turns: NDArray[np.float64]
     turned: NDArray[np.float64]
+    walked: NDArray[np.float64]
     stop: int
 
 
@@ -221,18 +237,21 @@ def _traced(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch) ->
             ground.floor[row:last], complex(branch.transform.floor), float(branch.transform.yaw),
             branch.turning, branch.progress, branch.time, goal.path, STEP, goal.guide,
             _label_costs(goal, segments, branch.motion), goal.frames, 1.0 / graph.fps,
+            goal.most_turning, branch.walked,
         )
     )  # fmt: skip
 
 
 @kernel
 def _trace(
-    floor, shift, yaw, turning, progress, time, path, step, guide, label_mismatch, frames, dt
+    floor, shift, yaw, turning, progress, time, path, step, guide, label_mismatch, frames, dt,
+    most, gone_before,
 ):  # fmt: skip
     """Kernel of `_traced`: the path `floor`, transformed and steered along the goal path."""
     count = len(floor)
     costs, along = np.empty(count), np.empty(count)
     turns, turned = np.zeros(count), np.zeros(count)
+    walked = np.full(count, gone_before)
     places = np.empty(count, np.complex128)
     total, stop, bend = 0.0, -1, 0.0
     length = (len(path) - 1) * step
@@ -242,6 +261,7 @@ def _trace(
         if k > 0:
             gone = np.exp(1j * (yaw + bend)) * (floor[k] - floor[k - 1])
             place += gone
+            walked[k] = walked[k - 1] + abs(gone)
             if len(path) > 0:
                 at = min(int(progress / step), len(path) - 2)
                 tangent = (path[at + 1] - path[at]) / step
@@ -252,7 +272,7 @@ def _trace(
                     aim = path[min(int((progress + _LOOK_AHEAD) / step), len(path) - 1)]
                 else:
                     aim = guide[min(time + k + int(_LOOK_AHEAD / dt), len(guide) - 1)]
-                turning = _turning(turning, gone, aim - place, dt)
+                turning = _turning(turning, gone, aim - place, dt, most)
                 bend += turning
                 total += _TURN * (turning / dt) ** 2
         if len(path) > 0:
@@ -269,18 +289,19 @@ def _trace(
         if (len(path) > 0 and progress >= length) or (frames > 0 and time + k + 1 >= frames):
             stop = k
             break
-    return costs, along, places, turns, turned, stop
+    return costs, along, places, turns, turned, walked, stop
 
 
 @kernel
-def _turning(turning, gone, aim, dt):
+def _turning(turning, gone, aim, dt, most):
     """Radians by which a walker moving by `gone` turns in this frame, towards `aim`."""
     wanted = 0.0
     if abs(gone) > 0.3 * dt and abs(aim) > 0.2:
         off = np.angle(aim * np.conj(gone))
-        wanted = min(max(_STEERS * off, -_MOST), _MOST) * dt
-    most = _MOST * dt * dt / _ONSET
-    return turning + min(max(wanted - turning, -most), most)
+        most = min(most, _SIDEWAYS * dt / abs(gone))
+        wanted = min(max(_STEERS * off, -most), most) * dt
+    change = most * dt * dt / _ONSET
+    return turning + min(max(wanted - turning, -change), change)
 
 
 def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[np.int64]):
@@ -341,11 +362,15 @@ def _route(
 ) -> Route:
     taken: list[int] = []
     frames = branch.time + end_frame - branch.frame
-    turns = np.zeros(frames)
+    turns, places = np.zeros(frames), np.zeros(frames, np.complex128)
     until = frames
     while True:
-        along = _traced(graph, ground, goal, branch).turns[: until - branch.time]
-        turns[branch.time : branch.time + len(along)] = along
+        trace = _traced(graph, ground, goal, branch)
+        part = slice(branch.time, branch.time + min(until - branch.time, len(trace.turns)))
+        turns[part] = trace.turns[: part.stop - part.start]
+        places[part] = trace.places[: part.stop - part.start]
+        if trace.stop >= 0:  # past the end of the path
+            places[branch.time + trace.stop : part.stop] = trace.places[trace.stop]
         until = branch.time
         if branch.parent is None:
             break
@@ -361,4 +386,5 @@ def _route(
         frames,
         cost / frames,
         turns,
+        places,
     )

@@ -17,6 +17,15 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.motion_graph.paths import (
+    STEP,
+    Floor,
+    PathComparison,
+    as_numbers,
+    compared,
+    rounded,
+    sampled_path,
+)
 from motionloom.motion_graph.settings import WalkSettings
 from motionloom.parallel import Progress
 
@@ -24,11 +33,17 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionFrame, MotionGraph
 
 
-STEP = 0.05  # metres between the points of a path
 _MOVING = 0.3  # m/s
 _LONGEST = 3.0  # a detour is at most this many times the distance
-
-Floor = NDArray[np.complex128]
+GENTLE_TURN = 0.35  # rad/s: turning the body by this much is hardly visible
+# rad/s: 25 degrees in a step of 0.55 s. Walkers turn a corner by 30 to 60 degrees per step
+# (Hase and Stein 1999), so the legs of a straight walk can follow this.
+STRONG_TURN = 0.8
+# Least radius in metres of the bends of a path, and turning allowed: tried in this order until
+# one is followed.
+_ROUNDINGS = ((0.0, GENTLE_TURN), (0.75, STRONG_TURN), (1.5, STRONG_TURN), (3.0, STRONG_TURN))
+_FOLLOWED = 0.3  # metres: a path is followed if no frame is farther from it
+_DETOUR = 1.1  # a walk along a path that is longer is no good walk
 
 
 def _none() -> Floor:
@@ -55,6 +70,8 @@ class Goal:
         For each label of the timeline, the motions without it.
     label_ends : ndarray of int64, shape (S,)
         The frame at which each label ends.
+    most_turning : float
+        Radians per second by which the body is turned at most, to follow a path or guide.
     """
 
     path: Floor = field(default_factory=_none)
@@ -64,30 +81,12 @@ class Goal:
     heading: float | None = None
     label_mismatch: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), bool))
     label_ends: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-
-
-def path_goal(path: Any, seconds: float | None) -> Goal:
-    """Goal of walking along floor positions (n, 2), x and z in metres."""
-    if seconds is not None:
-        raise InvalidInput("seconds cannot be given with a path: it takes as long as it takes")
-    points = _numbers(path)
-    if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
-        raise InvalidInput(
-            f"path must have shape (n, 2), at least two floor positions x, z; got {points.shape}"
-        )
-    if not np.isfinite(points).all():
-        raise InvalidInput("path must be finite")
-    floor = points[:, 1] + 1j * points[:, 0]
-    along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(floor)))])
-    if along[-1] < 2 * STEP:
-        raise InvalidInput(f"path must be longer than {2 * STEP} m; got {along[-1]:.3f} m")
-    at = np.linspace(0.0, along[-1], int(np.ceil(along[-1] / STEP)) + 1)
-    return Goal(path=np.interp(at, along, floor.real) + 1j * np.interp(at, along, floor.imag))
+    most_turning: float = GENTLE_TURN
 
 
 def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
     """Goal of reaching x, z (and a heading) in time, from the origin, facing +Z."""
-    values = _numbers(goal)
+    values = as_numbers(goal)
     if values.shape not in ((2,), (3,)) or not np.isfinite(values).all():
         raise InvalidInput(f"goal must be x, z or x, z, heading; got {goal!r}")
     if seconds is None:
@@ -102,14 +101,6 @@ def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
     guide = (u**3 - 2 * u**2 + u) * first + (3 * u**2 - 2 * u**3) * there + (u**3 - u**2) * last
     guide = _lengthened(guide, there, usual_speed(graph) * seconds)
     return Goal(guide=guide, frames=frames, position=there, heading=heading)
-
-
-def _numbers(given: Any) -> NDArray[np.float64]:
-    """`given` as an array; an empty one if it does not consist of numbers."""
-    try:
-        return np.asarray(given, np.float64)
-    except (TypeError, ValueError):
-        return np.empty(0)
 
 
 def usual_speed(graph: MotionGraph) -> float:
@@ -245,6 +236,10 @@ class Route:
         Mean cost per frame.
     turns : ndarray, shape (frames,), optional
         Radians by which the body is turned in each frame, to bend a straight walk along a path.
+    places : ndarray of complex, shape (frames,), optional
+        Planned positions of the hips.
+    radius_m : float
+        Least radius to which bends of the path are rounded; 0: the path as it was given.
     """
 
     start: tuple[int, int]
@@ -254,6 +249,12 @@ class Route:
     frames: int
     cost: float = 0.0
     turns: NDArray[np.float64] | None = None
+    places: Floor | None = None
+    radius_m: float = 0.0
+
+
+class NoRoute(InvalidInput):
+    """No route through the graph reaches the goal."""
 
 
 def plan(graph: MotionGraph, settings: WalkSettings, *, progress: Progress | None = None) -> Route:
@@ -267,15 +268,71 @@ def plan(graph: MotionGraph, settings: WalkSettings, *, progress: Progress | Non
         if settings.labels is not None:
             raise InvalidInput("a walk to an end pose takes no labels")
         return _to_frame(graph, seconds, rng, settings.start, settings.end)
-    goal = Goal()
+    begin = None if settings.start is None else graph.locate(settings.start)
     if settings.path is not None:
-        goal = path_goal(settings.floor_path(), seconds)
-    elif settings.goal is not None:
+        return _along_path(graph, settings, rng, begin, progress)
+    goal = Goal()
+    if settings.goal is not None:
         goal = position_goal(settings.goal_values(), seconds, graph)
     if settings.labels is not None:
         goal = label_goal(goal, settings.timeline(), seconds, graph)
-    begin = None if settings.start is None else graph.locate(settings.start)
     return best_route(graph, goal, rng, begin, progress)
+
+
+def _along_path(
+    graph: MotionGraph,
+    settings: WalkSettings,
+    rng: np.random.Generator,
+    begin: tuple[int, int] | None,
+    progress: Progress | None,
+) -> Route:
+    """The route along a path; its corners are rounded as little as the motions allow."""
+    from motionloom.motion_graph.beam_search import best_route
+
+    if settings.seconds is not None:
+        raise InvalidInput("seconds cannot be given with a path: it takes as long as it takes")
+    path = sampled_path(settings.floor_path())
+    goal = Goal()
+    if settings.labels is not None:
+        goal = label_goal(replace(goal, path=path), settings.timeline(), None, graph)
+    best: tuple[float, Route] | None = None
+    for radius, turning in _ROUNDINGS:
+        here = rounded(path, radius) if radius else path
+        try:
+            route = best_route(
+                graph, replace(goal, path=here, most_turning=turning), rng, begin, progress
+            )
+        except NoRoute:
+            continue
+        assert route.places is not None
+        fit = compared(route.places, path)
+        cut = 0.0 if not radius else float(compared(here, path).missed_m)
+        if best is None or _badness(fit) < best[0]:
+            best = (_badness(fit), replace(route, radius_m=radius))
+        if fit.worst_m <= cut + _FOLLOWED and fit.length_m <= _DETOUR * fit.path_length_m:
+            break
+    if best is None:
+        raise NoRoute(_no_route(graph, path))
+    return best[1]
+
+
+def _badness(fit: PathComparison) -> float:
+    """Distances from a path in both directions, and metres of detour."""
+    detour = max(fit.length_m - _DETOUR * fit.path_length_m, 0.0)
+    return fit.mean_m + fit.worst_m + fit.missed_m + detour
+
+
+def _no_route(graph: MotionGraph, path: Floor) -> str:
+    count = len(graph.motions)
+    seconds = max(len(motion) for motion in graph.motions) / graph.fps
+    return (
+        "no route through the graph reaches the goal without laps: "
+        f"its {count} motions do" if count > 1 else "its motion does"
+    ) + (
+        f" not go {STEP * (len(path) - 1):.1f} m, or not turn as the path does (the longest has "
+        f"{seconds:.1f} s, usual speed {usual_speed(graph):.1f} m/s). Add walking motions and "
+        "motions that turn, mirror them, allow more transitions (per_minute), or draw wider bends"
+    )
 
 
 def _to_frame(

@@ -1,0 +1,145 @@
+"""Paths on the floor: sampled, rounded at corners, and compared with the path that was walked.
+
+Takes that only walk straight ahead cannot turn a sharp corner. The corner is then rounded: the
+path bends with the least radius that can be walked, instead of the walker making a lap to get
+back onto it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion.rotations.planar_transform import floor_complex
+
+STEP = 0.05  # metres between the points of a path
+
+Floor = NDArray[np.complex128]
+
+_TOLERANCE = 0.05  # by which the radius of a rounded corner may be missed
+_ROUNDS = 20_000  # of the flow that rounds corners; a radius of 3 m takes 12,000
+
+
+def hips_path(motion: Motion) -> Floor:
+    """Floor positions (T,) of the hips; those of the root without the role hips."""
+    if "hips" not in motion.skeleton.roles:
+        return floor_complex(motion.root)
+    return floor_complex(motion.role_positions(["hips"])[:, 0])
+
+
+def sampled_path(path: Any) -> Floor:
+    """Points every `STEP` metres, ``z + ix``, of floor positions (n, 2), x and z in metres.
+
+    Raises
+    ------
+    InvalidInput
+        If the path is no such array, not finite, or too short.
+    """
+    points = as_numbers(path)
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
+        raise InvalidInput(
+            f"path must have shape (n, 2), at least two floor positions x, z; got {points.shape}"
+        )
+    if not np.isfinite(points).all():
+        raise InvalidInput("path must be finite")
+    floor = points[:, 1] + 1j * points[:, 0]
+    length = float(np.abs(np.diff(floor)).sum())
+    if length < 2 * STEP:
+        raise InvalidInput(f"path must be longer than {2 * STEP} m; got {length:.3f} m")
+    return _resampled(floor)
+
+
+def as_numbers(given: Any) -> NDArray[np.float64]:
+    """`given` as an array; an empty one if it does not consist of numbers."""
+    try:
+        return np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
+def _resampled(floor: Floor) -> Floor:
+    along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(floor)))])
+    at = np.linspace(0.0, along[-1], int(np.ceil(along[-1] / STEP)) + 1)
+    return np.interp(at, along, floor.real) + 1j * np.interp(at, along, floor.imag)
+
+
+def rounded(path: Floor, radius: float) -> Floor:
+    """A path without bends tighter than `radius` in metres; both ends are kept.
+
+    Points where the path bends more are moved towards their neighbours until none is left: a
+    corner becomes an arc of that radius, and the rest of the path stays where it is.
+
+    Examples
+    --------
+    >>> corner = sampled_path([(0.0, 0.0), (0.0, 4.0), (4.0, 4.0)])
+    >>> cut = np.abs(rounded(corner, 1.0) - (4.0 + 0.0j)).min()
+    >>> round(float(cut), 1)  # an arc of 1 m leaves 0.41 m of the corner out
+    0.4
+    """
+    points = path.copy()
+    for _ in range(_ROUNDS):
+        steps = np.abs(np.diff(points))
+        spacing = np.maximum(0.5 * (steps[1:] + steps[:-1]), 1e-6)
+        pull = points[:-2] - 2.0 * points[1:-1] + points[2:]
+        curvature = np.abs(pull) / spacing**2
+        if curvature.max(initial=0.0) <= (1.0 + _TOLERANCE) / radius:
+            break
+        excess = 1.0 - 1.0 / (radius * np.maximum(curvature, 1e-9))
+        points[1:-1] += 0.45 * pull * np.clip(excess, 0.0, 1.0)
+    return _resampled(points)
+
+
+@dataclass(frozen=True)
+class PathComparison:
+    """A path that was walked, beside the one it should follow; all in metres.
+
+    Attributes
+    ----------
+    mean_m, worst_m : float
+        Distance of the walker from the nearest point of the path.
+    missed_m : float
+        Largest distance of a point of the path from the walker: how far corners are cut.
+    length_m, path_length_m : float
+        Length of what was walked, and of the path.
+    goal_m : float
+        Distance from the end of the path in the last frame.
+    """
+
+    mean_m: float
+    worst_m: float
+    missed_m: float
+    length_m: float
+    path_length_m: float
+    goal_m: float
+
+
+def compared(walked: Floor, path: Floor) -> PathComparison:
+    """Distances of the positions walked (T,) from a sampled path.
+
+    Examples
+    --------
+    >>> path = sampled_path([(0.0, 0.0), (0.0, 4.0)])
+    >>> compared(path + 0.1j, path).mean_m
+    0.1
+    """
+    from scipy.spatial import cKDTree
+
+    at = np.arange(5 * (len(path) - 1) + 1) / 5.0  # every centimetre
+    fine = np.interp(at, np.arange(len(path)), path.real) + 1j * np.interp(
+        at, np.arange(len(path)), path.imag
+    )
+    here, there = (np.column_stack([one.real, one.imag]) for one in (walked, fine))
+    away = cKDTree(there).query(here)[0]
+    return PathComparison(
+        float(away.mean()),
+        float(away.max()),
+        float(cKDTree(here).query(there)[0].max()),
+        float(np.abs(np.diff(walked)).sum()),
+        float(np.abs(np.diff(path)).sum()),
+        float(abs(walked[-1] - path[-1])),
+    )
