@@ -134,11 +134,12 @@ def compared(walked: Floor, path: Floor) -> PathComparison:
         at, np.arange(len(path)), path.imag
     )
     here, there = (np.column_stack([one.real, one.imag]) for one in (walked, fine))
-    away = cKDTree(there).query(here)[0]
+    away = np.asarray(cKDTree(there).query(here)[0])
+    missed = np.asarray(cKDTree(here).query(there)[0])
     return PathComparison(
         float(away.mean()),
         float(away.max()),
-        float(cKDTree(here).query(there)[0].max()),
+        float(missed.max()),
         float(np.abs(np.diff(walked)).sum()),
         float(np.abs(np.diff(path)).sum()),
         float(abs(walked[-1] - path[-1])),

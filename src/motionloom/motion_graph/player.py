@@ -41,6 +41,7 @@ from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.provenance import merged
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion_graph.graph import path_fit
+from motionloom.motion_graph.paths import hips_path
 from motionloom.motion_graph.routes import frames_to
 from motionloom.motion_graph.settings import WalkSettings
 from motionloom.parallel import Progress
@@ -219,7 +220,7 @@ class GraphPlayer(Player):
         if first >= last:
             return FrameBlock.empty(len(self.skeleton), self._played)
         part = slice(first, last)
-        transforms = self._transforms(motion.root[part])
+        transforms = self._transforms(motion.rotations[part], motion.root[part])
         rotations, root = transforms.apply_to_poses(motion.rotations[part], motion.root[part])
         contacts = self.graph.foot_supports[self._motion].parts[part]
         source = Source(motion.name, first, last, self._played, self._played + last - first)
@@ -232,7 +233,7 @@ class GraphPlayer(Player):
         assert number is not None and done is not None
         made = self.graph.transition_frames(number)
         part = slice(done, min(done + count, len(made)))
-        transforms = self._transforms(made.root[part])
+        transforms = self._transforms(made.rotations[part], made.root[part])
         rotations, root = transforms.apply_to_poses(made.rotations[part], made.root[part])
         sources = self._halves(number, part, made.seam)
         seams: tuple[int, ...] = ()
@@ -245,18 +246,20 @@ class GraphPlayer(Player):
             self._arrive(number, made.transform)
         return FrameBlock(rotations, root, made.contacts[part], self._played, sources, seams)
 
-    def _transforms(self, root: NDArray[np.float32]) -> PlanarTransform:
+    def _transforms(self, rotations: NDArray, root: NDArray) -> PlanarTransform:
         """The transform of the next frames; one per frame where the route turns the body."""
         if self._turns is None:
             return self._transform
         turns = self._turns[self._played : self._played + len(root)]
         transforms = np.empty((len(root), 3))
+        places = hips_path(Motion(self.skeleton, rotations, root, self.fps))
         for k, turn in enumerate(turns):
-            if turn:  # about the body
-                here = self._transform.apply(root[k])
+            if turn:  # about the hips
+                here = self._transform.floor + self._transform.rotation * places[k]
                 yaw = self._transform.yaw + turn
-                there = PlanarTransform(0.0, 0.0, yaw).apply(root[k])
-                self._transform = PlanarTransform(here[0] - there[0], here[2] - there[2], yaw)
+                self._transform = PlanarTransform.from_complex(
+                    here - np.exp(1j * yaw) * places[k], yaw
+                )
             transforms[k] = self._transform.to_array()
         return PlanarTransform.from_array(transforms)
 

@@ -325,11 +325,10 @@ def _badness(fit: PathComparison) -> float:
 def _no_route(graph: MotionGraph, path: Floor) -> str:
     count = len(graph.motions)
     seconds = max(len(motion) for motion in graph.motions) / graph.fps
+    who = f"its {count} motions do" if count > 1 else "its motion does"
     return (
-        "no route through the graph reaches the goal without laps: "
-        f"its {count} motions do" if count > 1 else "its motion does"
-    ) + (
-        f" not go {STEP * (len(path) - 1):.1f} m, or not turn as the path does (the longest has "
+        f"no route through the graph reaches the goal without laps: {who} not go "
+        f"{STEP * (len(path) - 1):.1f} m, or not turn as the path does (the longest has "
         f"{seconds:.1f} s, usual speed {usual_speed(graph):.1f} m/s). Add walking motions and "
         "motions that turn, mirror them, allow more transitions (per_minute), or draw wider bends"
     )

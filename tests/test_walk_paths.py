@@ -1,0 +1,96 @@
+"""Walks along paths: corners are rounded where the motions cannot turn, and no laps are made."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion_graph import motion_graph
+from motionloom.motion_graph.paths import compared, hips_path, rounded, sampled_path
+
+SQUARE = [(0.0, 0.0), (0.0, 6.0), (6.0, 6.0), (6.0, 0.0), (0.0, 0.0)]
+ZIGZAG = [(0.0, 0.0), (2.8, 2.8), (0.0, 5.6), (2.8, 8.4)]
+
+
+@pytest.fixture(scope="module")
+def straight():
+    """A graph of motions that walk straight ahead."""
+    return motion_graph([ml.demo.clip("walk"), ml.demo.clip("walk_fast")])
+
+
+@pytest.mark.parametrize("corners", [SQUARE, ZIGZAG], ids=["square", "zigzag"])
+def test_corners_are_rounded_and_no_laps_are_made(straight, corners):
+    walk = straight.walk(path=corners, seed=1)
+    fit = compared(hips_path(walk), sampled_path(corners))
+    assert fit.length_m < 1.1 * fit.path_length_m
+    assert fit.mean_m < 0.25 and fit.worst_m < 0.8 and fit.missed_m < 0.8
+    assert fit.goal_m < 0.5
+    assert straight.quality(walk).foot_slide_m < 0.015
+    rate = np.abs(np.convolve(np.diff(walk.headings()), np.ones(15) / 15, "valid")) * walk.fps
+    assert rate.max() < 1.3  # rad/s: the body is never spun round
+
+
+def test_the_hips_follow_the_path_below_a_joint_that_stands_still(straight):
+    """A carrier above the hips must not be taken for the body."""
+    path = [(0.0, 0.0), (0.0, 3.0), (3.0, 3.0)]
+    carried = motion_graph([_carried(motion) for motion in straight.motions])
+    walk = carried.walk(path=path, seed=1)
+    fit = compared(hips_path(walk), sampled_path(path))
+    assert fit.mean_m < 0.3 and fit.length_m < 1.2 * fit.path_length_m
+
+
+def _carried(motion):
+    """`motion` below a carrier joint that moves beside the body, 1 m to its left."""
+    skeleton = motion.skeleton
+    names = ("carrier", *skeleton.names)
+    parents = [-1, *(parent + 1 for parent in skeleton.parents)]
+    offsets = np.concatenate([[[0.0, 0.0, 0.0]], skeleton.offsets])
+    offsets[1] = [1.0, 0.0, 0.0]
+    still = np.zeros((len(motion), 1, 4), np.float32)
+    still[..., 0] = 1.0
+    rotations = np.concatenate([still, motion.rotations], axis=1)
+    ends = skeleton.end_names, skeleton.end_parents + 1, skeleton.end_offsets
+    body = Skeleton(names, parents, offsets, *ends)
+    assert body.roles["hips"] != "carrier"
+    root = motion.root - np.float32([1.0, 0.0, 0.0])
+    return Motion(body, rotations, root, motion.fps, name=motion.name)
+
+
+def test_a_rounded_corner_is_an_arc_of_that_radius():
+    corner = sampled_path([(0.0, 0.0), (0.0, 5.0), (5.0, 5.0)])
+    for radius in (0.5, 1.0, 2.0):
+        path = rounded(corner, radius)
+        assert path[0] == corner[0] and path[-1] == corner[-1]
+        steps = np.diff(path)
+        bends = np.abs(np.angle(steps[1:] / steps[:-1])) / np.abs(steps[1:])
+        assert bends.max() < 1.25 / radius
+        cut = np.abs(path - 5.0).min()
+        assert cut == pytest.approx(radius * (np.sqrt(2.0) - 1.0), rel=0.1)
+
+
+def test_a_path_without_tight_bends_is_left_as_it_is():
+    turn = np.linspace(0.0, np.pi, 200)
+    circle = sampled_path(np.stack([4.0 * np.cos(turn), 4.0 * np.sin(turn)], axis=1))
+    np.testing.assert_allclose(rounded(circle, 3.0), circle, atol=1e-6)
+
+
+def test_comparison_matches_the_definition(rng):
+    path = sampled_path([(0.0, 0.0), (0.0, 4.0)])
+    walked = np.linspace(0.0, 4.4, 50) + 1j * rng.normal(scale=0.2, size=50)
+    fit = compared(walked, path)
+    away = np.hypot(walked.imag, np.maximum(walked.real - 4.0, 0.0))
+    assert fit.mean_m == pytest.approx(away.mean(), abs=2e-3)
+    assert fit.worst_m == pytest.approx(away.max(), abs=2e-3)
+    assert fit.path_length_m == pytest.approx(4.0)
+    assert fit.goal_m == pytest.approx(abs(walked[-1] - 4.0))
+
+
+def test_a_path_that_cannot_be_walked_says_why(straight):
+    still = replace(straight.motions[0], root=straight.motions[0].root * np.float32([0, 1, 0]))
+    with pytest.raises(
+        InvalidInput, match=r"its motion does not go 8.0 m, or.*Add walking motions"
+    ):
+        motion_graph([still]).walk(path=[(0.0, 0.0), (0.0, 8.0)])
