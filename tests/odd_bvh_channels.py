@@ -139,6 +139,7 @@ def zero_positions() -> list[Odd]:
     """
     six = with_channels(MAN, POSITIONS + ZXY)
     zero = changed(six, lambda t, j, axis, old: 0.0)
+    rounded = changed(six, lambda t, j, axis, old: 0.0001)
     dummy = Bone("World", (0, 0, 0), POSITIONS + ZXY, (six,))
     walking = rows_of(dummy)
     wanted = rows_of(dummy)
@@ -152,6 +153,8 @@ def zero_positions() -> list[Odd]:
                 truth[column] = place if j == 1 else truth[column]
     return [
         is_either("positions_all_zero", encoded(bvh_lines(six, zero)), reading(six, rows_of(six))),
+        is_either("positions_all_zero_but_for_rounding",
+                  encoded(bvh_lines(six, rounded)), reading(six, rows_of(six))),
         is_either("positions_all_zero_but_the_moving_child",
                   encoded(bvh_lines(dummy, walking)), reading(dummy, wanted)),
     ]  # fmt: skip

@@ -8,6 +8,7 @@ import seeded_issues as seeded
 
 import motionloom as ml
 from motionloom.formats.inference import facing
+from motionloom.motion import Skeleton
 from motionloom.motion.diagnostics.issues import find_issues
 from motionloom.motion.rotations import quaternions as rot
 
@@ -88,6 +89,41 @@ def test_a_rest_pose_that_does_not_stand_is_no_issue(walk):
     assert facing(walk) == "+z"
     swapped = only(seeded.with_swapped_names(lying), "sides")
     assert "toes point backwards half of the time" in swapped.message
+
+
+@pytest.mark.parametrize("up", ["z", "-z"])
+def test_the_up_axis_of_a_rest_pose_along_x_follows_from_the_motion(walk, tmp_path, up):
+    """Its rest pose is upright along no vertical axis: only the motion tells."""
+    lying = with_bones_along_x(walk)
+    again = ml.load(lying.save(tmp_path / "walk.bvh", up=up))
+    assert again.origin.up == up
+    assert not again.origin.warnings
+    np.testing.assert_allclose(again.positions(), lying.positions(), atol=2e-4)
+
+
+def test_unit_and_up_axis_need_no_head(walk, tmp_path):
+    skeleton = walk.skeleton
+    gone = {skeleton.roles[role] for role in ("neck", "head")}
+    for joint in range(len(skeleton)):
+        if skeleton.parents[joint] >= 0 and skeleton.names[skeleton.parents[joint]] in gone:
+            gone.add(skeleton.names[joint])
+    kept = [joint for joint, name in enumerate(skeleton.names) if name not in gone]
+    number = {joint: place for place, joint in enumerate(kept)}
+    ends = [k for k, parent in enumerate(skeleton.end_parents) if int(parent) in number]
+    bones = Skeleton(
+        [skeleton.names[joint] for joint in kept],
+        [number.get(int(skeleton.parents[joint]), -1) for joint in kept],
+        skeleton.offsets[kept],
+        end_names=[skeleton.end_names[k] for k in ends],
+        end_parents=[number[int(skeleton.end_parents[k])] for k in ends],
+        end_offsets=skeleton.end_offsets[ends],
+    )
+    headless = replace(walk, skeleton=bones, rotations=walk.rotations[:, kept], translations=None)
+    again = ml.load(headless.save(tmp_path / "walk.bvh", unit="inch", up="z"))
+    assert "head" not in again.skeleton.roles
+    assert again.origin.unit_m == 0.0254
+    assert again.origin.up == "z"
+    assert not again.origin.warnings
 
 
 def with_bones_along_x(motion):

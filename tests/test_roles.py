@@ -419,9 +419,14 @@ def test_without_a_top_of_the_head_a_share_is_added():
     assert body_height(person(end_sites=False)) == pytest.approx(1.70, abs=0.06)
 
 
-def test_height_needs_a_leg_and_a_head():
+@pytest.mark.parametrize("missing", [("head",), ("head", "neck"), ("head", "neck", "hips")])
+def test_the_height_of_a_rig_without_a_head_follows_from_trunk_and_legs(missing):
+    skeleton = person().with_roles(dict.fromkeys(missing))
+    assert body_height(skeleton) == pytest.approx(1.70, abs=0.15)
+
+
+def test_height_needs_a_leg():
     skeleton = person()
-    assert body_height(skeleton.with_roles({"head": None})) is None
     assert body_height(skeleton.with_roles({"left_knee": None})) is not None
     assert body_height(skeleton.with_roles({"left_knee": None, "right_hip": ""})) is None
     assert body_height(skeleton.scaled(0.0)) is None

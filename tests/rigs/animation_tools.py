@@ -363,4 +363,41 @@ CC_Base_BoneRoot
         {S}足首 = ankle
           {S}つま先 = foot, toe
 """),
+    "makehuman before 1.0": (("L", "R"), """
+Root
+  Spine1 = spine
+    Spine2
+      Spine3 = chest
+        Neck = neck
+          Head = head
+            __Jaw
+              Jaw
+                Tongue1
+                  *
+            __Eye_{S}
+              Eye_{S}
+                *
+        __Clavicle_{S}
+          Clavicle_{S} = collar
+            UpArm_{S} = shoulder
+              LoArm_{S} = elbow
+                Hand_{S} = wrist
+                  __Thumb1_{S}
+                    Thumb1_{S}
+                      Thumb2_{S}
+                        *
+                  __Index1_{S}
+                    Index1_{S}
+                      *
+                  Middle1_{S} = hand
+                    Middle2_{S}
+                      *
+  Hips = hips
+    __UpLeg_{S}
+      UpLeg_{S} = hip
+        LoLeg_{S} = knee
+          Foot_{S} = ankle
+            Toe_{S} = foot
+              * = toe
+"""),
 }  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -143,34 +143,36 @@ def infer_up(motion: Motion) -> tuple[str, str]:
     """Up axis of the file ("y", "z", ...) and a warning if the evidence is contradictory.
 
     A figure stands upright in its rest pose, and most of the time in motion. Another axis than
-    y is inferred only if both agree on it. If the motion alone points along another axis, it may
+    y is inferred if both agree on it, or if the rest pose is not upright along y either (LAFAN1 and
+    Bandai-Namco rest along x) and the lowest points of the motion fit a floor along that axis. If the motion alone points along another axis, it may
     be a swimmer: the warning is given if the figure would stand on the floor of that axis, which
     a swimmer does not, or lies where no floor can be.
     """
     roles = motion.skeleton.roles
     feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
-    if "head" not in roles or not feet:
+    top = _top(roles)
+    if top is None or not feet:
         return "y", ""
     some = motion[:: max(1, len(motion) // _LOOKS)]
-    in_motion = _axis_of(np.sort(_uprightness(some, feet), axis=0)[len(some) // 2])
+    in_motion = _axis_of(np.sort(_uprightness(some, top, feet), axis=0)[len(some) // 2])
     if in_motion == "y":
         return "y", ""
-    in_rest = _axis_of(_uprightness(motion.rest_pose(), feet))
+    in_rest = _axis_of(_uprightness(motion.rest_pose(), top, feet))
     if in_motion is None:
         if in_rest in ("y", None):
             return "y", ""
         return "y", (
-            f"the figure rests along {in_rest} though it moves to_y_up along no axis: if the "
+            f"the figure rests along {in_rest} though it moves upright along no axis: if the "
             f"file's up axis is {in_rest}, pass up={in_rest!r}"
         )
-    if in_rest is None:
-        return "y", ""
-    if in_motion == in_rest:
+    stands = _would_stand(some, in_motion)
+    if in_motion == in_rest or (in_rest != "y" and stands):
         return in_motion, ""
-    if not _would_stand(some, in_motion):
+    if not stands and in_rest == "y":
         return "y", ""
+    resting = f"it rests along {in_rest}" if in_rest else "its rest pose does not stand"
     return "y", (
-        f"the figure lies along {in_motion} most of the time though it rests along {in_rest}: "
+        f"the figure lies along {in_motion} most of the time though {resting}: "
         f"someone lying down, or a file whose up axis is {in_motion}; then pass up={in_motion!r}"
     )
 
@@ -206,7 +208,8 @@ def facing(motion: Motion) -> str | None:
         return None
     rest = motion.rest_pose()
     feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
-    if "head" in roles and feet and _axis_of(_uprightness(rest, feet)) != "y":
+    top = _top(roles)
+    if top and feet and _axis_of(_uprightness(rest, top, feet)) != "y":
         return None
     angle = float(rest.headings()[0])
     names = ("+z", "+x", "-z", "-x")
@@ -272,9 +275,16 @@ def _stands_like_a_t(pose: Motion) -> bool:
     return bool(straight and apart)
 
 
-def _uprightness(motion: Motion, feet: Sequence[str]) -> NDArray[np.float64]:
-    """Unit vectors from feet to head, shape (T, 3)."""
-    points = motion.role_positions(["head", *feet]).astype(np.float64)
+def _top(roles: Mapping[str, str]) -> str | None:
+    """The highest part of a standing body that a rig has; some have no head."""
+    return next(
+        (role for role in ("head", "neck", "chest", "spine", "hips") if role in roles), None
+    )
+
+
+def _uprightness(motion: Motion, top: str, feet: Sequence[str]) -> NDArray[np.float64]:
+    """Unit vectors from the feet to the role `top`, shape (T, 3)."""
+    points = motion.role_positions([top, *feet]).astype(np.float64)
     upward = points[:, 0] - points[:, 1:].mean(axis=1)
     return upward / np.maximum(np.sqrt((upward * upward).sum(axis=1, keepdims=True)), 1e-9)
 

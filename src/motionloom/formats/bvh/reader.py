@@ -88,12 +88,15 @@ class Figure:
         size = max(float(np.abs(p[0]).max()) for p in places.values()) or 1.0
         steady = {j: float(np.ptp(p, axis=0).max()) < 1e-5 * size for j, p in places.items()}
         constant = [joint for joint in moving if steady[joint] and self.offsets[joint].any()]
-        if constant and not any(places[joint].any() for joint in constant):
-            # Read literally, these bones would have no length.
+        longest = float(np.abs(self.offsets[1:]).max())
+        if constant and all(np.abs(places[joint]).max() <= 1e-3 * longest for joint in constant):
+            # Read literally, these bones would have no length. MakeHuman's poses hold such
+            # channels with rounding errors.
             self.repairs.add(
                 "position channels below the root are all zero though the OFFSETs are not: "
                 "read as additions to OFFSET"
             )
+            size = longest
             for joint in constant:
                 places[joint] = places[joint] + self.offsets[joint]
         travellers = [joint for joint in moving if not steady[joint]]

@@ -77,12 +77,17 @@ def facing(motion: Motion, points: NDArray[np.float32] | None = None) -> NDArray
 # and Motor Control of Human Movement (2009), figure 4.1; skull base to crown as in SMPL's mean.
 _BELOW_ANKLE = 0.039
 _ABOVE_HEAD = 0.10
+# For rigs without a head: medians over 60 rigs of 14 naming schemes. The first is within 0.77 and
+# 0.86 on all of them, the second within 0.47 and 0.54 on all but one.
+_ANKLE_TO_NECK = 0.82
+_HIP_TO_ANKLE = 0.505
 
 
 def body_height(skeleton: Skeleton) -> float | None:
     """Standing height in the unit of the skeleton, or None where roles are missing.
 
-    Needs the roles ``hips``, ``head`` and one whole leg.
+    Needs one whole leg. Without hips or head the height follows from the leg, and from the trunk
+    up to the neck where there is one.
 
     Examples
     --------
@@ -101,12 +106,16 @@ def body_height(skeleton: Skeleton) -> float | None:
         for side in ("left", "right")
         if {f"{side}_hip", f"{side}_knee", f"{side}_ankle"} <= at.keys()
     ]
-    if not legs or "hips" not in at or "head" not in at:
+    leg = sum(legs) / len(legs) if legs else 0.0
+    end = next((role for role in ("head", "neck") if role in at), None)
+    if end is None or "hips" not in at:
+        return leg / _HIP_TO_ANKLE if leg > 0.0 else None
+    measured = leg + _trunk(skeleton, tree, at, end)
+    measured += _hip_drop(skeleton, tree, at, end) + _dropped_chest(skeleton, tree, at, end)
+    if not legs or measured <= 0.0:
         return None
-    measured = sum(legs) / len(legs) + _trunk(skeleton, tree, at)
-    measured += _hip_drop(skeleton, tree, at) + _dropped_chest(skeleton, tree, at)
-    if measured <= 0.0:
-        return None
+    if end == "neck":
+        return float(measured / _ANKLE_TO_NECK)
     top = tree.length(at["head"], at["head_top"]) if "head_top" in at else 0.0
     unmeasured = _BELOW_ANKLE
     if 0.03 * measured < top < 0.25 * measured:
@@ -136,13 +145,13 @@ def leg_length(skeleton: Skeleton) -> float:
     return float(np.mean([tree.length(int(hip), int(ankle)) for hip, ankle in legs]))
 
 
-def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
-    """Length along the bones from hips to head, without detours.
+def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
+    """Length along the bones from the hips to the role `end`, without detours.
 
     Second Life's spine goes up and comes back twice, for bones that older bodies lack.
     """
     places, lengths = [np.zeros(3)], [0.0]
-    for point in tree.between(at["hips"], at["head"]):
+    for point in tree.between(at["hips"], at[end]):
         offset = skeleton.point_offsets[point]
         place, length = places[-1] + offset, lengths[-1] + float(np.linalg.norm(offset))
         back = [n for n, old in enumerate(places) if np.linalg.norm(place - old) <= tree.near]
@@ -151,15 +160,15 @@ def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
         else:
             places.append(place)
             lengths.append(length)
-    return lengths[-1] or tree.length(at["hips"], at["head"])
+    return lengths[-1] or tree.length(at["hips"], at[end])
 
 
-def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
+def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
     """Distance of the hip joints below the hips, against the direction of the spine."""
     hips = at["hips"]
-    spine = _offset(skeleton, tree, hips, at.get("spine", at["head"]))
+    spine = _offset(skeleton, tree, hips, at.get("spine", at[end]))
     if np.linalg.norm(spine) <= tree.near:
-        spine = _offset(skeleton, tree, hips, at["head"])
+        spine = _offset(skeleton, tree, hips, at[end])
     length = float(np.linalg.norm(spine))
     sides = [at[role] for role in ("left_hip", "right_hip") if role in at]
     if length <= tree.near:
@@ -168,7 +177,7 @@ def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
     return float(-(middle @ spine) / length)
 
 
-def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
+def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
     """Length of the chest where a file puts the neck at the position of the chest.
 
     CMU's conversion drops the bone of the thorax, which is as long as each of the spine
@@ -176,7 +185,7 @@ def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> fl
     """
     if "chest" not in at:
         return 0.0
-    above = tree.between(at["chest"], at["head"])[:-1]
+    above = tree.between(at["chest"], at[end])[: None if end == "neck" else -1]
     if not above or tree.apart(at["chest"], above[0]):
         return 0.0
     if "neck" not in split_words(skeleton.point_names[above[0]]):

@@ -61,6 +61,7 @@ _SCHEMES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("unreal", ("pelvis", "thigh_l", "calf_l")),
     ("rigify", ("/thigh\\.L$/", "/shin\\.L$/", "/upper_arm\\.L$/")),
     ("makehuman", ("/^upperleg01[._]L$/",)),
+    ("makehuman", ("/^UpLeg[._]L$/i", "/^LoLeg[._]L$/i")),
     ("daz", ("/^lThigh/", "/^lShldr/")),
     ("xsens", ("L5", "L3", "T12", "T8")),
     ("kinect", ("/^HipLeft$|^HIP_LEFT$/", "/^KneeLeft$|^KNEE_LEFT$/")),

@@ -34,7 +34,7 @@ _PARTS = {
     # the leg
     "thigh": "upleg upperleg legupper thigh femur legup thighbend upperlegs hipthigh",
     "leg": "leg legs 足",
-    "shin": "lowleg lowerleg leglower leglow shin calf tibia knee shank shinbend crus ひざ",
+    "shin": "lowleg loleg lowerleg leglower leglow shin calf tibia knee shank shinbend crus ひざ",
     "ankle": "ankle tarsal talus 足首",
     "foot": "foot feet foottop",
     "ball": "ball toebase metatarsal metatarsals midfoot football toesbase basetoe toeball"
@@ -45,7 +45,7 @@ _PARTS = {
     "shoulder": "shoulder shld",
     "upperarm": "uparm uarm upperarm armupper humerus shldr shldrbend armup upperarms",
     "arm": "arm 腕",
-    "forearm": "forearm farm lowerarm lowarm armlower armlow elbow radius ulna forearmbend"
+    "forearm": "forearm farm lowerarm lowarm loarm armlower armlow elbow radius ulna forearmbend"
     " forarm ひじ",
     "wrist": "wrist carpus 手首",
     "hand": "hand fist",
@@ -80,6 +80,7 @@ _TIPS = frozenset("end nub tip top site endsite effector eff leafend endpoint te
 _FINGERS = ("middle", "index", "finger", "ring", "pinky", "pinkie", "little", "thumb")
 _PALM = ("inhand", "metacarpal", "carpal", "palm", "meta")
 _VERTEBRAE = {("l", "5"), ("l", "3"), ("t", "12"), ("t", "8")}  # the spine of Xsens MVN
+_HELPER = re.compile("[_-]{2}")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 
@@ -125,7 +126,14 @@ def _recognized(labels: Sequence[Label]) -> int:
 def _labels(names: Sequence[str]) -> list[Label]:
     words = [split_words(name) for name in names]
     drop = _common_words(words)
-    return [_label(word[_shared(word, drop) :]) for word in words]
+    labels = [_label(word[_shared(word, drop) :]) for word in words]
+    # MakeHuman puts a helper ``__UpLeg_L`` between the hips and ``UpLeg_L``.
+    helper = [_HELPER.search(name) is not None for name in names]
+    plain = {word for word, aside in zip(words, helper, strict=True) if not aside}
+    return [
+        Label(aside=True) if aside and word in plain else label
+        for word, label, aside in zip(words, labels, helper, strict=True)
+    ]
 
 
 @lru_cache(maxsize=16384)
