@@ -143,10 +143,11 @@ def infer_up(motion: Motion) -> tuple[str, str]:
     """Up axis of the file ("y", "z", ...) and a warning if the evidence is contradictory.
 
     A figure stands upright in its rest pose, and most of the time in motion. Another axis than
-    y is inferred if both agree on it, or if the rest pose is not upright along y either (LAFAN1 and
-    Bandai-Namco rest along x) and the lowest points of the motion fit a floor along that axis. If the motion alone points along another axis, it may
-    be a swimmer: the warning is given if the figure would stand on the floor of that axis, which
-    a swimmer does not, or lies where no floor can be.
+    y is inferred if both agree on it, or if the rest pose is not upright along y either (LAFAN1
+    and Bandai-Namco rest along x) and the lowest points of the motion fit a floor along that
+    axis. If the motion alone points along another axis, it may be a swimmer: the warning is given
+    if the figure would stand on the floor of that axis, which a swimmer does not, or lies where
+    no floor can be.
     """
     roles = motion.skeleton.roles
     feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
