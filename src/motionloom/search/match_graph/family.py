@@ -213,7 +213,10 @@ def _most_overlapping(nodes: list[Node], near: list[int], match: Match) -> tuple
     best, most, of_longer = -1, 0.0, 0.0
     first, last = match.start_frame, match.end_frame
     for b in near:
-        start, end = nodes[b].start_frame, nodes[b].end_frame
+        node = nodes[b]
+        start, end = node.start_frame, node.end_frame
+        if start >= last or end <= first:  # most are elsewhere: thousands of nodes take seconds
+            continue
         shared = min(end, last) - max(start, first)
         lengths = end - start, last - first
         if shared > most * min(lengths):
