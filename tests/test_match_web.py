@@ -121,6 +121,30 @@ def test_each_departure_can_be_switched(rng, rule):
     assert differ > 0
 
 
+def test_refined_chains_are_extended_along_minima_or_not():
+    """The rule `extended_chains`: the same chains, with minima before their start and end."""
+    a, b = (ml.demo.clip(name).resample(30) for name in ("walk", "jog"))
+    fine = distance_matrix(a, b)
+    coarse = build_web(np.ascontiguousarray(fine[::3, ::3]), rate=10.0)
+    columns = [np.array([0, n]) for n in (coarse.shape[1], fine.shape[1])]
+    levels = (coarse, columns[0], fine, columns[1])
+    webs = [
+        refined(*levels, ratio=3, limits=WebLimits(extended_chains=own)) for own in (True, False)
+    ]
+    in_row, in_column = naive_alignment.local_minima(fine.tolist())
+    assert webs[0].chain_count == webs[1].chain_count > 3
+    added = []
+    for c in range(webs[0].chain_count):
+        ours, papers = ([tuple(cell) for cell in web.path(c).tolist()] for web in webs)
+        start = ours.index(papers[0])
+        assert ours[start : start + len(papers)] == papers
+        ends = ours[:start], ours[start + len(papers) :]
+        assert max(len(end) for end in ends) <= 6
+        added += ends[0] + ends[1]
+    assert added
+    assert set(added) <= in_row | in_column
+
+
 def test_bridges_have_the_smallest_mean_over_all_pairs_of_cells():
     """A bridge may leave its chain early, and pass over third chains."""
     a, b = (ml.demo.clip(name).resample(10) for name in ("kick_front_high_right", "jog"))
