@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import struct
 import tracemalloc
 
 import numpy as np
@@ -13,6 +14,7 @@ from naive.c3d import c3d_bytes
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.formats.inference import infer_marker_up
 
 ezc3d = pytest.importorskip("ezc3d", reason="ezc3d, the reader compared with, is not installed")
 
@@ -288,6 +290,111 @@ def patched(place, value, **options):
     return bytes(data)
 
 
+def restated(data, name, value):
+    """A 16-bit parameter of the points, changed."""
+    place = data.index(name, 512) + len(name) + 4
+    return data[:place] + struct.pack("<H", value) + data[place + 2 :]
+
+
+def walking(frames=60, points=5):
+    """Smooth trajectories (T, P, 3) in mm."""
+    t = np.linspace(0.0, 2.0, frames)[:, None]
+    phase = np.arange(points)
+    x, y = 500.0 * t + 60.0 * phase, 200.0 * np.sin(3.0 * t + phase)
+    return np.stack([x + 0.0 * y, y, 300.0 * phase + 40.0 * np.cos(5.0 * t) + 20.0], axis=-1)
+
+
+WALK = walking()
+NAMES = ["LTOE", "LKNE", "LASI", "C7", "LFHD"]
+WALKED = WALK[..., [0, 2, 1]] * [1, 1, -1] * 0.001
+
+
+def walk_bytes(**options):
+    return c3d_bytes(WALK.tolist(), NAMES, analog=6, **options)
+
+
+@pytest.mark.parametrize("integers", [False, True])
+@pytest.mark.parametrize(
+    ("place", "value", "repair"),
+    [
+        (2, 9, "the header counts 9 points; read are 5 (POINT:USED)"),
+        (4, 2, "the header counts 2 analogue values per frame; the file has 6"),
+        (4, 0, "the header counts 0 analogue values per frame; the file has 6"),
+        (8, 90, "the header announces 90 frames, POINT:FRAMES 60; read are 60"),
+        (8, 20, "the header announces 20 frames, POINT:FRAMES 60; read are 60"),
+    ],
+)
+def test_a_wrong_header_is_found_by_the_size_and_the_data(file, integers, place, value, repair):
+    data = walk_bytes(integers=integers)
+    markers = ml.load_markers(file(data[:place] + struct.pack("<H", value) + data[place + 2 :]))
+    np.testing.assert_allclose(markers.positions, WALKED, atol=6e-5)
+    assert repair in "; ".join(markers.repairs)
+
+
+@pytest.mark.parametrize("integers", [False, True])
+@pytest.mark.parametrize(
+    ("name", "value", "repair"),
+    [
+        (b"USED", 3, "POINT:USED counts 3 points; read are 5 (header)"),
+        (b"FRAMES", 71, "the header announces 60 frames, POINT:FRAMES 71; read are 60"),
+        (b"DATA_START", 3, ""),
+    ],
+)
+def test_wrong_parameters_are_found_by_the_size_and_the_data(file, integers, name, value, repair):
+    markers = ml.load_markers(file(restated(walk_bytes(integers=integers), name, value)))
+    np.testing.assert_allclose(markers.positions, WALKED, atol=6e-5)
+    assert repair in "; ".join(markers.repairs)
+
+
+@pytest.mark.parametrize("integers", [False, True])
+def test_the_sign_of_the_scale_is_decided_by_the_data(file, integers):
+    """Floating point if negative; here the header says the opposite of POINT:SCALE."""
+    data = walk_bytes(integers=integers)
+    scale = struct.pack("<f", -0.1 if integers else 0.1)
+    markers = ml.load_markers(file(data[:12] + scale + data[16:]))
+    np.testing.assert_allclose(markers.positions, WALKED, atol=6e-5)
+    kind = "integers" if integers else "floating point"
+    assert f"header and POINT:SCALE differ; read as {kind}" in "; ".join(markers.repairs)
+
+
+def test_the_scale_of_integers_is_that_of_a_body(file):
+    data = walk_bytes(integers=True)
+    place = data.index(b"SCALE", 512) + 9
+    small = data[:place] + struct.pack("<f", 0.02) + data[place + 4 :]
+    markers = ml.load_markers(file(small))
+    np.testing.assert_allclose(markers.positions, WALKED, atol=6e-5)
+    assert "POINT:SCALE is 0.02, that of the header 0.1; used is the header" in markers.repairs
+
+
+def test_of_three_rates_two_agree(file):
+    data = walk_bytes(rate=100.0)
+    place = data.index(b"RATE", 512) + 8
+    wrong = data[:place] + struct.pack("<f", 50.0) + data[place + 4 :]
+    markers = ml.load_markers(file(wrong))
+    assert markers.fps == 100.0  # the header's, and that of the analogue data
+    assert "POINT:RATE is 50, that of the header 100 fps; used is the header" in markers.repairs
+    assert ml.load_markers(file(wrong), fps=50).fps == 50.0
+
+
+def test_contradictions_that_the_data_do_not_settle_are_refused(file, rng):
+    noise = rng.uniform(-900.0, 900.0, size=(60, 5, 3)).tolist()
+    data = c3d_bytes(noise, NAMES, analog=6)
+    twice = data[:2] + struct.pack("<HH", 7, 3) + data[6:]
+    with pytest.raises(
+        MotionFormatError, match=r"contradict each other \(points 7 and 5, ana.*3 and"
+    ):
+        ml.load_markers(file(twice + bytes(5000)))
+    agreeing = ml.load_markers(file(data))
+    assert any("points jump from frame to frame" in text for text in agreeing.origin.warnings)
+
+
+@pytest.mark.parametrize(("screen", "up"), [("-Z", "z"), ("+Z", "z"), ("", "z"), ("-Y", "-y")])
+def test_markers_that_stand_on_the_floor_correct_the_sign_of_up(screen, up):
+    """Qualisys writes -Z for files in which z points upwards."""
+    positions = walking(points=7)
+    assert infer_marker_up([f"M{k}" for k in range(7)], positions, screen)[0] == up
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -296,9 +403,15 @@ def patched(place, value, **options):
         (patched(0, b"\xff"), "should start in block 255"),
         (patched(0, b"\x01"), "should start in block 1"),
         (patched(512 + 3, b"\x00"), "processor type must be 84 .*got 0"),
-        (patched(2, b"\x00\x00"), "holds no points"),
-        (patched(16, b"\xff\xff"), "the data should start at byte 33553408"),
-        (patched(8, b"\xf0\x00"), "240 frames are announced, the file has room for 8.*partial"),
+        (c3d_bytes([[]] * 6, []), "holds no points"),
+        (
+            restated(patched(16, b"\xff\xff"), b"DATA_START", 0xFFFF),
+            "the data should start at byte 33553408",
+        ),
+        (
+            restated(patched(8, b"\xf0\x00"), b"FRAMES", 240),
+            "240 frames are announced, the file has room for 8.*partial",
+        ),
         (patched(6, b"\x09\x00", frames_told=0), "first frame 9, last frame 0: no frames"),
         (c3d_bytes(POINTS, LABELS, rate=float("nan")), "the frame rate is missing; .*fps="),
         (c3d_bytes(POINTS, LABELS, integers=True, scale=float("inf")), "POINT:SCALE is inf"),

@@ -299,9 +299,10 @@ def _axis_of(direction: NDArray[np.float64]) -> str | None:
 
 
 # Plug-in Gait and Helen Hayes (LFHD, LHEE, LTOE, LANK), and plain words.
-_HEAD = re.compile(r"HD$|HEAD|ARIEL|TEMPLE|VERTEX")
-_FOOT = re.compile(r"TOE|HEE|ANK|MT[1-6]|MTP|FOOT|FT$|MALL")
+_HEAD = re.compile(r"HD[FB]?\d?$|HEAD|ARIEL|TEMPLE|VERTEX")
+_FOOT = re.compile(r"TOE|HEE|ANK|MT[1-6]|MTP|FOOT|FT$|MALL|(^|[ _])MET$|_F(CC|AL|M[1-6])$")
 _CLEAR = 0.8  # cosine: head above feet within 37 degrees of an axis
+_TALLER = 1.3  # extent of a standing body upwards, relative to the other directions
 _LIKELY_EXTENT = 1.5  # metres between the highest and the lowest marker on a person
 
 
@@ -334,9 +335,43 @@ def infer_marker_up(
                 if upward @ axis > _CLEAR * length:
                     return name, "the markers of the head are above those of the feet"
     stated = screen.strip().lower().lstrip("+")
+    standing = _standing_axis(positions)
     if stated in UP_AXES:
+        if standing and standing[-1] == stated[-1] and standing != stated:
+            return standing, "the markers stand on the floor along it"
         return stated, "POINT:Y_SCREEN says so"
+    if standing:
+        return standing, "the markers span most along it, and stand on the floor"
     return "z", "as in most C3D files; this one does not say"
+
+
+def _standing_axis(positions: NDArray[np.float64]) -> str | None:
+    """Axis along which markers span most, and are all above zero; None if it is not clear.
+
+    A body is taller than wide unless it stretches out its arms, and the origin is on the floor.
+    """
+    if positions.shape[1] < 5:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        low, high = np.nanmin(positions, axis=1), np.nanmax(positions, axis=1)
+        extents = np.nanmedian(high - low, axis=0)
+        bottom, top = np.nanpercentile(low, 2.0, axis=0), np.nanpercentile(high, 98.0, axis=0)
+    axis = int(np.argmax(extents))
+    if not np.isfinite(extents).all() or extents[axis] < _TALLER * np.delete(extents, axis).max():
+        return None
+    slack = 0.15 * extents[axis]
+    if bottom[axis] > -slack:
+        return "xyz"[axis]
+    return "-" + "xyz"[axis] if top[axis] < slack else None
+
+
+def marker_extent(positions: NDArray[np.float64]) -> float:
+    """Distance between opposite corners of the box around all markers, median over frames."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        extents = np.nanmax(positions, axis=1) - np.nanmin(positions, axis=1)
+        return float(np.nanmedian(np.linalg.norm(extents, axis=1)))
 
 
 def infer_marker_unit(positions: NDArray[np.float64], up: str) -> Unit:

@@ -31,6 +31,8 @@ class C3dHeader:
     processor : {"intel", "dec", "mips"}
     points, analog : int
         Points and analogue values per frame.
+    analog_samples : int
+        Analogue samples of each channel per frame.
     first_frame, last_frame : int
         Limited to 16 bits.
     scale : float
@@ -45,6 +47,7 @@ class C3dHeader:
     processor: str
     points: int
     analog: int
+    analog_samples: int
     first_frame: int
     last_frame: int
     scale: float
@@ -96,6 +99,7 @@ def read_header(data: bytes, path: Path, repairs: Repairs) -> C3dHeader:
         processor,
         int(words[1]),
         int(words[2]),
+        int(words[9]),
         int(words[3]),
         int(words[4]),
         scale,

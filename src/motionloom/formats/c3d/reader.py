@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
-from motionloom.formats.c3d.header import BLOCK, FULL, C3dHeader, floats, read_header
+from motionloom.formats.c3d.header import BLOCK, FULL, C3dHeader, read_header
+from motionloom.formats.c3d.layout import DataLayout, data_layout, is_rough
 from motionloom.formats.conventions import (
     Repairs,
     file_bytes,
@@ -30,12 +31,14 @@ from motionloom.formats.inference import (
     Unit,
     infer_marker_unit,
     infer_marker_up,
+    marker_extent,
     positions_to_y_up,
     unit_from,
 )
 from motionloom.motion import Markers
 
 _FARTHEST = 1e5  # metres; points beyond are errors
+_BODY = (0.7, 2.6)  # metres between the farthest markers of a body, from a pair of legs to a T-pose
 _UNIT_WORDS = {
     **UNITS,
     **dict.fromkeys(("meter", "meters", "metre", "metres"), 1.0),
@@ -67,13 +70,21 @@ def read(
     path = repairs.path
     data = file_bytes(path, "a C3D file")
     head = read_header(data, path, repairs)
-    labels = _labels(head, repairs)
-    raw = _points(data, head, path, repairs, partial=partial)
+    layout = data_layout(data, head, path, repairs)
+    labels = _labels(head, layout.points, repairs)
+    raw = _points(data, head, layout, path, repairs, partial)
+    if not layout.is_float:
+        given = _unit_word(head) if unit is None else unit_from(unit)
+        raw *= _scale(head, raw, given, path, repairs)
     if zero_gaps:
         raw[(raw == 0.0).all(axis=-1)] = np.nan
     labels, columns = _chosen(labels, subject, unlabelled, path)
     raw = raw[:, columns]
-    warnings = _warnings(head, raw)
+    warnings = _warnings(layout, raw)
+    if is_rough(data, head, layout):
+        warnings.append(
+            "points jump from frame to frame as if the data were misread: look at them first"
+        )
     reason = "given"
     if up is None:
         up, reason = infer_marker_up(labels, raw, "".join(head.strings("POINT", "Y_SCREEN")[:1]))
@@ -85,7 +96,7 @@ def read(
     if far.any():
         repairs.add(f"{int(far.any(axis=-1).sum())} points farther than 100 km away, read as gaps")
         raw[far.any(axis=-1)] = np.nan
-    rate = _rate(head, fps, path)
+    rate = _rate(head, fps, path, repairs)
     origin = repairs.origin("c3d", scale, up=up, frame_time=1.0 / rate, warnings=warnings)
     first = _long_field(head, "ACTUAL_START_FIELD") or head.first_frame
     positions = positions_to_y_up(raw * scale.metres, up)
@@ -93,46 +104,45 @@ def read(
 
 
 def _points(
-    data: bytes, head: C3dHeader, path: Path, repairs: Repairs, *, partial: bool
+    data: bytes, head: C3dHeader, layout: DataLayout, path: Path, repairs: Repairs, partial: bool
 ) -> NDArray[np.float64]:
-    """Coordinates in the file's unit and axes (T, P, 3), NaN in gaps."""
-    if head.points == 0:
-        raise MotionFormatError("the file holds no points", path=path)
-    start = head.data_start
-    if start < BLOCK:
-        start = (sum(head.unsigned("POINT", "DATA_START")[:1]) - 1) * BLOCK
-    if not BLOCK <= start < len(data):
-        raise MotionFormatError(
-            f"the data should start at byte {start}; the file has {len(data)}", path=path
-        )
-    scale = head.number("POINT", "SCALE")
-    scale = head.scale if not scale or not np.isfinite(scale) else scale
-    if not np.isfinite(scale) or scale == 0.0:
-        raise MotionFormatError(f"POINT:SCALE is {scale:g}; it must not be zero", path=path)
-    is_float = head.scale < 0.0 or scale < 0.0
-    size = 4 if is_float else 2
-    width = 4 * head.points + head.analog
-    space = (len(data) - start) // (width * size)
-    count = _frame_count(head, space, data[start:], width * size, path, repairs, partial)
-    body = data[start : start + count * width * size]
-    if is_float:
-        table = floats(body, head.processor).reshape(count, width)
-    else:
-        order = ">i2" if head.processor == "mips" else "<i2"
-        table = np.frombuffer(body, order).reshape(count, width)
-    words = table[:, : 4 * head.points].reshape(count, head.points, 4)
+    """Coordinates as stored (T, P, 3), in units of the scale if they are integers; NaN in gaps."""
+    count = _frame_count(data, head, layout, path, repairs, partial)
+    words = layout.words(data, head.processor, 0, count)
     with np.errstate(invalid="ignore"):  # any bit pattern is possible
         points = words[:, :, :3].astype(np.float64)
-        if not is_float:
-            points *= scale
         # A negative residual, the fourth word, marks a gap.
         hidden = (words[:, :, 3] < 0) | ~np.isfinite(points).all(axis=-1)
     points[hidden] = np.nan
     return points
 
 
-def _frame_count(head, space: int, body: bytes, size: int, path, repairs, partial: bool) -> int:
+def _scale(
+    head: C3dHeader, raw: NDArray[np.float64], unit: float | None, path: Path, repairs: Repairs
+) -> float:
+    """Scale of integer coordinates; where header and POINT:SCALE differ, that of a body.
+
+    Motion Analysis wrote files whose POINT:SCALE makes walkers 0.6 m tall.
+    """
+    stated = [head.number("POINT", "SCALE") or 0.0, head.scale]
+    known = [abs(value) for value in stated if np.isfinite(value) and value != 0.0]
+    if not known:
+        raise MotionFormatError(f"POINT:SCALE is {stated[0]:g}; it must not be zero", path=path)
+    if len(known) == 1 or abs(known[1] / known[0] - 1.0) < 1e-3:
+        return known[0]
+    extent = marker_extent(raw)
+    like_a_body = [
+        value for value in known if _BODY[0] <= extent * value * (unit or 0.001) <= _BODY[1]
+    ]
+    chosen = like_a_body[0] if like_a_body else known[0]
+    what = "POINT:SCALE" if chosen == known[0] else "the header"
+    repairs.add(f"POINT:SCALE is {known[0]:g}, that of the header {known[1]:g}; used is {what}")
+    return chosen
+
+
+def _frame_count(data: bytes, head, layout, path, repairs, partial: bool) -> int:
     """Number of frames. 16 bits hold 65,535; longer takes use other fields, or none."""
+    space, size = layout.space(data), layout.frame_bytes
     count = head.last_frame - head.first_frame + 1
     counted = sum(head.unsigned("POINT", "FRAMES")[:1])
     first, last = (_long_field(head, f"ACTUAL_{end}_FIELD") for end in ("START", "END"))
@@ -145,6 +155,7 @@ def _frame_count(head, space: int, body: bytes, size: int, path, repairs, partia
     elif FULL in (head.last_frame, counted) and space > count:
         # After the last frame there is less than one block of zero padding.
         count = space
+        body = data[layout.start :]
         padding = body[(space - min(space, BLOCK // size)) * size : space * size]
         count -= (len(padding) - len(padding.rstrip(b"\x00"))) // size
         repairs.add("the frame counters are full; frames counted by the size of the file")
@@ -156,6 +167,16 @@ def _frame_count(head, space: int, body: bytes, size: int, path, repairs, partia
             )
         repairs.add(f"last frame before the first; POINT:FRAMES says {counted}")
         count = counted
+    if counted and counted != count and FULL not in (head.last_frame, counted):
+        # The number that fills the file up to the padding of its last block is right.
+        left = len(data) - layout.start - counted * size
+        if 0 <= left < BLOCK and not 0 <= len(data) - layout.start - count * size < BLOCK:
+            count = counted
+        if count <= space:
+            repairs.add(
+                f"the header announces {head.last_frame - head.first_frame + 1} frames, "
+                f"POINT:FRAMES {counted}; read are {count}"
+            )
     if count > space:
         if not partial or space == 0:
             raise MotionFormatError(
@@ -174,17 +195,17 @@ def _long_field(head: C3dHeader, name: str) -> int:
     return words[0] + 0x10000 * words[1] if len(words) == 2 else 0
 
 
-def _labels(head: C3dHeader, repairs: Repairs) -> list[str]:
+def _labels(head: C3dHeader, points: int, repairs: Repairs) -> list[str]:
     """One unique label per point; LABELS2, LABELS3, ... continue LABELS after 255."""
     listed = head.strings("POINT", "LABELS")
     number = 2
     while ("POINT", f"LABELS{number}") in head.parameters:
         listed = listed + head.strings("POINT", f"LABELS{number}")
         number += 1
-    if len(listed) < head.points:
-        repairs.add(f"{len(listed)} labels for {head.points} points; the others are unnamed")
-    listed = listed + [""] * (head.points - len(listed))
-    wanted = [listed[point] or f"*{point}" for point in range(head.points)]
+    if len(listed) < points:
+        repairs.add(f"{len(listed)} labels for {points} points; the others are unnamed")
+    listed = listed + [""] * (points - len(listed))
+    wanted = [listed[point] or f"*{point}" for point in range(points)]
     labels = unique_names(wanted)
     for old, new in zip(wanted, labels, strict=True):
         if old != new:
@@ -221,24 +242,48 @@ def _chosen(labels, subject, unlabelled, path) -> tuple[list[str], list[int]]:
 def _unit(head: C3dHeader, raw, unit, up: str) -> Unit:
     if unit is not None:
         return Unit(unit_from(unit), "given")
-    word = "".join(head.strings("POINT", "UNITS")[:1]).strip().lower()
-    if word in _UNIT_WORDS:
-        return Unit(_UNIT_WORDS[word], f"POINT:UNITS is {word}")
+    metres = _unit_word(head)
+    if metres is not None:
+        return Unit(metres, f"POINT:UNITS is {head.strings('POINT', 'UNITS')[0].strip().lower()}")
     return infer_marker_unit(raw, up)
 
 
-def _rate(head: C3dHeader, fps: float | None, path: Path) -> float:
+def _unit_word(head: C3dHeader) -> float | None:
+    """Metres per unit by POINT:UNITS."""
+    return _UNIT_WORDS.get("".join(head.strings("POINT", "UNITS")[:1]).strip().lower())
+
+
+def _rate(head: C3dHeader, fps: float | None, path: Path, repairs: Repairs) -> float:
     if fps is not None:
         return float(fps)
-    for rate in (head.number("POINT", "RATE"), head.rate):
-        if rate is not None and np.isfinite(rate) and 1e-3 <= rate <= 1e6:
-            return rate
-    raise MotionFormatError("the frame rate is missing; give it with fps=", path=path)
+    analog = head.number("ANALOG", "RATE") or 0.0
+    stated = [
+        ("POINT:RATE", head.number("POINT", "RATE") or 0.0),
+        ("the header", head.rate),
+        ("ANALOG:RATE", analog / max(head.analog_samples, 1)),
+    ]
+    known = [(name, rate) for name, rate in stated if np.isfinite(rate) and 1e-3 <= rate <= 1e6]
+    votes = known if {"POINT:RATE", "the header"} & {name for name, _ in known} else []
+    if not votes:
+        raise MotionFormatError("the frame rate is missing; give it with fps=", path=path)
+    # POINT:RATE, unless the header and the rate of the analogue data agree on another.
+    agree = [sum(abs(rate / other - 1.0) < 0.01 for _, other in votes) for _, rate in votes]
+    name, chosen = votes[int(np.argmax(agree))]
+    first = votes[:2]
+    if (
+        len(first) == 2
+        and "ANALOG" not in first[1][0]
+        and abs(first[0][1] / first[1][1] - 1) > 0.01
+    ):
+        repairs.add(
+            f"POINT:RATE is {first[0][1]:g}, that of the header {first[1][1]:g} fps; used is {name}"
+        )
+    return chosen
 
 
-def _warnings(head: C3dHeader, raw: NDArray[np.float64]) -> list[str]:
+def _warnings(layout: DataLayout, raw: NDArray[np.float64]) -> list[str]:
     warnings = []
-    if head.analog:
+    if layout.analog:
         warnings.append("the analogue channels (force plates, EMG) are not read")
     count = int(np.count_nonzero((raw == 0.0).all(axis=-1)))
     if count > 1:
