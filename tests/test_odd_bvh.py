@@ -23,7 +23,7 @@ def loaded(odd: Odd, folder, **options):
     file = folder / f"{odd.name}.bvh"
     file.write_bytes(odd.data)
     try:
-        return ml.load(file, unit="cm", up="y", **odd.options, **options)
+        return ml.load(file, unit="cm", up="y", keep_carrier=True, **odd.options, **options)
     except ml.MotionFormatError as error:
         return error
 
@@ -39,6 +39,20 @@ def test_the_verdict_is_as_expected(odd, tmp_path):
         check_reading(result, odd.reading)
     if odd.repair is not None:
         assert bool(result.repairs) == odd.repair, result.repairs
+
+
+def test_hips_as_root_change_no_position(odd, tmp_path):
+    whole = loaded(odd, tmp_path)
+    if isinstance(whole, ml.MotionFormatError):
+        return
+    body = ml.load(tmp_path / f"{odd.name}.bvh", unit="cm", up="y", **odd.options)
+    points = [whole.skeleton.point_names.index(name) for name in body.skeleton.point_names]
+    wanted = whole.positions(end_sites=True)[:, points]
+    tolerance = TOLERANCE_M + 2e-6 * np.abs(wanted).max(initial=0.0)
+    np.testing.assert_allclose(body.positions(end_sites=True), wanted, rtol=0.0, atol=tolerance)
+    carrier = body.origin.carrier
+    above = () if carrier is None else carrier.names + carrier.left_out
+    assert set(above) | set(body.skeleton.point_names) == set(whole.skeleton.point_names)
 
 
 def test_strict_refuses_exactly_what_would_be_repaired(odd, tmp_path):

@@ -41,13 +41,13 @@ def convert(
     conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
     for out in {out.suffix: out for _, out in jobs}.values():
         save_options(out, **conventions)  # raises before anything is written
-    target = motion_from(settings.onto).skeleton if settings.onto else None
+    target = motion_from(settings.onto) if settings.onto else None
     written = []
     with progress("converting", len(jobs), quiet=json) as advance:
         for source, out in jobs:
             try:
                 motion = convert(
-                    _read(source, settings.roles),
+                    _read(source, settings),
                     fps=settings.fps, onto=target, clean=settings.clean, preset=settings.preset,
                 )  # fmt: skip
                 save(motion, out, **save_options(out, **conventions))
@@ -114,9 +114,15 @@ def _stem(source: str) -> str:
     return name if cut is None else f"{name}_{source.rsplit(':', 1)[-1]}"
 
 
-def _read(source: str, roles: str | None) -> Motion | Markers:
+def _read(source: str, settings: ConvertSettings) -> Motion | Markers:
+    """The motion to convert; a file that only changes its format keeps all its joints."""
     from motionloom.formats import is_marker_file, load_markers
+    from motionloom.motion.segment import split_segment
 
     if is_marker_file(Path(source)):
         return load_markers(source)
-    return motion_from(source, LoadSettings(roles=roles))
+    is_file = Path(source).is_file() or Path(split_segment(source)[0]).is_file()
+    same_body = not (settings.preset or settings.onto or settings.clean)
+    return motion_from(
+        source, LoadSettings(roles=settings.roles, keep_carrier=is_file and same_body)
+    )

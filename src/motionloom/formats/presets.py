@@ -23,8 +23,9 @@ from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import unique_names
 from motionloom.formats.registry import writer_options
 from motionloom.motion import Markers, Motion, Skeleton
-from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.carrier import Carrier, hips_as_root, with_carrier
 
+_ON_THE_FLOOR = 0.05  # metres: a root bone above or below this is not on the floor
 _TRUNK = ("hips", "spine", "chest", "neck", "head")
 _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot")
 
@@ -93,7 +94,7 @@ def convert(
     motion: Motion | Markers,
     *,
     fps: float | None = None,
-    onto: Skeleton | None = None,
+    onto: Skeleton | Motion | None = None,
     clean: bool = False,
     preset: str | None = None,
 ) -> Motion | Markers:
@@ -105,8 +106,8 @@ def convert(
         Markers can only be resampled.
     fps : float, optional
         Resample to this rate.
-    onto : Skeleton, optional
-        Retarget onto this skeleton.
+    onto : Skeleton or Motion, optional
+        Retarget onto this skeleton, or that of this motion with the joints above its hips.
     clean : bool
         Remove foot skate first.
     preset : {"blender", "unreal", "unity", "maya"}, optional
@@ -128,7 +129,9 @@ def convert(
         return motion if fps is None else motion.resample(fps)
     if clean:
         motion = motion.clean_feet()
-    if onto is not None:
+    if isinstance(onto, Motion):
+        motion = with_carrier(motion.retarget(onto.skeleton), onto.origin.carrier)
+    elif onto is not None:
         motion = motion.retarget(onto)
     if fps is not None:
         motion = motion.resample(fps)
@@ -181,8 +184,23 @@ def apply_preset(motion: Motion, name: str) -> Motion:
     wanted = preset_named(name)
     if not len(motion):
         raise InvalidInput(f"{motion.name or 'the motion'} has no frames")
-    motion = rename_joints(place_on_floor(motion), wanted.names)
-    return add_ground_root(motion) if wanted.ground_root else motion
+    motion = place_on_floor(hips_as_root(motion))
+    carrier = motion.origin.carrier
+    motion = rename_joints(motion, wanted.names)
+    motion = replace(motion, origin=replace(motion.origin, carrier=None))
+    if not wanted.ground_root:
+        return motion
+    if carrier is not None and _travels_on_the_floor(motion, carrier):
+        path = None if carrier.path is None else carrier.path[:, -1:]
+        return with_carrier(motion, Carrier(("root",), True, None, path))
+    return add_ground_root(motion)
+
+
+def _travels_on_the_floor(motion: Motion, carrier: Carrier) -> bool:
+    """Whether the joint above the hips is a root bone that carries the root motion."""
+    if not carrier.moves or carrier.path is None or len(carrier.path) != len(motion):
+        return False
+    return float(np.abs(with_carrier(motion, carrier).root[:, 1]).max()) < _ON_THE_FLOOR
 
 
 def place_on_floor(motion: Motion) -> Motion:
@@ -239,28 +257,4 @@ def add_ground_root(motion: Motion, *, name: str = "root") -> Motion:
     skeleton = motion.skeleton
     if skeleton.names[0] == name and skeleton.roles.get("hips") != name:
         return motion
-    (name,) = unique_names([name], taken=skeleton.point_names)
-    heading = motion.headings()
-    turn = rot.yaw(heading)
-    way = motion.root.astype(np.float64) * [1.0, 0.0, 1.0]
-    rotations = np.concatenate([turn[:, None], motion.rotations.astype(np.float64)], axis=1)
-    rotations[:, 1] = rot.multiply(rot.inverse(turn), rotations[:, 1])
-    moved = motion.translations
-    if moved is None:
-        moved = np.broadcast_to(skeleton.offsets, (len(motion), len(skeleton), 3))
-    moved = np.concatenate([np.zeros((len(motion), 1, 3)), moved], axis=1)
-    moved[:, 1] = rot.rotate(rot.inverse(turn), motion.root.astype(np.float64) - way)
-    offsets = np.concatenate([np.zeros((1, 3)), skeleton.offsets])
-    offsets[1] = moved[:, 1].mean(axis=0)
-    rest = skeleton.rest
-    grown = Skeleton(
-        (name, *skeleton.names),
-        np.concatenate([[-1], skeleton.parents + 1]),
-        offsets,
-        skeleton.end_names,
-        skeleton.end_parents + 1,
-        skeleton.end_offsets,
-        None if rest is None else np.concatenate([rot.IDENTITY[None], rest]),
-        dict(skeleton.roles),
-    )
-    return replace(motion, skeleton=grown, rotations=rotations, root=way, translations=moved)
+    return with_carrier(motion, Carrier((name,), moves=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,6 +75,7 @@ def load(
     partial: bool = False,
     strict: bool = False,
     root: str | None = None,
+    keep_carrier: bool = False,
     tpose: bool | None = None,
     asf: str | Path | None = None,
     max_gap: float | None = None,
@@ -104,6 +105,10 @@ def load(
         Refuse everything that would otherwise be repaired.
     root : str, optional
         BVH: name of the ROOT to read, if the file has several figures. Default: the first.
+    keep_carrier : bool
+        Keep the joints above the hips (``root``, ``Armature``, ``Reference``). By default they are
+        composed into the hips, which become the root, and remembered in ``motion.origin.carrier``
+        (see `motionloom.motion.carrier`).
     tpose : bool, optional
         BVH: whether frame 0 is an added T-pose. Default: detected.
     asf : str or Path, optional
@@ -138,12 +143,15 @@ def load(
     ...     len(ml.load(file)) == len(ml.demo.clip("walk"))
     True
     """
+    from motionloom.motion.carrier import hips_as_root
+
     settings = LoadSettings(
         unit=unit, fps=fps, up=up, roles=roles, partial=partial, strict=strict, root=root,
-        tpose=tpose, asf=asf, max_gap=max_gap, skin=skin, animation=animation,
+        keep_carrier=keep_carrier, tpose=tpose, asf=asf, max_gap=max_gap, skin=skin, animation=animation,
         skeleton=skeleton, timeout=timeout,
     )  # fmt: skip
-    return _read(Path(path), "motion", settings)
+    motion = _read(Path(path), "motion", replace(settings, keep_carrier=False))
+    return motion if keep_carrier else hips_as_root(motion)
 
 
 def load_markers(
@@ -223,7 +231,8 @@ def save(
 ) -> Path:
     """Write a motion, markers or a scene to a file; the format follows the suffix.
 
-    The write is atomic: the file is written under a temporary name and renamed.
+    The write is atomic: the file is written under a temporary name and renamed. A motion that was
+    read from a file of the same format gets the joints above its hips back.
 
     Parameters
     ----------
@@ -263,7 +272,8 @@ def save(
     ...     print(ml.save(ml.demo.clip("walk"), f"{folder}/walk.bvh").name)
     walk.bvh
     """
-    from motionloom.motion import Markers, Scene
+    from motionloom.motion import Markers, Motion, Scene
+    from motionloom.motion.carrier import with_carrier
 
     settings = SaveSettings(
         unit=unit, up=up, order=order, rest_frame=rest_frame, mesh=mesh, compact=compact,
@@ -278,6 +288,8 @@ def save(
         else "motion"
     )
     known = _written_format(path, kind)
+    if isinstance(motion, Motion) and known.module.endswith(f".{motion.origin.format}"):
+        motion = with_carrier(motion)  # the file it was read from has it
     write = importlib.import_module(known.module).write
     write(motion, path, **_options(write, settings, f"writing {known.name}"))
     return path

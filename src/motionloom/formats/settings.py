@@ -31,6 +31,9 @@ class LoadSettings(Settings):
     partial: bool = setting(False, PARTIAL)
     strict: bool = setting(False, STRICT)
     root: str | None = setting(None, "Name of the ROOT to read, if a file has several figures.")
+    keep_carrier: bool = setting(
+        False, "Keep joints above the hips; by default the hips become the root."
+    )
     tpose: bool | None = setting(None, "BVH: whether frame 0 is an added T-pose.", command=False)
     asf: str | Path | None = setting(None, "Acclaim: the skeleton file.", command=False)
     max_gap: float | None = setting(

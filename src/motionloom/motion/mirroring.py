@@ -55,8 +55,15 @@ def mirror(motion: Motion) -> Motion:
     moved = motion.translations
     if moved is not None:
         moved = _mirrored_translations(skeleton, moved, twin, rest, axis)
+    origin = motion.origin
+    if origin.carrier is not None and origin.carrier.path is not None:
+        origin = replace(origin, carrier=replace(origin.carrier, path=None))
     return replace(
-        motion, rotations=rot.unroll(local), root=motion.root * [-1.0, 1.0, 1.0], translations=moved
+        motion,
+        rotations=rot.unroll(local),
+        root=motion.root * [-1.0, 1.0, 1.0],
+        translations=moved,
+        origin=origin,
     )
 
 

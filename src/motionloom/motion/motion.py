@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.motion.carrier import Carrier
 from motionloom.motion.provenance import Provenance, Source, joined_provenance
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import frame_slice, positive_rate
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Origin:
     """Source file of a motion, and what the reader inferred and repaired.
+
+    `carrier` are the joints above the hips that the file has and the motion has not (see
+    `motionloom.motion.carrier`).
 
     Examples
     --------
@@ -46,6 +50,7 @@ class Origin:
     euler_order: str | None = None
     repairs: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    carrier: Carrier | None = None
 
 
 class TimeSeries(FrozenArrays):
@@ -203,13 +208,17 @@ class Motion(TimeSeries):
         """Frames of this motion as a motion; shares memory. One number gives one frame."""
         part = frame_slice(frames, len(self), "motion")
         moved = None if self.translations is None else self.translations[part]
-        made_of = self.provenance
+        made_of, carrier = self.provenance, self.origin.carrier
+        cut = self.origin
+        if carrier is not None and carrier.path is not None:
+            cut = replace(cut, carrier=carrier.frames(part))
         return replace(
             self,
             rotations=self.rotations[part],
             root=self.root[part],
             translations=moved,
             fps=self.fps / part.step,
+            origin=cut,
             provenance=None if made_of is None else made_of.cut(part.start, part.stop, part.step),
         )
 

@@ -32,13 +32,16 @@ def resample(motion: Motion, fps: float) -> Motion:
         here, next_ = moved[before], moved[after[between]]
         here[between] = _mixed(here[between], next_, share[between, None, None])
         moved = here
-    made_of = motion.provenance
+    made_of, origin = motion.provenance, motion.origin
+    if origin.carrier is not None:
+        origin = replace(origin, carrier=origin.carrier.resampled(before, after, share))
     return replace(
         motion,
         rotations=rotations,
         root=root,
         translations=moved,
         fps=fps,
+        origin=origin,
         provenance=None if made_of is None else made_of.resampled(fps / motion.fps),
     )
 

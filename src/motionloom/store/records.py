@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 
 from motionloom.motion import Skeleton
+from motionloom.motion.carrier import Carrier
 from motionloom.motion.motion import Origin
 
 
@@ -84,7 +85,11 @@ def skeleton_from(data: str) -> Skeleton | None:
 
 def origin_json(origin: Origin) -> str:
     """The origin of a motion as JSON, without the path, which is in the entry."""
-    return json.dumps({**asdict(origin), "path": ""}, sort_keys=True)
+    carrier = origin.carrier
+    values = {**asdict(replace(origin, carrier=None)), "path": ""}
+    return json.dumps(
+        {**values, "carrier": None if carrier is None else carrier.to_json()}, sort_keys=True
+    )
 
 
 def origin_from(entry: Entry) -> Origin:
@@ -94,4 +99,6 @@ def origin_from(entry: Entry) -> Origin:
     values = {key: value for key, value in values.items() if key in known}
     for key in ("repairs", "warnings"):
         values[key] = tuple(values.get(key, ()))
+    if values.get("carrier") is not None:
+        values["carrier"] = Carrier.from_json(values["carrier"])
     return Origin(**{**values, "path": entry.source})

@@ -116,10 +116,7 @@ class Figure:
             self.offsets[joint] = np.median(places[joint], axis=0)
         if not travellers:
             return None
-        if carrier is not None:
-            name = self._node(carrier).name
-            self.warnings.append(f"the root stands still; {name!r} carries the motion")
-        else:
+        if carrier is None:
             self.warnings.append(f"bones change length: {self._counted(travellers)}")
         moved = np.tile(self.offsets, (len(self.table), 1, 1))
         for joint in moving:

@@ -191,6 +191,7 @@ def transfer_rotations(motion: Motion, skeleton: Skeleton) -> Motion:
         rotations=rot.unroll(rot.normalize(local)),
         root=np.zeros((len(motion), 3)),
         translations=None,
+        origin=replace(motion.origin, carrier=None),  # that of the other rig
     )
 
 

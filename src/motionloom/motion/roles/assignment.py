@@ -55,7 +55,7 @@ _SCHEMES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("biped", ("/Bip\\d+/",)),
     ("cmu", ("LHipJoint", "LowerBack", "LeftUpLeg")),
     ("acclaim", ("/^[lL]femur$/", "/^[lL]tibia$/")),
-    ("bandai-namco", ("joint_Root", "UpperLeg_L")),
+    ("bandai-namco", ("Shoulder_L", "UpperArm_L", "UpperLeg_L", "Toes_L")),
     ("second life", ("mPelvis", "mHipLeft")),
     ("smpl", ("/(^|avg_)pelvis$/i", "/(^|_)l(eft)?_?hip$/i", "/(^|_)l(eft)?_?ankle$/i")),
     ("unreal", ("pelvis", "thigh_l", "calf_l")),

@@ -1,0 +1,163 @@
+"""Joints above the hips: composed into them when a file is read, written back where needed."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from carriers import KINDS, under_a_carrier
+from rigs import RIGS, rig
+
+import motionloom as ml
+from motionloom.formats.presets import apply_preset, convert
+from motionloom.motion.carrier import Carrier, body_root, hips_as_root, with_carrier
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.store.records import origin_json
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return ml.demo.clip("walk_left")
+
+
+def same_body(found, wanted, atol=1e-5):
+    assert found.skeleton.names == wanted.skeleton.names
+    np.testing.assert_allclose(
+        found.positions(end_sites=True), wanted.positions(end_sites=True), atol=atol
+    )
+
+
+@pytest.mark.parametrize("props", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_hips_become_the_root(walk, kind, props):
+    carried = under_a_carrier(walk, kind, props=props)
+    assert body_root(carried.skeleton) == 1
+    body = hips_as_root(carried)
+    same_body(body, walk)
+    assert body.translations is None
+    assert body.skeleton.roles == walk.skeleton.roles
+    turned = rot.angle_between(body.global_rotations(), walk.global_rotations())
+    assert turned.max() < 1e-3
+    carrier = body.origin.carrier
+    assert carrier.names == ("Reference",)
+    assert carrier.moves == (kind in ("travelling", "rigid"))
+    assert carrier.left_out == (("Camera", "ik_target") if props else ())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_carrier_is_added_again_where_it_was(walk, kind):
+    carried = under_a_carrier(walk, kind)
+    again = with_carrier(hips_as_root(carried))
+    same_body(again, carried)
+    assert again.origin.carrier is None
+    part = with_carrier(hips_as_root(carried)[20:60])
+    same_body(part, carried[20:60])
+    faster = with_carrier(hips_as_root(carried).resample(60.0))
+    assert np.abs(faster.positions()[::2] - carried.positions()).max() < 1e-5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_carrier_survives_a_file_and_its_skeleton_is_that_of_the_body(walk, kind, tmp_path):
+    carried = under_a_carrier(walk, kind)
+    read = ml.load(carried.save(tmp_path / "one.bvh", unit="m"), unit="m")
+    assert read.skeleton.names == walk.skeleton.names
+    np.testing.assert_allclose(read.positions(), walk.positions(), atol=2e-5)
+    again = ml.load(read.save(tmp_path / "two.bvh"), keep_carrier=True, unit="m")
+    np.testing.assert_allclose(again.positions(), carried.positions(), atol=4e-5)
+    elsewhere = under_a_carrier(walk.transform(shift=(2.0, 0.0, 1.0))[5:], kind)
+    other = ml.load(elsewhere.save(tmp_path / "three.bvh", unit="m"), unit="m")
+    assert other.skeleton.key == read.skeleton.key
+    assert other.skeleton is read.skeleton
+
+
+def test_an_upright_rest_pose_below_a_tilted_carrier(walk):
+    """Blender's armatures turn a body that rests along z; the rest pose must stand, too."""
+    lying = rot.between([0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+    body = walk.skeleton
+    flat = replace(body, offsets=rot.rotate(lying, body.offsets),
+                   end_offsets=rot.rotate(lying, body.end_offsets))  # fmt: skip
+    turns = walk.rotations.astype(float)
+    turns = rot.multiply(rot.multiply(lying, turns), rot.inverse(lying))
+    turns[:, 0] = rot.multiply(rot.inverse(lying), turns[:, 0])  # stands in the motion
+    upright = replace(walk, skeleton=flat, rotations=turns)
+    np.testing.assert_allclose(upright.positions(), walk.positions(), atol=1e-4)
+    rested = hips_as_root(under_a_carrier(upright, "tilted")).rest_pose()
+    hips, head = rested.role_positions(["hips", "head"])[0]
+    assert head[1] - hips[1] > 0.4
+
+
+def test_a_library_remembers_the_carrier(walk, tmp_path):
+    for kind in KINDS:
+        under_a_carrier(walk, kind).save(tmp_path / f"{kind}.bvh", unit="m")
+    with ml.Library.create(tmp_path / "takes.loom") as lib:
+        lib.add(tmp_path, unit="m")
+        assert len({entry.skeleton for entry in lib.entries()}) == 1
+        for kind in KINDS:
+            carrier = lib[kind].origin.carrier
+            assert carrier.names == ("Reference",)
+            assert carrier.moves == (kind in ("travelling", "rigid"))
+            again = ml.load(lib[kind].save(tmp_path / "out" / f"{kind}.bvh"), keep_carrier=True)
+            assert again.skeleton.names[0] == "Reference"
+            wanted = under_a_carrier(walk, kind).positions()
+            # The path of a carrier is not stored: it is placed below the hips again.
+            np.testing.assert_allclose(again.positions(), wanted, atol=1e-3)
+
+
+def test_a_carrier_as_json():
+    carrier = Carrier(("a", "b"), True, ((0.0,) * 7, (1.0,) * 7), left_out=("camera",))
+    assert Carrier.from_json(json.loads(json.dumps(carrier.to_json()))) == carrier
+    origin = ml.demo.clip("walk").origin
+    assert json.loads(origin_json(origin))["carrier"] is None
+
+
+def test_other_formats_and_retargeting_leave_the_carrier_out(walk, tmp_path):
+    read = ml.load(under_a_carrier(walk, "fixed").save(tmp_path / "a.bvh"))
+    glb = ml.load(read.save(tmp_path / "a.glb"), keep_carrier=True)
+    assert "Reference" not in glb.skeleton.names
+    child = read.retarget(walk.skeleton.scaled(0.8))
+    assert child.origin.carrier is None
+
+
+def test_retargeting_onto_a_file_adds_its_carrier(walk):
+    rig = hips_as_root(under_a_carrier(walk, "fixed"))
+    made = convert(ml.demo.clip("walk"), onto=rig)
+    assert made.skeleton.names[:2] == ("Reference", "Hips")
+    assert np.ptp(made.positions()[:, 0], axis=0).max() < 1e-5
+
+
+def test_the_unreal_preset_keeps_a_root_that_travels_on_the_floor(walk):
+    carried = under_a_carrier(walk.starting_at_origin(), "travelling")
+    carried = replace(carried, root=carried.root + [0.1, 0.0, 0.0])  # beside the body
+    made = apply_preset(hips_as_root(carried), "unreal")
+    assert made.skeleton.names[:2] == ("root", "pelvis")
+    beside = made.positions()[:, 0] - made.positions()[:, 1]
+    expected = carried.positions()[:, 0] - carried.positions()[:, 1]
+    np.testing.assert_allclose(
+        np.linalg.norm(beside[:, [0, 2]], axis=1),
+        np.linalg.norm(expected[:, [0, 2]], axis=1), atol=1e-4,
+    )  # fmt: skip
+
+
+def test_a_figure_without_hips_or_with_more_beside_them_is_left_alone(walk):
+    plain = ml.Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
+    assert body_root(plain) == 0
+    still = ml.Motion(plain, np.tile([1.0, 0, 0, 0], (3, 2, 1)), np.zeros((3, 3)), 30)
+    assert hips_as_root(still) is still
+    assert hips_as_root(walk) is walk
+    crowd = ml.Skeleton(
+        ["world", "hips", *(f"prop{k}" for k in range(9))],
+        [-1, 0, *[0] * 9], np.zeros((11, 3)), role_map={"hips": "hips"},
+    )  # fmt: skip
+    assert body_root(crowd) == 0
+
+
+@pytest.mark.parametrize("name", RIGS)
+def test_roles_of_every_rig_survive(name):
+    """The names above the hips may have helped to tell the roles of the others."""
+    skeleton, _ = rig(name)
+    motion = ml.Motion(
+        skeleton, np.tile([1.0, 0, 0, 0], (2, len(skeleton), 1)), np.zeros((2, 3)), 30
+    )
+    body = hips_as_root(motion)
+    assert body.skeleton.roles == skeleton.roles
+    assert body_root(body.skeleton) == 0
