@@ -161,3 +161,45 @@ def test_roles_of_every_rig_survive(name):
     body = hips_as_root(motion)
     assert body.skeleton.roles == skeleton.roles
     assert body_root(body.skeleton) == 0
+
+
+def noisy(motion, seed):
+    """The motion with bones as another take's file would round them, by up to 0.01 mm."""
+    rng = np.random.default_rng(seed)
+    offsets = motion.skeleton.offsets + rng.uniform(-1e-5, 1e-5, motion.skeleton.offsets.shape)
+    return replace(motion, skeleton=replace(motion.skeleton, offsets=offsets))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_library_has_one_skeleton_per_performer(tmp_path, workers):
+    performers = [ml.demo.clip("walk", performer=k) for k in (0, 2)]
+    for take in range(4):
+        for number, walk in enumerate(performers):
+            take_of = noisy(walk[take : 40 + take], 10 * take + number)
+            under_a_carrier(take_of, "fixed").save(tmp_path / f"p{number}_{take}.bvh")
+    keys = []
+    for number in range(2):
+        with ml.Library.create(tmp_path / f"{number}.loom") as lib:
+            lib.add(tmp_path, workers=workers)
+            keys.append({entry.name: entry.skeleton for entry in lib.entries()})
+            assert len(lib) == 8
+            assert len(set(keys[0].values())) == 2
+            for name in lib.names:
+                exact = ml.load(tmp_path / f"{name}.bvh")
+                np.testing.assert_allclose(lib[name].positions(), exact.positions(), atol=2e-4)
+            lib.add_motion(noisy(ml.load(tmp_path / "p1_2.bvh"), 99), name="more")
+            assert lib.entry("more").skeleton == lib.entry("p1_0").skeleton
+    assert keys[0] == keys[1]
+
+
+def test_takes_that_release_0_1_stored_with_a_carrier_are_read_again(walk, tmp_path, monkeypatch):
+    file = under_a_carrier(walk, "fixed").save(tmp_path / "a.bvh", unit="m")
+    with ml.Library.create(tmp_path / "old.loom") as lib:
+        with monkeypatch.context() as old:
+            old.setattr("motionloom.motion.carrier.body_root", lambda skeleton: 0)
+            lib.add(file, unit="m")
+        assert lib["a"].skeleton.names[0] == "Reference"
+        report = lib.add(file, unit="m")
+        assert (report.added, report.replaced) == (1, 1)
+        assert lib["a"].skeleton.names[0] == "Hips"
+        assert lib.add(file, unit="m").skipped == 1

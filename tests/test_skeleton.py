@@ -1,11 +1,13 @@
 import pickle
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
 
+import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Skeleton
+from motionloom.motion.rotations import quaternions as rot
 
 LEG = dict(
     names=["Hips", "LeftUpLeg", "LeftLeg"],
@@ -138,3 +140,41 @@ def test_skeletons_travel_between_processes():
 def test_says_what_is_wrong(change, message):
     with pytest.raises(InvalidInput, match=message):
         leg(**change)
+
+
+def test_one_body_in_files_with_other_rounding():
+    skeleton = ml.demo.clip("walk").skeleton
+    rng = np.random.default_rng(3)
+
+    def rounded(unit, digits):
+        noise = rng.uniform(-0.5, 0.5, skeleton.offsets.shape) * unit / 10**digits
+        rows = np.round((skeleton.offsets + noise) / unit, digits) * unit
+        return replace(skeleton, offsets=rows)
+
+    for unit, digits in ((0.01, 2), (0.01, 6), (1.0, 4)):
+        assert skeleton.is_same_body(rounded(unit, digits))
+    longer = skeleton.offsets.copy()
+    longer[skeleton.joint("LeftLeg")] *= 1.005  # 2 mm of a thigh
+    assert not skeleton.is_same_body(replace(skeleton, offsets=longer))
+    assert skeleton.is_same_body(replace(skeleton, offsets=longer), tolerance=0.003)
+
+
+def test_small_differences_of_many_bones_add_up():
+    skeleton = ml.demo.clip("walk").skeleton
+    away = skeleton.offsets + [0.0, 0.0003, 0.0]
+    assert np.linalg.norm(away - skeleton.offsets, axis=1).max() < 0.001
+    assert not skeleton.is_same_body(replace(skeleton, offsets=away))
+
+
+def test_other_names_roles_trees_or_rest_poses_are_other_bodies():
+    skeleton = ml.demo.clip("walk").skeleton
+    turned = skeleton.rest_rotations.copy()
+    turned[3] = rot.normalize([1.0, 0.0, 0.01, 0.0])
+    for other in (
+        replace(skeleton, names=("Pelvis", *skeleton.names[1:])),
+        skeleton.with_roles({"head": "Neck"}),
+        replace(skeleton, rest=turned),
+        replace(skeleton, parents=np.concatenate([skeleton.parents[:-1], [0]])),
+    ):
+        assert not skeleton.is_same_body(other)
+    assert skeleton.is_same_body(replace(skeleton, rest=skeleton.rest_rotations))

@@ -147,8 +147,8 @@ def load(
 
     settings = LoadSettings(
         unit=unit, fps=fps, up=up, roles=roles, partial=partial, strict=strict, root=root,
-        keep_carrier=keep_carrier, tpose=tpose, asf=asf, max_gap=max_gap, skin=skin, animation=animation,
-        skeleton=skeleton, timeout=timeout,
+        keep_carrier=keep_carrier, tpose=tpose, asf=asf, max_gap=max_gap, skin=skin,
+        animation=animation, skeleton=skeleton, timeout=timeout,
     )  # fmt: skip
     motion = _read(Path(path), "motion", replace(settings, keep_carrier=False))
     return motion if keep_carrier else hips_as_root(motion)

@@ -33,6 +33,7 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
         "up": origin.up,
         "facing": facing(motion),
         "tpose_frame": origin.tpose_frame,
+        "carrier": None if origin.carrier is None else origin.carrier.to_json(),
         "joint_names": list(motion.skeleton.names),
         "end_sites": list(motion.skeleton.end_names),
         "roles": assignment.roles,

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.rotations.quaternions import IDENTITY
 
+_SAME_REST = np.cos(0.5 * np.radians(0.1))  # of half an angle: rest poses within 0.1 degrees
+
 
 class FrozenArrays:
     """Base of immutable types: their arrays stay read-only after unpickling."""
@@ -141,6 +143,39 @@ class Skeleton(FrozenArrays):
         ):
             digest.update(b"-" if array is None else array.tobytes())
         return digest.hexdigest()
+
+    def is_same_body(self, other: Skeleton, *, tolerance: float = 0.001) -> bool:
+        """Whether two skeletons are one body, but for the rounding of the files they come from.
+
+        Names, tree and given roles are equal, rest poses agree within a tenth of a degree, and no
+        point can be farther than `tolerance` metres from its counterpart in any pose with the
+        same rotations: the differences of all bones from the root to the point add up to less.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> skeleton = ml.demo.clip("walk").skeleton
+        >>> skeleton.is_same_body(skeleton.scaled(1.0001)), skeleton.is_same_body(
+        ...     skeleton.scaled(1.01))
+        (True, False)
+        """
+        if self is other or self.key == other.key:
+            return True
+        if self.point_names != other.point_names or dict(self.role_map or {}) != dict(
+            other.role_map or {}
+        ):
+            return False
+        parents = self.point_parents
+        if not np.array_equal(parents, other.point_parents):
+            return False
+        apart = np.linalg.norm(self.point_offsets - other.point_offsets, axis=1)
+        apart[0] = 0.0  # the position of the root is not a bone
+        for point in range(1, len(parents)):
+            apart[point] += apart[parents[point]]
+        if apart.max() > tolerance:
+            return False
+        cosines = np.abs(np.sum(self.rest_rotations * other.rest_rotations, axis=1))
+        return bool(cosines.min() >= _SAME_REST)
 
     @property
     def roles(self) -> dict[str, str]:

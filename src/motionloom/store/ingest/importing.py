@@ -3,7 +3,8 @@
 Each file is one task (see `motionloom.store.ingest.task`), which writes the frames under a name
 that depends on their content. The process that holds the writer lock commits the rows, a few dozen
 at a time. So a killed import loses the last half second of work, and the next one resumes it. What
-is stored depends on the files only, not on their order or on when they were read.
+is stored depends on the files only, not on when they were read: results are committed in the order
+of the files, and of skeletons that differ by rounding only the first one is stored.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from functools import partial
@@ -24,10 +25,12 @@ from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.formats import FORMATS
 from motionloom.motion import Motion
+from motionloom.motion.carrier import body_root, hips_as_root
 from motionloom.parallel import Progress
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
 from motionloom.store.ingest.labels import Labelling, checked_labels, labelling
+from motionloom.store.ingest.skeletons import StoredSkeletons
 from motionloom.store.ingest.sources import SourceFile, assign_names, find_sources
 from motionloom.store.ingest.task import (
     ImportTask,
@@ -38,7 +41,7 @@ from motionloom.store.ingest.task import (
     new_entry,
 )
 from motionloom.store.lock import not_writable
-from motionloom.store.records import Entry
+from motionloom.store.records import Entry, skeleton_from
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 from motionloom.store.settings import ImportSettings
 
@@ -121,7 +124,7 @@ def import_files(
     count = files.workers(workers)
     try:
         with parallel.executor(count, tasks=len(tasks)) as pool:
-            for done in parallel.completed(work, tasks, pool):
+            for done in _in_order(parallel.completed(work, tasks, pool), tasks):
                 outcome = done.result or Outcome(failure=failure_reason(done.error))
                 if outcome.write_error:
                     raise LibraryError(
@@ -157,6 +160,7 @@ def import_motion(
     if len(motion) == 0:
         raise InvalidInput(f"motion {name!r} has no frames")
     given = None if labels is None else {name: checked_labels(labels)}
+    motion = hips_as_root(motion)
     if library.fps is not None:
         motion = motion.resample(library.fps)
     with library.writing():
@@ -177,6 +181,7 @@ def import_motion(
                 sync_folder(library.files.local(FOLDER))
         except OSError as error:
             raise not_writable(library.path, error) from None
+        entry, skeleton = StoredSkeletons(library.catalogue).adopt(entry, skeleton)
         old = library.catalogue.put([entry], skeletons={entry.skeleton: skeleton}, labels=given)
         remove_files(library.files, old)
 
@@ -204,6 +209,21 @@ def remove_files(files: FileStore, names: Sequence[str]) -> None:
             pass
 
 
+def _in_order(
+    results: Iterable[parallel.TaskResult[ImportTask, Outcome]], tasks: Sequence[ImportTask]
+) -> Iterator[parallel.TaskResult[ImportTask, Outcome]]:
+    """Results in the order of their tasks, so that the skeletons stored do not depend on timing."""
+    waiting: dict[int, parallel.TaskResult[ImportTask, Outcome]] = {}
+    upcoming = iter(tasks)
+    following = next(upcoming, None)
+    for done in results:
+        waiting[id(done.item)] = done
+        while following is not None and id(following) in waiting:
+            yield waiting.pop(id(following))
+            following = next(upcoming, None)
+    yield from waiting.values()
+
+
 class _Batch:
     """Rows to be committed to the catalogue together."""
 
@@ -211,6 +231,7 @@ class _Batch:
         self.files, self.catalogue = files, catalogue
         self.wanted = labelled.by_path
         self.held = catalogue.labels()
+        self.stored = StoredSkeletons(catalogue)
         self.added = self.replaced = self.skipped = self.frames = 0
         self._durations: list[float] = []
         self._clear()
@@ -224,12 +245,13 @@ class _Batch:
                 if not os.path.exists(known.source):  # the folder was moved
                     self.entries.append(replaced(known, source=task.source.path))
         else:
+            entry, skeleton = self.stored.adopt(entry, outcome.skeleton)
             self.added += 1
             self.replaced += task.known is not None
             self.frames += entry.frames
             self._durations.append(entry.seconds)
             self.entries.append(entry)
-            self.skeletons[entry.skeleton] = outcome.skeleton
+            self.skeletons[entry.skeleton] = skeleton
         labels = self.wanted.get(task.source.path)
         if labels is not None and labels != self.held.get(task.name):
             self.labels[task.name] = labels
@@ -275,10 +297,21 @@ def _tasks(
     names = assign_names(sources, held, same)
     here = os.getcwd()  # workers of a cluster run in other folders
     known = [entries.get(names[source.path]) for source in sources]
+    carried = _skeletons_with_a_carrier(catalogue)
     return [
-        ImportTask(s, names[s.path], entry, here, entry is not None and entry.file not in present)
-        for s, entry in zip(sources, known, strict=True)
-    ]
+        ImportTask(
+            source, names[source.path], entry, here,
+            entry is not None and (entry.file not in present or entry.skeleton in carried),
+        )
+        for source, entry in zip(sources, known, strict=True)
+    ]  # fmt: skip
+
+
+def _skeletons_with_a_carrier(catalogue: Catalogue) -> set[str]:
+    """Keys of skeletons with joints above the hips, as release 0.1 stored them."""
+    rows = catalogue.rows("SELECT key, data FROM skeletons")
+    skeletons = {key: skeleton_from(data) for key, data in rows}
+    return {key for key, found in skeletons.items() if found is not None and body_root(found) > 0}
 
 
 def _load_readers(sources: Sequence[SourceFile]) -> None:

@@ -29,7 +29,7 @@ class ImportTask:
     name: str
     known: Entry | None
     folder: str = ""  # that the path is relative to
-    missing: bool = False  # whether the frames of `known` are missing
+    missing: bool = False  # whether `known` has no frames, or joints above the hips: read again
 
     @property
     def file(self) -> str:
