@@ -47,7 +47,9 @@ def test_labels_are_added_and_removed(lib):
     assert run("label", lib.path, "sidewalk", "street", "city").exit_code == 0
     assert set(lib.labels("sidewalk")) == {"street", "city"}
     done = run("label", lib.path, "sidewalk", "city", "--remove", "--json")
-    assert json.loads(done.stdout) == {"motion": "sidewalk", "labels": ["street"]}
+    assert json.loads(done.stdout) == {
+        "motion": "sidewalk", "labels": ["street"], "segments": [],
+    }  # fmt: skip
     assert lib.labels("sidewalk") == ("street",)
 
 

@@ -15,6 +15,7 @@ from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import ImportSettings
+from motionloom.motion.segment import split_segment
 
 if TYPE_CHECKING:
     from motionloom.library import ImportReport, Library
@@ -129,7 +130,12 @@ def find(
 
 def label(
     library: Annotated[Path, LIB],
-    motion: Annotated[str, typer.Argument(metavar="MOTION", help="Name of a motion.")],
+    motion: Annotated[
+        str,
+        typer.Argument(
+            metavar="MOTION[:START-END]", help="A motion, or frames (1s-3s: seconds) of it."
+        ),
+    ],
     labels: Annotated[
         list[str] | None, typer.Argument(metavar="[LABEL]...", help="Labels to add.")
     ] = None,
@@ -138,16 +144,27 @@ def label(
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Add labels to a motion of a library, or remove them; without labels, print those it has."""
+    """Add labels to a motion of a library, or to some frames of it, or remove them.
+
+    Without labels, print those it has, and the gait that was measured: stand, walk, jog, run.
+    """
     lib = open_library(library)
-    name = lib.entry(motion).name
     if labels:
-        kept = [each for each in lib.labels(name) if each not in labels]
-        lib.set_labels(name, kept if remove else [*kept, *labels])
+        lib.label(motion, *labels, remove=remove)
+    name = lib.entry(motion if motion in lib else split_segment(motion)[0]).name
+    segments = [{"segment": str(part), "label": text} for part, text in lib.segment_labels(name)]
+    gaits = [] if labels else [{"gait": g, "start": a, "end": b} for g, a, b in lib.gaits(name)]
     if json:
-        print_json({"motion": name, "labels": list(lib.labels(name))})
-    else:
-        print("  ".join([name, *lib.labels(name)]))
+        measured = {} if labels else {"gaits": gaits}
+        all_labels = {"labels": list(lib.labels(name)), "segments": segments}
+        print_json({"motion": name, **all_labels, **measured})
+        return
+    print("  ".join([name, *lib.labels(name)]))
+    for each in segments:
+        print(f"{each['segment']}  {each['label']}")
+    if gaits:
+        measured_text = ", ".join(f"{g['gait']} {g['start']}-{g['end']}" for g in gaits)
+        remark(f"gait measured: {measured_text}")
 
 
 def studio(

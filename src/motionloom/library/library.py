@@ -15,6 +15,7 @@ from motionloom.library.graph_verbs import GraphVerbs
 from motionloom.library.rhythm_verbs import RhythmVerbs
 from motionloom.library.search_verbs import SearchVerbs
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.gait import gait_segments
 from motionloom.motion.retargeting.retarget import retarget
 
 if TYPE_CHECKING:
@@ -86,6 +87,18 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
     def all_labels(self) -> dict[str, tuple[str, ...]]:
         """Labels of every motion that has any, each sorted."""
         return self.catalogue.labels()
+
+    def gaits(self, name: str) -> list[tuple[str, int, int]]:
+        """Gait (stand, walk, jog, run), first and last frame of each part of a motion with one.
+
+        Measured from the motion; see `motionloom.motion.gait`.
+
+        Examples
+        --------
+        >>> [gait for gait, _, _ in lib.gaits("walk_fast")]
+        ['walk']
+        """
+        return gait_segments(self[name])
 
     def select(
         self,
@@ -230,8 +243,12 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
         if not words:
             raise InvalidInput("text must have at least one word; got none")
         whole, part = [], []
+        of_segments: dict[str, list[str]] = {}
+        for name, _, _, label in self.catalogue.segment_labels():
+            of_segments.setdefault(name, []).append(label)
         for name in self.names:
-            known = " ".join([name, *self.labels(name)]).casefold()
+            labels = [*self.labels(name), *of_segments.get(name, ())]
+            known = " ".join([name, *labels]).casefold()
             if all(word in re.split(r"[\W_]+", known) for word in words):
                 whole.append(name)
             elif all(word in known for word in words):

@@ -96,6 +96,11 @@ def library_graph(
     distance = settings.frame_distance()
     motions = conform([library[name] for name in names])
     labels = {name: library.labels(name) for name in names}
+    segments = {
+        name: _labelled_segments(library, name, motions[0].fps)
+        for name in library.names_with_segments()
+        if name in labels
+    }
 
     def build(folder: Path, previous: Folder | None) -> None:
         if settings.transitions is not None:
@@ -121,9 +126,18 @@ def library_graph(
         _KIND,
         _key(names, distance, settings),
         build=build,
-        read=lambda folder: read_graph(folder / _FILE, motions, labels),
+        read=lambda folder: read_graph(folder / _FILE, motions, labels, segments),
     )
     return with_edits(found, library_edits(library), motions, distance)
+
+
+def _labelled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int, int, str], ...]:
+    """Labelled segments of a motion, in frames of the graph."""
+    scale = fps / library.entry(name).fps
+    return tuple(
+        (round(part.start_frame * scale), round(part.end_frame * scale), label)
+        for part, label in library.segment_labels(name)
+    )
 
 
 def is_built(library: Store, settings: GraphSettings) -> bool:
@@ -220,7 +234,12 @@ def write_graph(graph: MotionGraph, path: str | Path) -> None:
         )
 
 
-def read_graph(path: str | Path, motions: Sequence[Any], labels: dict[str, tuple]) -> MotionGraph:
+def read_graph(
+    path: str | Path,
+    motions: Sequence[Any],
+    labels: dict[str, tuple],
+    segments: dict[str, tuple] | None = None,
+) -> MotionGraph:
     """A graph from its tables and the motions it was made of, which may be more than it has."""
     if not Path(path).is_file():
         raise FileNotFoundError(path)
@@ -261,9 +280,11 @@ def read_graph(path: str | Path, motions: Sequence[Any], labels: dict[str, tuple
                 removed["abrupt"],
                 removed["frames"],
                 removed.get("by_hand", 0),
+                removed.get("reasons", {}),
             ),
             prunings,
             labels,
+            segments or {},
         )
     except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
         raise LibraryError(f"{path}: damaged: {error}") from None

@@ -236,7 +236,7 @@ def _traced(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch) ->
         *_trace(
             ground.floor[row:last], complex(branch.transform.floor), float(branch.transform.yaw),
             branch.turning, branch.progress, branch.time, goal.path, STEP, goal.guide,
-            _label_costs(goal, segments, branch.motion), goal.frames, 1.0 / graph.fps,
+            _label_costs(goal, segments, slice(row, last)), goal.frames, 1.0 / graph.fps,
             goal.most_turning, branch.walked,
         )
     )  # fmt: skip
@@ -312,12 +312,12 @@ def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[
     return PlanarTransform.from_complex(shift, yaw)
 
 
-def _label_costs(goal: Goal, segments: NDArray[np.int64], motion: int) -> NDArray[np.float64]:
-    """Cost of each frame whose motion lacks the wanted label; zero after the last label."""
-    if not len(goal.label_ends):
-        return np.zeros(len(segments))
-    column = np.append(goal.label_mismatch[:, motion].astype(np.float64), 0.0)
-    return _LABEL * column[segments]
+def _label_costs(goal: Goal, segments: NDArray[np.int64], rows: slice) -> NDArray[np.float64]:
+    """Cost of each frame where the wanted label does not hold; zero after the last label."""
+    costs = np.zeros(len(segments))
+    wanted = np.flatnonzero(segments < len(goal.label_ends))
+    costs[wanted] = _LABEL * goal.label_mismatch[segments[wanted], rows.start + wanted]
+    return costs
 
 
 def _final(goal: Goal, place: complex, facing: float) -> float:

@@ -118,11 +118,35 @@ def connected(
         found.foot_support,
         found.abrupt + abrupt,
         _idle_frames(remaining, left),
+        reasons={
+            motion.name: _reason(n, transitions, found)
+            for n, motion in enumerate(motions)
+            if renumbered[n] < 0
+        },
     )
     prunings = {
         (motions[a].name, motions[b].name): counts for (a, b), counts in found.prunings.items()
     }
     return MotionGraph(remaining, left, distance, found.threshold, removed, prunings, dict(labels))
+
+
+def _reason(motion: int, transitions: Transitions, found: TransitionReport) -> str:
+    """Why a motion is not part of the graph."""
+    others = transitions.source[:, 0] != transitions.target[:, 0]
+    leads_there = bool(np.any(others & (transitions.target[:, 0] == motion)))
+    leads_away = bool(np.any(others & (transitions.source[:, 0] == motion)))
+    if leads_there and leads_away:
+        return "it leads only to other motions that are cut off, or back too early"
+    if leads_there or leads_away:
+        return f"transitions lead only {'to' if leads_there else 'away from'} it"
+    similar = sum(
+        counts.below_threshold
+        for pair, counts in found.prunings.items()
+        if motion in pair and pair[0] != pair[1]
+    )
+    if similar:
+        return "transitions would be too abrupt, or with other feet in contact"
+    return "no poses similar enough to those of another motion"
 
 
 def _idle_frames(motions: Sequence[Motion], transitions: Transitions) -> int:

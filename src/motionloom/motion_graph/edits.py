@@ -245,10 +245,11 @@ def with_edits(
         graph.removed,
         transitions=graph.removed.transitions + made.removed.transitions,
         motions=made.removed.motions,
+        reasons={**made.removed.reasons, **graph.removed.reasons},
         frames=made.removed.frames,
         by_hand=int(out.sum()),
     )
-    made = replace(made, removed=there, prunings=graph.prunings)
+    made = replace(made, removed=there, prunings=graph.prunings, segments=graph.segments)
     back = np.array([number[name] for name in made.names], np.int64)
     plays = {(int(back[a]), int(i), int(back[b]), int(j)) for a, i, b, j in _keys(made.transitions)}
     states = [

@@ -31,9 +31,11 @@ from motionloom.motion.diagnostics.quality import (
     quality_report,
     usual_acceleration,
 )
+from motionloom.motion.gait import gaits
 from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.foot_support import FootSupport
+from motionloom.motion_graph.label_frames import label_frames
 from motionloom.motion_graph.settings import WalkSettings
 from motionloom.motion_graph.transitions import Transitions, blended
 from motionloom.parallel import Progress
@@ -63,6 +65,8 @@ class Removed:
         Frames of the remaining motions that are never played.
     by_hand : int
         Transitions removed by `motionloom.Library.edit_motion_graph`.
+    reasons : mapping of str to str
+        Why each of `motions` was cut off.
 
     Examples
     --------
@@ -77,6 +81,7 @@ class Removed:
     abrupt: int
     frames: int
     by_hand: int = 0
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as plain data."""
@@ -87,6 +92,7 @@ class Removed:
             "abrupt": self.abrupt,
             "frames": self.frames,
             "by_hand": self.by_hand,
+            **({"reasons": dict(self.reasons)} if self.reasons else {}),
         }
 
 
@@ -109,7 +115,9 @@ class MotionGraph:
     prunings : dict
         For each pair of motions, the number of candidates that each condition left.
     labels : mapping of str to tuple of str
-        Labels of the motions by name.
+        Labels of the motions by name, also of those that are cut off.
+    segments : mapping of str to tuple of (int, int, str)
+        First frame, last frame (not included) and label of each labelled segment, by name.
 
     Examples
     --------
@@ -125,6 +133,7 @@ class MotionGraph:
     removed: Removed
     prunings: dict[tuple[str, str], Pruning] = field(default_factory=dict)
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    segments: Mapping[str, tuple[tuple[int, int, str], ...]] = field(default_factory=dict)
 
     # --- what it is ---------------------------------------------------------------------
 
@@ -161,6 +170,25 @@ class MotionGraph:
     def foot_supports(self) -> tuple[FootSupport, ...]:
         """Foot contacts of each motion."""
         return tuple(FootSupport.of(motion) for motion in self.motions)
+
+    @cached_property
+    def gaits(self) -> tuple[NDArray[np.str_], ...]:
+        """Gait in each frame of each motion; see `motionloom.motion.gait`."""
+        return tuple(gaits(motion) for motion in self.motions)
+
+    def label_frames(self, label: str) -> tuple[NDArray[np.bool_], ...]:
+        """For each motion, the frames at which a label holds, (frames,) each.
+
+        Labels of segments hold in their frames, labels of takes that name a gait where the take
+        has that gait, other labels of takes everywhere.
+        """
+        if label not in self._label_frames:
+            self._label_frames[label] = label_frames(self, label)
+        return self._label_frames[label]
+
+    @cached_property
+    def _label_frames(self) -> dict[str, tuple[NDArray[np.bool_], ...]]:
+        return {}
 
     def info(self) -> dict[str, Any]:
         """Figures of the graph as plain data."""
@@ -378,8 +406,12 @@ class MotionGraph:
         """Reason for each motion that walks cannot, or need not, use."""
         return {
             **dict.fromkeys(self.names, "not needed"),
-            **dict.fromkeys(self.removed.motions, "cut off"),
+            **{name: self._cut_off(name) for name in self.removed.motions},
         }
+
+    def _cut_off(self, name: str) -> str:
+        why = self.removed.reasons.get(name)
+        return f"cut off ({why})" if why else "cut off"
 
     def quality(self, motion: Motion, goals: WalkSettings | None = None) -> QualityReport:
         """Quality of a motion made from this graph, relative to the graph's motions.

@@ -327,16 +327,23 @@ class GraphPlayer(Player):
         return int(self._rng.choice(which, p=weights / weights.sum()))
 
     def _labelled(self, frames, which):
-        """Those of the transitions that lead to the wanted label."""
-        assert self._remaining_frames is not None
-        target = self.graph.transitions.target[which, 0]
-        labelled = [self._label in self.graph.labels.get(name, ()) for name in self.graph.names]
-        stays = np.array(labelled)[target]
-        if labelled[self._motion] and stays.any():
-            return which[stays]
-        if labelled[self._motion]:  # play to its end, then come back
-            return which[frames == frames[-1]]
-        rest = frames - self._frame + self._remaining_frames[which]
+        """Those of the transitions that lead to frames where the wanted label holds."""
+        assert self._remaining_frames is not None and self._label is not None
+        holds = self.graph.label_frames(self._label)[self._motion][self._frame :]
+        missing = self._remaining_frames[which]
+        if holds.any() and holds[0]:
+            end = self._frame + (len(holds) if holds.all() else int(np.argmin(holds)))
+            inside = frames <= end
+            stays = inside & (missing <= self.graph.transitions.blend)
+            if stays.any():
+                return which[stays]
+            if inside.any():  # play on while it holds, then come back
+                return which[frames == frames[inside].max()]
+        rest = frames - self._frame + missing
+        if holds.any() and np.argmax(holds) <= rest.min():  # soon it holds here
+            later = frames >= self._frame + np.argmax(holds)
+            if later.any():
+                return which[later]
         return which[rest == rest.min()]
 
 

@@ -66,8 +66,8 @@ class Goal:
         Position in the last frame.
     heading : float or None
         Heading in the last frame.
-    label_mismatch : ndarray of bool, shape (S, motions)
-        For each label of the timeline, the motions without it.
+    label_mismatch : ndarray of bool, shape (S, frames of all motions)
+        For each label of the timeline, the frames at which it does not hold.
     label_ends : ndarray of int64, shape (S,)
         The frame at which each label ends.
     most_turning : float
@@ -132,7 +132,6 @@ def label_goal(
     graph: MotionGraph,
 ) -> Goal:
     """`goal` with a timeline of labels and their durations."""
-    known = sorted({one for name in graph.names for one in graph.labels.get(name, ())})
     label_mismatch, ends, at = [], [], 0.0
     for item in labels:
         try:
@@ -140,15 +139,11 @@ def label_goal(
             length = float(length)
         except (TypeError, ValueError):
             raise InvalidInput(f"labels must be pairs of label and seconds; got {item!r}") from None
-        if label not in known:
-            raise InvalidInput(
-                f"no motion of the graph has the label {label!r}; there are: "
-                f"{', '.join(known) or '-'}"
-            )
+        holds = graph.label_frames(label)
         if not (np.isfinite(length) and length > 0.0):
             raise InvalidInput(f"the duration of label {label!r} must be positive; got {length} s")
         at += length
-        label_mismatch.append([label not in graph.labels.get(name, ()) for name in graph.names])
+        label_mismatch.append(~np.concatenate(holds))
         ends.append(round(at * graph.fps))
     if not label_mismatch:
         raise InvalidInput("labels must hold at least one pair of label and seconds; got none")
@@ -164,23 +159,24 @@ def label_goal(
 
 
 def frames_to(graph: MotionGraph, label: str) -> NDArray[np.float64]:
-    """Frames from the start of each transition to a motion with `label`, shape (n,).
+    """Frames from the start of each transition to frames where `label` holds, shape (n,).
 
     Raises
     ------
     InvalidInput
-        If no motion of the graph has the label.
+        If it holds nowhere in the graph.
     """
-    wanted = [label in graph.labels.get(name, ()) for name in graph.names]
-    if not any(wanted):
-        known = sorted({one for name in graph.names for one in graph.labels.get(name, ())})
-        raise InvalidInput(
-            f"no motion of the graph has the label {label!r}; there are: {', '.join(known) or '-'}"
-        )
-    blend = float(graph.transitions.blend)
-    return blend + _remaining_frames(
-        graph, np.where(np.array(wanted)[graph.transitions.target[:, 0]], 0.0, np.inf)
+    masks = graph.label_frames(label)
+    direct = np.array(
+        [_until(masks[motion], frame) for motion, frame in graph.transitions.enter.tolist()]
     )
+    return float(graph.transitions.blend) + _remaining_frames(graph, direct)
+
+
+def _until(mask: NDArray[np.bool_], frame: int) -> float:
+    """Frames from `frame` to the next one of the mask; infinite if there is none."""
+    there = np.flatnonzero(mask[frame:])
+    return float(there[0]) if len(there) else np.inf
 
 
 def frames_to_place(graph: MotionGraph, motion: int, frame: int) -> NDArray[np.float64]:

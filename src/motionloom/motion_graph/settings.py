@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import radians
@@ -220,8 +221,8 @@ class WalkSettings(Settings):
     )
     labels: tuple[str, ...] | Any = setting(
         None,
-        "Perform motions with this label for this time; may be repeated.",
-        metavar="LABEL[:SECONDS]",
+        "Perform motions with this label for this time: walk:4,jog:3; may be repeated.",
+        metavar="LABEL[:SECONDS],...",
         option="--timeline",
     )
     lock_feet: bool = setting(True, "Hold feet that are in contact in place.", command=False)
@@ -247,6 +248,7 @@ class WalkSettings(Settings):
         if self.labels is None:
             return None
         labels = [self.labels] if isinstance(self.labels, str) else list(self.labels)
+        labels = [part for one in labels for part in _timeline_parts(one)]
         alone = self.seconds if len(labels) == 1 else None
         return [_label_text(one, alone) if isinstance(one, str) else one for one in labels]
 
@@ -283,6 +285,13 @@ def _goal_text(text: str) -> tuple[float, ...]:
     if len(values) not in (2, 3):
         raise InvalidInput(f"goal must be X,Z or X,Z,DEGREES; got {text}")
     return (values[0], values[1], *(radians(value) for value in values[2:]))
+
+
+def _timeline_parts(given: Any) -> list[Any]:
+    """The parts of ``walk:4,jog:3``; anything else alone, as labels may hold commas."""
+    parts = given.split(",") if isinstance(given, str) else []
+    timed = len(parts) > 1 and all(re.fullmatch(r"\s*[^:]+:[\d.]+s?\s*", part) for part in parts)
+    return [part.strip() for part in parts] if timed else [given]
 
 
 def _label_text(text: str, seconds: float | None) -> tuple[str, float]:

@@ -1,8 +1,9 @@
 """The catalogue of a library: an SQLite file that lists its motions.
 
 Tables: ``meta`` (version of the format, frame rate of the library), ``motions``, ``skeletons``
-(each once, by its key) and ``labels``. A library with an object store has a table ``stored`` too:
-the files of artifacts, and the objects they consist of. No row holds a time or a counter: the same
+(each once, by its key) and ``labels``. A library with labels on segments has a table
+``segment_labels``, and one with an object store a table ``stored``: the files of artifacts, and the
+objects they consist of. No row holds a time or a counter: the same
 motions give the same rows. SQLite's rollback journal isolates readers from the one writer; it works
 on shared and read-only folders too.
 """
@@ -49,6 +50,13 @@ CREATE TABLE IF NOT EXISTS stored (
 ) WITHOUT ROWID
 """
 
+_SEGMENTS = """
+CREATE TABLE IF NOT EXISTS segment_labels (
+    name TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, label TEXT NOT NULL,
+    PRIMARY KEY (name, start, end, label)
+) WITHOUT ROWID
+"""
+
 _COLUMNS = ", ".join(field.name for field in fields(Entry))
 _MARKS = ", ".join("?" for _ in fields(Entry))
 
@@ -90,6 +98,28 @@ class Catalogue:
         for name, label in self.rows("SELECT name, label FROM labels ORDER BY name, label"):
             found.setdefault(name, []).append(label)
         return {name: tuple(labels) for name, labels in found.items()}
+
+    def segment_labels(self) -> list[tuple[str, int, int, str]]:
+        """Name, first frame, last frame (not included) and label of every labelled segment."""
+        if not self._has_segments():
+            return []
+        return self.rows("SELECT name, start, end, label FROM segment_labels")
+
+    def put_segment_labels(
+        self, name: str, start: int, end: int, labels: Iterable[str], *, remove: bool = False
+    ) -> None:
+        """Add labels to frames ``[start, end)`` of a motion, or remove them."""
+        statement = (
+            "DELETE FROM segment_labels WHERE name = ? AND start = ? AND end = ? AND label = ?"
+            if remove
+            else "INSERT OR IGNORE INTO segment_labels VALUES (?, ?, ?, ?)"
+        )
+        with self._transaction() as connection:
+            connection.execute(_SEGMENTS)  # libraries of release 0.1 have no such table
+            connection.executemany(statement, ((name, start, end, label) for label in labels))
+
+    def _has_segments(self) -> bool:
+        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'segment_labels'"))
 
     def skeleton(self, key: str) -> Skeleton:
         """The skeleton with that key."""
@@ -145,6 +175,7 @@ class Catalogue:
         files that are no longer used.
         """
         entries, remove = list(entries), list(remove)
+        segments = self._has_segments()
         with self._transaction() as connection:
             before = "SELECT file FROM motions WHERE name = ?"
             names = [(name,) for name in [*(entry.name for entry in entries), *remove]]
@@ -152,6 +183,12 @@ class Catalogue:
             gone = [(name,) for name in remove]
             connection.executemany("DELETE FROM motions WHERE name = ?", gone)
             connection.executemany("DELETE FROM labels WHERE name = ?", gone)
+            if segments:  # of motions that are gone, and beyond the end of new ones
+                connection.executemany("DELETE FROM segment_labels WHERE name = ?", gone)
+                connection.executemany(
+                    "DELETE FROM segment_labels WHERE name = ? AND end > ?",
+                    ((entry.name, entry.frames) for entry in entries),
+                )
             connection.executemany(
                 "INSERT OR IGNORE INTO skeletons VALUES (?, ?)", (skeletons or {}).items()
             )

@@ -27,6 +27,7 @@ from typing import Self
 from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.segment import Segment, split_segment
 from motionloom.parallel import Progress
 from motionloom.store.artifacts.artifacts import Artifacts
 from motionloom.store.artifacts.release_0_1 import upgrade
@@ -326,19 +327,41 @@ class Store:
         >>> lib.label_counts()
         {'dance': 1, 'jog': 1, 'kick': 2, 'walk': 2}
         """
-        query = "SELECT label, count(*) FROM labels GROUP BY label ORDER BY label"
-        return dict(self.catalogue.rows(query))
+        having: dict[str, set[str]] = {}
+        for label, name in self.catalogue.rows("SELECT label, name FROM labels"):
+            having.setdefault(label, set()).add(name)
+        for name, _, _, label in self.catalogue.segment_labels():
+            having.setdefault(label, set()).add(name)
+        return {label: len(having[label]) for label in sorted(having)}
 
     def with_label(self, label: str) -> tuple[str, ...]:
-        """Names of the motions that have `label`, sorted.
+        """Names of the motions that have `label`, or a segment with it, sorted.
 
         Examples
         --------
         >>> lib.with_label("kick")
         ('kick_front_high_right', 'kick_front_mid_right')
         """
-        query = "SELECT name FROM labels WHERE label = ? ORDER BY name"
-        return tuple(name for (name,) in self.catalogue.rows(query, (label,)))
+        query = "SELECT name FROM labels WHERE label = ?"
+        found = {name for (name,) in self.catalogue.rows(query, (label,))}
+        found |= {name for name, _, _, each in self.catalogue.segment_labels() if each == label}
+        return tuple(sorted(found))
+
+    def segment_labels(self, name: str) -> list[tuple[Segment, str]]:
+        """Labelled segments of a motion with their labels, sorted by frames.
+
+        Examples
+        --------
+        >>> lib.segment_labels("walk_fast")
+        []
+        """
+        rate = self.entry(name).fps
+        rows = [row[1:] for row in self.catalogue.segment_labels() if row[0] == name]
+        return [(Segment(name, start, end, rate), label) for start, end, label in sorted(rows)]
+
+    def names_with_segments(self) -> tuple[str, ...]:
+        """Names of the motions that have labelled segments, sorted."""
+        return tuple(sorted({row[0] for row in self.catalogue.segment_labels()}))
 
     # --- digests ------------------------------------------------------------------------
 
@@ -359,6 +382,8 @@ class Store:
         for e in self.entries():
             facts = (e.name, e.digest, e.source_hash, e.options, e.frames, e.fps, e.skeleton)
             digest.update(repr((*facts, e.origin, labels.get(e.name, ()))).encode())
+        for row in sorted(self.catalogue.segment_labels()):
+            digest.update(repr(row).encode())
         return digest.hexdigest()
 
     def fingerprints(self) -> list[tuple]:
@@ -522,6 +547,41 @@ class Store:
         with self.writing():
             self.entry(name)
             self.catalogue.put(labels={name: given})
+
+    def label(self, place: str, *labels: str, remove: bool = False) -> None:
+        """Add labels to a motion or to a segment of it, or remove them.
+
+        Parameters
+        ----------
+        place : str
+            ``NAME`` for the whole motion, or ``NAME:START-END`` in frames (or seconds, ``1s-3s``).
+        *labels : str
+        remove : bool
+            Remove the labels instead of adding them.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     made.add_motion(ml.demo.clip("take_locomotion"), name="take")
+        ...     made.label("take:268-421", "jog")
+        ...     print([(str(part), label) for part, label in made.segment_labels("take")])
+        [('take:268-421', 'jog')]
+        """
+        name, written = split_segment(place)
+        if written is None or place in self:
+            name = self.entry(place).name
+            kept = [each for each in self.labels(name) if each not in labels]
+            self.set_labels(name, kept if remove else [*kept, *labels])
+            return
+        given = checked_labels(labels)
+        name = self.entry(name).name
+        part = Segment.parse(place, self[name])
+        with self.writing():
+            self.catalogue.put_segment_labels(
+                name, part.start_frame, part.end_frame, given, remove=remove
+            )
 
     def remove(self, name: str) -> None:
         """Remove a motion and its labels.

@@ -1,0 +1,151 @@
+"""Gait measured from the motion: stand, walk, jog or run in every frame.
+
+Labels of takes are coarse: a take called "run" begins and ends with steps of walking. The gait is
+told by what the body does, with thresholds from biomechanics, for any body size:
+
+- speed is compared by the Froude number ``v^2 / (g L)`` with the leg length L (Alexander 1989);
+- a walker vaults over a stiff leg: the hips are highest where the feet pass each other. A runner
+  bounces: there the hips are lowest, and highest in the flight phase, with the feet apart (Cavagna,
+  Heglund and Taylor 1977). This needs no foot contacts, which are often found too short to tell a
+  flight phase by them: by a duty factor below 0.5, a quarter of CMU's walks would be runs;
+- people walk at a Froude number of 0.25 by preference, change to running near 0.5, and cannot walk
+  above 1, where the body would leave the ground (Hreljac 1995; Kram, Domingo and Ferris 1997).
+
+A run at a Froude number below 1, at which one could still walk, is called jog: 3 m/s for a leg of
+0.9 m.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.segment import intervals
+from motionloom.motion.smoothing import gaussian_smooth
+
+if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
+
+GAITS = ("stand", "walk", "jog", "run")
+
+_NEEDED = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "ankle", "foot")))
+_GRAVITY = 9.81  # m/s^2
+_HIP_HEIGHT = 1.08  # height of the hip joint over its distance from the ankle (Winter 2009)
+_PREFERRED, _LIMIT = 0.25, 1.0  # Froude numbers: preferred walking speed, limit of walking
+_STAND = 0.1  # of the preferred walking speed
+_STRIDE = 1.0  # seconds over which hips and feet are compared: a stride of a walk
+# Shares of a stride with a foot on the ground; with less, a body that stands or walks is jumping.
+_STANDING, _WALKING = 0.9, 0.5
+_SHORTEST = 0.4  # seconds: a shorter change of gait is none
+_WORDS = {
+    "stand": ("stand",), "standing": ("stand",), "idle": ("stand",),
+    "walk": ("walk",), "walks": ("walk",), "walking": ("walk",),
+    "jog": ("jog", "run"), "jogs": ("jog", "run"), "jogging": ("jog", "run"),
+    "run": ("jog", "run"), "runs": ("jog", "run"), "running": ("jog", "run"),
+    "sprint": ("run",), "sprinting": ("run",),
+}  # fmt: skip
+
+
+def gaits(motion: Motion) -> NDArray[np.str_]:
+    """Gait in each frame: ``stand``, ``walk``, ``jog``, ``run``, or empty for none of them.
+
+    Parameters
+    ----------
+    motion : Motion
+        Without hips, legs or feet no frame has a gait.
+
+    Returns
+    -------
+    gaits : ndarray of str, shape (T,)
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> set(gaits(ml.demo.clip("walk")).tolist())
+    {'walk'}
+    """
+    names = np.array(["", *GAITS])
+    none = names[np.zeros(len(motion), np.int64)]
+    if len(motion) < 3 or not set(_NEEDED) <= set(motion.skeleton.roles):
+        return none
+    legs = _HIP_HEIGHT * leg_length(motion.skeleton)
+    if legs <= 0.0:
+        return none
+    hips = motion.role_positions(["hips"])[:, 0].astype(np.float64)
+    smooth = gaussian_smooth(hips[:, [0, 2]], 0.25 * motion.fps)
+    speed = np.linalg.norm(np.gradient(smooth, axis=0), axis=1) * motion.fps
+    froude = speed**2 / (_GRAVITY * legs)
+    running = (froude >= _PREFERRED) & (_bounce(motion, hips[:, 1]) > 0.0) | (froude >= _LIMIT)
+    still = froude < _STAND**2 * _PREFERRED
+    found = np.where(running, np.where(froude < _LIMIT, 3, 4), np.where(still, 1, 2))
+    found[~running & (_grounded(motion) < np.where(still, _STANDING, _WALKING))] = 0
+    return names[_without_short(found, round(_SHORTEST * motion.fps))]
+
+
+def gait_segments(motion: Motion) -> list[tuple[str, int, int]]:
+    """Gait, first and last frame (not included) of each part of a motion that has a gait.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> [gait for gait, _, _ in gait_segments(ml.demo.clip("walk"))]
+    ['walk']
+    """
+    found = gaits(motion)
+    parts = [(g, a, b) for g in GAITS for a, b in intervals(found == g)]
+    return sorted(parts, key=lambda part: part[1])
+
+
+def label_gaits(label: str) -> tuple[str, ...]:
+    """Gaits that a label means; none if it is about something else, or about several.
+
+    Examples
+    --------
+    >>> label_gaits("run/jog"), label_gaits("slow walk"), label_gaits("walk, run")
+    (('jog', 'run'), ('walk',), ())
+    """
+    meant = {_WORDS[word] for word in re.findall(r"[a-z]+", label.casefold()) if word in _WORDS}
+    return meant.pop() if len(meant) == 1 else ()
+
+
+def _bounce(motion: Motion, height: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Covariance of the height of the hips and the distance of the feet, over a stride around."""
+    ankles = motion.role_positions(["left_ankle", "right_ankle"]).astype(np.float64)[..., [0, 2]]
+    apart = np.linalg.norm(ankles[:, 0] - ankles[:, 1], axis=1)
+    width = max(round(_STRIDE * motion.fps), 2)
+    mean = _mean_around(height * apart, width)
+    return mean - _mean_around(height, width) * _mean_around(apart, width)
+
+
+def _grounded(motion: Motion) -> NDArray[np.float64]:
+    """Share of a stride around each frame with a foot on the ground; 1 if none is ever found."""
+    contacts = motion.contacts()
+    feet = np.any([contacts.standing(side) for side in SIDES], axis=0)
+    if not feet.any():
+        return np.ones(len(motion))
+    return _mean_around(feet, max(round(_STRIDE * motion.fps), 1))
+
+
+def _mean_around(values: NDArray, width: int) -> NDArray[np.float64]:
+    """Mean over `width` frames around each; fewer at the ends."""
+    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+    frames = np.arange(len(values))
+    low, high = np.maximum(frames - width // 2, 0), np.minimum(frames + width // 2 + 1, len(values))
+    return (sums[high] - sums[low]) / (high - low)
+
+
+def _without_short(found: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
+    """Gaits where each that lasts too short becomes the one before, or at first the one after."""
+    ends = [*(np.flatnonzero(np.diff(found)) + 1).tolist(), len(found)]
+    tidy, start, previous = found.copy(), 0, None
+    for end in ends:
+        if end - start < shortest and (previous is not None or end < len(found)):
+            tidy[start:end] = found[end] if previous is None else previous
+        previous = int(tidy[end - 1])
+        start = end
+    return tidy

@@ -1,0 +1,92 @@
+"""Frames of a graph's motions at which a label holds.
+
+A label of a segment holds in its frames. A label of a whole take that names a gait holds where the
+take has that gait (`motionloom.motion.gait`): a take called "run" is only "run" where it runs. Any
+other label of a take holds in all its frames. A gait that nobody labelled is measured.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion.gait import GAITS, label_gaits
+
+if TYPE_CHECKING:
+    from motionloom.motion_graph.graph import MotionGraph
+
+Mask = NDArray[np.bool_]
+
+_NAMED = 3  # motions named in a message
+
+
+def label_frames(graph: MotionGraph, label: str) -> tuple[Mask, ...]:
+    """For each motion of a graph, the frames at which a label holds, (frames,) each.
+
+    Raises
+    ------
+    InvalidInput
+        If it holds nowhere; the message says whether its motions are cut off from the graph.
+
+    Examples
+    --------
+    >>> graph = lib.motion_graph(only=["walk", "walk_fast"])
+    >>> [bool(mask.all()) for mask in label_frames(graph, "walk")]
+    [True, True]
+    """
+    masks = [np.zeros(len(motion), bool) for motion in graph.motions]
+    whole = []
+    for number, name in enumerate(graph.names):
+        parts = [(a, b) for a, b, each in graph.segments.get(name, ()) if each == label]
+        for start, end in parts:
+            masks[number][start:end] = True
+        if not parts and label in graph.labels.get(name, ()):
+            whole.append(number)
+    meant = label_gaits(label)
+    for number in whole:
+        masks[number][:] = np.isin(graph.gaits[number], meant) if meant else True
+    if whole and not any(masks[number].any() for number in whole):
+        for number in whole:  # none of them has the gait: the label says something else
+            masks[number][:] = True
+    if not any(mask.any() for mask in masks) and label in GAITS and not _cut_off(graph, label):
+        masks = [found == label for found in graph.gaits]
+    if not any(mask.any() for mask in masks):
+        raise InvalidInput(_nowhere(graph, label))
+    return tuple(masks)
+
+
+def graph_labels(graph: MotionGraph) -> list[str]:
+    """All labels of the motions of a graph and of their segments, sorted."""
+    found = {label for name in graph.names for label in graph.labels.get(name, ())}
+    found |= {label for name in graph.names for _, _, label in graph.segments.get(name, ())}
+    return sorted(found)
+
+
+def _cut_off(graph: MotionGraph, label: str) -> list[str]:
+    """Motions with a label that are not part of the graph."""
+    return [
+        name
+        for name in graph.removed.motions
+        if label in graph.labels.get(name, ())
+        or any(label == each for _, _, each in graph.segments.get(name, ()))
+    ]
+
+
+def _nowhere(graph: MotionGraph, label: str) -> str:
+    known = ", ".join(graph_labels(graph)) or "-"
+    lost = _cut_off(graph, label)
+    if not lost:
+        gait = " and none of its motions has that gait" if label in GAITS else ""
+        return f"no motion of the graph has the label {label!r}{gait}; there are: {known}"
+    some = ", ".join(lost[:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
+    why = graph.removed.reasons.get(lost[0], "no smooth transitions lead there and back")
+    many = f"the {len(lost)} motions that have it" if len(lost) > 1 else "the motion that has it"
+    return (
+        f"no motion of the graph has the label {label!r}: {many} ({some}) "
+        f"{'are' if len(lost) > 1 else 'is'} cut off ({why}). Add takes that change between "
+        f"{label!r} and the others, relax the transitions (connect=6, --any-footing), or build a "
+        f"graph of these motions alone (label={label!r}); labels in the graph: {known}"
+    )
