@@ -54,6 +54,24 @@ def test_curves_of_all_kinds(tmp_path):
     np.testing.assert_allclose(motion.translations[:, 1, 1], wanted, atol=1e-6)
 
 
+@pytest.mark.parametrize("late", [1 / 24, 0.03, 0.75])
+def test_time_begins_at_zero_before_the_first_key(tmp_path, late):
+    """Frame k is at k / fps, as in three.js; the pose of the first key holds until its time."""
+    times = late + np.arange(25) / 24
+    path = [[float(t - late), 1.0, 0.0] for t in times]
+    file = Builder(TWO, [0, 1]).curve(0, "translation", times.tolist(), path)
+    file.curve(1, "rotation", [late + 0.5, late + 1.0], [[0, 0, 0, 1], quarter(2)])
+    motion = ml.load(file.write(tmp_path / "a.gltf"))
+    assert motion.fps == 24.0
+    assert len(motion) == int((late + 1.0) * 24 + 0.02) + 1
+    wanted = np.clip(np.arange(len(motion)) / 24 - late, 0.0, 1.0)
+    np.testing.assert_allclose(motion.root[:, 0], wanted, atol=2e-6)
+    turned = rot.angle_between(motion.rotations[:, 1], rot.IDENTITY)
+    np.testing.assert_allclose(turned, np.clip(wanted - 0.5, 0, None) * np.pi, atol=2e-3)
+    told = any("the first key is at 0.75 s" in text for text in motion.origin.warnings)
+    assert told == (late == 0.75)
+
+
 def test_cubic_rotations_stay_rotations(tmp_path):
     keys = []
     for q in ([0, 0, 0, 1], quarter(1)):

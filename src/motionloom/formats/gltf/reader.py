@@ -41,6 +41,7 @@ from motionloom.motion.rotations import quaternions as rot
 
 _USUAL_RATE = 30.0
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible frame rates; other key spacings are ignored
+_LATE = 0.5  # seconds before the first key that are worth a word
 _STEADY = 0.02  # of a frame: tolerance of key times, which are single precision
 _KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 
@@ -122,7 +123,10 @@ def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> Curves:
 def steady_times(
     curves: Curves, fps: float | None, stated: float | None
 ) -> tuple[NDArray[np.float64], float]:
-    """Times of all frames from the first key to the last, and the rate.
+    """Times of all frames from 0 to the last key, and the rate.
+
+    An animation begins at time 0: before its first key a curve has the value of that key, as
+    glTF 2.0 says and three.js and Blender do. Exporters often put the first key at frame 1.
 
     Parameters
     ----------
@@ -156,9 +160,10 @@ def frame_count(curves: Curves, fps: float | None) -> float:
 def _extent(
     curves: Curves,
 ) -> tuple[float, float, NDArray[np.float64]]:
-    """First and last time of all keys, and the times of the curve with the most keys."""
+    """First and last time of the animation, and the times of the curve with the most keys."""
     times = [curve.times for curve in curves.values()]
-    return min(float(t[0]) for t in times), max(float(t[-1]) for t in times), max(times, key=len)
+    start = min(0.0, *(float(t[0]) for t in times))
+    return start, max(float(t[-1]) for t in times), max(times, key=len)
 
 
 def _key_rate(times: NDArray[np.float64]) -> float | None:
@@ -238,6 +243,12 @@ def read(
     if not curves:
         warnings.append("no animation moves this skeleton: one frame in its rest pose")
     _check_room(file, curves, fps, len(tree.joints))
+    late = min((float(curve.times[0]) for curve in curves.values()), default=0.0)
+    if late > _LATE:
+        warnings.append(
+            f"the first key is at {late:.2f} s: the frames before it hold its pose, as the glTF "
+            "specification says"
+        )
     times, rate = steady_times(curves, fps, _stated_rate(chosen_skin))
     motion = _motion(file, tree, curves, times, rate, repairs)
     name = path.stem if skin is None else str((chosen_skin or {}).get("name") or path.stem)
