@@ -19,6 +19,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from motionloom.cli.wording import use_options, worded
 from motionloom.errors import InvalidInput, MotionloomError
 
 # Groups of the help: command -> its module, and the name of its function where that differs.
@@ -117,7 +118,10 @@ class _PlainParameters:
 
 
 class _Command(_PlainParameters, TyperCommand):
-    pass
+    def invoke(self, ctx) -> Any:
+        """Run the command; messages are worded by its options."""
+        use_options(self.get_params(ctx))
+        return super().invoke(ctx)
 
 
 class GroupedCommands(_PlainParameters, TyperGroup):
@@ -215,5 +219,5 @@ def main() -> None:
 
 
 def _fail(message: str) -> None:
-    print(f"motionloom: {message}", file=sys.stderr)
+    print(f"motionloom: {worded(message)}", file=sys.stderr)
     sys.exit(2)

@@ -11,7 +11,7 @@ import typer
 from motionloom.cli.arguments import check_targets, is_library, motion_from, motions_in
 from motionloom.cli.options import JSON
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import print_json, print_table, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats.settings import CleanSettings
 
@@ -127,7 +127,6 @@ def _mean(values: list[float]) -> float:
 
 
 def _print_table(rows: list[Cleaned]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
@@ -155,4 +154,4 @@ def _print_table(rows: list[Cleaned]) -> None:
         angle = _mean([r.mean_angle_change_degrees for r in rows])
         total = str(sum(r.contacts for r in rows))
         row("[bold]mean[/]", total, before, after, f"{angle:.1f}°", "")
-    Console().print(table)
+    print_table(table)

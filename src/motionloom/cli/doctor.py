@@ -10,7 +10,8 @@ import typer
 from motionloom.cli.arguments import check_targets, motion_from, motions_in
 from motionloom.cli.options import JSON
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import print_json, print_table, progress, remark, styled
+from motionloom.cli.wording import worded
 from motionloom.errors import MotionloomError
 from motionloom.formats.settings import LoadSettings
 
@@ -95,35 +96,34 @@ def _fix(motion: Motion, target: Path) -> dict[str, Any]:
 
 
 def _print_report(report: dict[str, Any], *, brief: bool) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console()
     height = f"{report['height_m']:.2f} m" if report["height_m"] else "unknown height"
-    console.print(
-        f"[bold]{escape(report['file'])}[/]  {report['frames']} frames at {report['fps']:g} fps "
+    print(
+        f"{styled(report['file'], 'bold')}  {report['frames']} frames at {report['fps']:g} fps "
         f"= {report['seconds']:.2f} s, {height}"
     )
     if not brief:
-        console.print(_fact_table(report))
-        console.print(_joint_map(report))
+        print_table(_fact_table(report))
+        print_table(_joint_map(report))
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     shown = [f for f in report["findings"] if not brief or f["severity"] != "info"]
     for issue in shown:
-        advice = f"\n[dim]{escape(issue['advice'])}[/]" if issue["advice"] else ""
-        table.add_row("", _SEVERITIES[issue["severity"]], escape(issue["message"]) + advice)
+        advice = f"\n[dim]{escape(worded(issue['advice']))}[/]" if issue["advice"] else ""
+        message = escape(worded(issue["message"]))
+        table.add_row("", _SEVERITIES[issue["severity"]], message + advice)
     messages = {issue["message"] for issue in report["findings"]}
     for warning in report["warnings"]:
         if warning not in messages:
-            table.add_row("", _SEVERITIES["warning"], escape(warning))
+            table.add_row("", _SEVERITIES["warning"], escape(worded(warning)))
     if table.row_count:
-        console.print(table)
+        print_table(table)
     if not report["warnings"]:
-        console.print("  [green]healthy[/]")
+        print(f"  {styled('healthy', 'green')}")
     if "fixed" in report:
         done = "; ".join(report["fixed"]["done"]) or "nothing to repair"
-        console.print(f"  wrote {escape(report['fixed']['file'])}: {escape(done)}")
+        print(f"  wrote {report['fixed']['file']}: {done}")
 
 
 def _fact_table(report: dict[str, Any]):
@@ -174,10 +174,8 @@ def _joint_map(report: dict[str, Any]):
 
 
 def _print_summary(reports: list[dict[str, Any]], failed: list[dict[str, str]]) -> None:
-    from rich.console import Console
-
     with_issues = sum(bool(report["warnings"]) for report in reports)
-    Console().print(
+    print(
         f"{len(reports)} files, {len(reports) - with_issues} healthy, {with_issues} with issues"
         + (f", {len(failed)} unreadable" if failed else "")
     )

@@ -9,7 +9,7 @@ import typer
 
 from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import print_json, print_table, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.settings import DEFAULT_METHODS, EvaluateSettings, StudySettings
 
@@ -55,7 +55,6 @@ def evaluate(
 
 
 def _print_scores(found: Evaluation) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title=f"{len(found.clips)} clips with {len(found.label_counts)} labels")
@@ -70,7 +69,7 @@ def _print_scores(found: Evaluation) -> None:
             f"{score.seconds:.3g}",
             f"{1e6 * score.seconds_per_pair:.3g} µs",
         )
-    Console().print(table)
+    print_table(table)
     for name, reason in list(found.left_out.items())[:5]:
         remark(f"left out: {name} ({reason})")
     for name, score in found.methods.items():

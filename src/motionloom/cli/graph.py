@@ -13,7 +13,14 @@ import typer
 
 from motionloom.cli.options import JSON, LIB, PICTURES, listed, open_library
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import counted, print_json, print_quality, progress, remark
+from motionloom.cli.terminal import (
+    counted,
+    print_json,
+    print_quality,
+    print_table,
+    progress,
+    remark,
+)
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import GraphSettings, WalkSettings
 
@@ -218,7 +225,6 @@ def _print_info(made: MotionGraph) -> None:
         print(f"removed by hand: {removed.by_hand} transitions")
     if removed.motions:
         print(f"cut off: {', '.join(removed.motions)}")
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title="candidates left after each condition, pairs with most of them first")
@@ -228,7 +234,7 @@ def _print_info(made: MotionGraph) -> None:
     rows.sort(key=lambda row: row[1][::-1], reverse=True)
     for (a, b), counts in rows[:_PAIRS_SHOWN]:
         table.add_row(a, b, *map(str, counts))
-    Console().print(table)
+    print_table(table)
     if len(rows) > _PAIRS_SHOWN:
         left = len(rows) - _PAIRS_SHOWN
         remark(f"and {left} more {'pair' if left == 1 else 'pairs'}")

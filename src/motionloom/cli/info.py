@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ from motionloom.cli.arguments import is_library, motion_from
 from motionloom.cli.options import JSON
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_columns, print_json, styled
+from motionloom.cli.wording import worded
 from motionloom.formats.settings import LoadSettings
 
 if TYPE_CHECKING:
@@ -21,14 +23,29 @@ if TYPE_CHECKING:
 def info(
     file: Annotated[str, typer.Argument(metavar="FILE|LIB|LIB:NAME", help="What to describe.")],
     settings: LoadSettings,
+    subject: Annotated[
+        str | None, typer.Option(help="C3D: only the markers of this subject.")
+    ] = None,
+    unlabelled: Annotated[
+        bool, typer.Option("--unlabelled", help="C3D: also read points without a label.")
+    ] = False,
+    zero_gaps: Annotated[
+        bool, typer.Option("--zero-gaps", help="C3D: treat points at exactly (0, 0, 0) as gaps.")
+    ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show frames, rate, unit, height, joints, their roles, and what was repaired.
 
-    Of a library: its motions and their labels.
+    Of a library: its motions and their labels. Of a file of markers: its labels and gaps.
     """
+    from motionloom.formats import is_marker_file
+
     if is_library(file):
         _library_info(file, json=json)
+        return
+    if is_marker_file(Path(file)):
+        own = {"subject": subject, "unlabelled": unlabelled, "zero_gaps": zero_gaps}
+        _marker_info(file, settings, own, json=json)
         return
     from motionloom.formats.report import motion_facts
 
@@ -72,6 +89,45 @@ def _library_info(path: str, *, json: bool) -> None:
         print_json(facts)
     else:
         _print_library(facts)
+
+
+def _marker_info(file: str, settings: LoadSettings, own: dict[str, Any], *, json: bool) -> None:
+    from motionloom.formats import load_markers
+
+    given = {
+        name: value
+        for name, value in settings.arguments().items()
+        if value != getattr(LoadSettings(), name)
+    }
+    markers = load_markers(file, **given, **own)
+    origin, missing = markers.origin, 1.0 - float(markers.present.mean())
+    facts = {
+        "name": markers.name,
+        "frames": len(markers),
+        "fps": markers.fps,
+        "seconds": markers.duration,
+        "markers": list(markers.labels),
+        "missing_share": missing,
+        "unit_m": origin.unit_m,
+        "unit_reason": origin.unit_reason,
+        "up": origin.up,
+        "repairs": list(origin.repairs),
+        "warnings": list(origin.warnings),
+    }
+    if json:
+        print_json(facts)
+        return
+    rows = [
+        ("markers", f"{facts['name']}: {len(markers.labels)} markers, no skeleton"),
+        ("frames", f"{len(markers)} at {markers.fps:g} fps = {markers.duration:.2f} s"),
+        ("unit", f"1 = {origin.unit_m:g} m  ({origin.unit_reason or 'metres'})"),
+        ("axes", f"up {origin.up}"),
+        ("gaps", f"{100 * missing:.1f} % of all points"),
+        ("labels", ", ".join(markers.labels)),
+    ]
+    rows += [("repaired", repair) for repair in origin.repairs]
+    rows += [("warning", worded(warning)) for warning in origin.warnings]
+    print_columns([(styled(key, "bold"), value) for key, value in rows])
 
 
 def _print_library(facts: dict[str, Any]) -> None:
@@ -118,7 +174,7 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
         ("missing roles", ", ".join(facts["missing_roles"]) or "none"),
     ]
     rows += [("repaired", repair) for repair in facts["repairs"]]
-    rows += [("warning", warning) for warning in facts["warnings"]]
+    rows += [("warning", worded(warning)) for warning in facts["warnings"]]
     print_columns([(styled(key, "bold"), value) for key, value in rows])
     for line in _joint_tree(motion):
         print(line)

@@ -73,6 +73,7 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
         "seconds": report.seconds,
         "elapsed_seconds": round(report.elapsed_seconds, 3),
         "labels_without_file": len(report.unmatched_labels),
+        "left_out": dict(report.left_out),
         "library": {
             "path": str(lib.path),
             "motions": len(lib),
@@ -85,6 +86,8 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
 
 
 def _print_report(report: ImportReport, lib: Library) -> None:
+    from motionloom.library import left_out_lines
+
     for bad in report.failed[:_SHOWN_FAILURES]:
         remark(f"failed   {bad.file}: {bad.reason}")
     if len(report.failed) > _SHOWN_FAILURES:
@@ -92,6 +95,8 @@ def _print_report(report: ImportReport, lib: Library) -> None:
     if report.unmatched_labels:
         some = ", ".join(report.unmatched_labels[:3])
         remark(f"labels   {len(report.unmatched_labels)} rows name no file: {some} ...")
+    for line in left_out_lines(report.left_out):
+        remark(f"left out {line}")
     changed = f", {report.replaced} of them changed" if report.replaced else ""
     remark(f"added    {report.added}{changed} ({report.frames} frames)")
     remark(f"skipped  {report.skipped} unchanged")

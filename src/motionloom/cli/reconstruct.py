@@ -12,6 +12,7 @@ from motionloom.cli.options import JSON, LIB, WORKERS, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
+from motionloom.formats.settings import LoadMarkersSettings
 from motionloom.library.settings import ReconstructSettings
 from motionloom.settings import Names, Settings, setting
 
@@ -33,13 +34,18 @@ def reconstruct(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The body: .bvh, .glb, ...")],
     settings: ReconstructSettings,
-    unit: Annotated[str | None, typer.Option(help="Unit of the markers: mm, cm, ...")] = None,
+    reading: LoadMarkersSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Reconstruct a whole body from wrists, ankles, head and hips, or at least three of them."""
     from motionloom.formats import is_marker_file, load, load_markers
 
-    given = (load_markers if is_marker_file(markers) else load)(markers, unit=unit)
+    options = {
+        name: value
+        for name, value in reading.arguments().items()
+        if value != getattr(LoadMarkersSettings(), name)
+    }
+    given = (load_markers if is_marker_file(markers) else load)(markers, **options)
     lib = open_library(library)
     with progress("reconstructing", len(given), quiet=json) as advance:
         body = lib.reconstruct(given, **settings.arguments(), progress=advance)

@@ -10,7 +10,14 @@ import typer
 
 from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import counted, print_json, progress, remark, spelt_seconds
+from motionloom.cli.terminal import (
+    counted,
+    print_json,
+    print_table,
+    progress,
+    remark,
+    spelt_seconds,
+)
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import FAMILY_DISTANCE, FamilySettings, SearchSettings, WebSettings
 
@@ -172,7 +179,6 @@ def _clip(lib: Library, match: Match) -> Motion:
 
 
 def _print_matches(matches: Matches) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     count = counted(len(matches), "match", "matches")
@@ -195,7 +201,7 @@ def _print_matches(matches: Matches) -> None:
             str(match.tier),
             match.label or "",
         )
-    Console().print(table)
+    print_table(table)
 
 
 _WORTH_TELLING = 5.0  # seconds; shorter builds are not announced

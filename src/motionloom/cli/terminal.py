@@ -11,11 +11,14 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from motionloom.cli.wording import worded
+
 if TYPE_CHECKING:
     from motionloom.motion.diagnostics.quality import QualityReport
 
 _FIRST_LINE_SECONDS = 10.0
 _LINE_SECONDS = 300.0
+_SHORT = 14  # letters of a cell of a table: numbers and the like, which are not folded
 
 
 class Advance(Protocol):
@@ -38,6 +41,22 @@ def styled(text: str, style: str) -> str:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def print_table(table: Any) -> None:
+    """A Rich table on standard output, complete: long cells are folded, never cut off.
+
+    Where standard output is no terminal, rows are as wide as they need to be.
+    """
+    from rich.console import Console
+
+    for column in table.columns:
+        column.overflow = "fold"
+        column.no_wrap = max((len(str(cell)) for cell in column.cells), default=0) <= _SHORT
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(Console(width=10_000).measure(table).maximum, 80))
+    console.print(table)
 
 
 def print_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> None:
@@ -63,7 +82,7 @@ def _width(text: str) -> int:
 
 def remark(text: str) -> None:
     """A line for people, on standard error, so that standard output stays data."""
-    print(text, file=sys.stderr)
+    print(worded(text), file=sys.stderr)
 
 
 def print_quality(report: QualityReport | None) -> None:

@@ -6,6 +6,7 @@ else.
 
 from motionloom.formats.registry import (
     FORMATS,
+    LEFT_OUT,
     MARKER_SUFFIXES,
     MOTION_SUFFIXES,
     Format,
@@ -15,11 +16,13 @@ from motionloom.formats.registry import (
     load,
     load_markers,
     save,
+    way_out,
     writer_options,
 )
 
 __all__ = [
     "FORMATS",
+    "LEFT_OUT",
     "MARKER_SUFFIXES",
     "MOTION_SUFFIXES",
     "Format",
@@ -29,5 +32,6 @@ __all__ = [
     "load",
     "load_markers",
     "save",
+    "way_out",
     "writer_options",
 ]

@@ -61,6 +61,46 @@ FORMATS = {
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
 }
 
+_BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
+# Formats without a reader, whose motions Blender writes as GLB: what to do before the export.
+_CONVERTED = {
+    ".fbx": (
+        "",
+        "bpy.ops.wm.read_factory_settings(use_empty=1); "
+        "bpy.ops.import_scene.fbx(filepath={path!r}); ",
+    ),
+    ".blend": ("{path} ", ""),
+}
+# Files of motion capture that an import leaves out, and what to do about them.
+LEFT_OUT = {
+    ".c3d": "markers without a skeleton; make motions of them with "
+    "motionloom reconstruct FILE --library LIB -o OUT.bvh, and import those",
+    ".fbx": "no reader; convert to GLB with Blender (motionloom info FILE says how)",
+    ".blend": "no reader; convert to GLB with Blender (motionloom info FILE says how)",
+    ".trc": "markers, no reader; export them as C3D",
+}
+
+
+def way_out(path: Path) -> str | None:
+    """How to convert a file of a format without a reader; None if no way is known.
+
+    Examples
+    --------
+    >>> way_out(Path("walk.doc")) is None
+    True
+    >>> way_out(Path("walk.fbx"))[:56]
+    'FBX files cannot be read. Convert it to GLB with Blender'
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _CONVERTED:
+        return None
+    start, steps = (part.format(path=str(path)) for part in _CONVERTED[suffix])
+    glb = f"filepath={str(path.with_suffix('.glb'))!r}"
+    command = _BLENDER.format(start=start, steps=steps, glb=glb)
+    kind = suffix[1:].upper()
+    return f"{kind} files cannot be read. Convert it to GLB with Blender:\n{command}"
+
+
 MOTION_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads == "motion")
 MARKER_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads == "markers")
 
@@ -356,6 +396,8 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
         )
     if suffix not in FORMATS:
         known = ", ".join(FORMATS)
+        if advice := way_out(path):
+            raise MotionFormatError(advice, path=path)
         raise MotionFormatError(f"unknown suffix {suffix!r}; one of {known} expected", path=path)
     read = importlib.import_module(FORMATS[suffix].module).read
     options = _options(read, settings, f"reading {FORMATS[suffix].name}")

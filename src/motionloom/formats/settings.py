@@ -35,14 +35,14 @@ class LoadSettings(Settings):
         False, "Keep joints above the hips; by default the hips become the root."
     )
     tpose: bool | None = setting(None, "BVH: whether frame 0 is an added T-pose.", command=False)
-    asf: str | Path | None = setting(None, "Acclaim: the skeleton file.", command=False)
-    max_gap: float | None = setting(
-        None, "Acclaim: longest gap to interpolate.", unit="s", command=False
+    asf: str | Path | None = setting(None, "Acclaim: the skeleton file.", metavar="FILE")
+    max_gap: float | None = setting(None, "Acclaim: longest gap to interpolate. [0.5]", unit="s")
+    skin: str | int | None = setting(None, "glTF: name or number of the skin to read. [first]")
+    animation: str | int | None = setting(
+        None, "glTF: name or number of the animation to read. [first]"
     )
-    skin: str | int | None = setting(None, "glTF: the skin to read.", command=False)
-    animation: str | int | None = setting(None, "glTF: the animation to read.", command=False)
-    skeleton: str | None = setting(None, "USD: the skeleton to read.", command=False)
-    timeout: float | None = setting(None, "USD: time limit of reading.", unit="s", command=False)
+    skeleton: str | None = setting(None, "USD: path of the skeleton to read. [first]")
+    timeout: float | None = setting(None, "USD: time limit of reading. [600]", unit="s")
 
 
 @dataclass(frozen=True, kw_only=True)

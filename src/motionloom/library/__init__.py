@@ -31,7 +31,12 @@ if TYPE_CHECKING:
     from motionloom.search.match_web.store import LeftToBuild
     from motionloom.store.catalogue import is_library
     from motionloom.store.ingest.importing import ImportReport
-    from motionloom.store.ingest.sources import assign_names, find_sources, is_companion
+    from motionloom.store.ingest.sources import (
+        assign_names,
+        find_sources,
+        is_companion,
+        left_out_lines,
+    )
     from motionloom.store.lock import writer_lock
 
 # Module -> names; loaded on first use, so that the help of a command imports nothing heavy.
@@ -84,6 +89,7 @@ _NAMES = {
         "assign_names",
         "find_sources",
         "is_companion",
+        "left_out_lines",
     ),
     "store.lock": ("writer_lock",),
 }
@@ -120,6 +126,7 @@ __all__ = [
     "beats",
     "find_sources",
     "is_companion",
+    "left_out_lines",
     "is_library",
     "load_music",
     "parameter",

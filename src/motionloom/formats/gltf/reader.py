@@ -326,7 +326,11 @@ def _chosen(
                 f"{others}. Choose with {kind[:-1]}="
             )
         return items[0] if items else None
-    number = which if isinstance(which, int) else names.index(which) if which in names else -1
+    number = -1
+    if which in names:
+        number = names.index(str(which))
+    elif isinstance(which, int) or which.isdecimal():  # a number typed on the command line
+        number = int(which)
     if not 0 <= number < len(items):
         known = ", ".join(names[:20]) or "none"
         raise MotionFormatError(f"no {kind[:-1]} {which!r}; there is {known}", path=file.path)

@@ -14,8 +14,8 @@ import json
 import math
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
 from motionloom.store.ingest.labels import Labelling, checked_labels, labelling
 from motionloom.store.ingest.skeletons import StoredSkeletons
-from motionloom.store.ingest.sources import SourceFile, assign_names, find_sources
+from motionloom.store.ingest.sources import SourceFile, assign_names, find_sources, left_out
 from motionloom.store.ingest.task import (
     ImportTask,
     Outcome,
@@ -72,7 +72,8 @@ class ImportReport:
     """Result of an import.
 
     `added` counts new and changed motions (the changed ones also in `replaced`), `skipped` those
-    that were unchanged; `frames` and `seconds` measure what was added.
+    that were unchanged; `frames` and `seconds` measure what was added. `left_out` counts files of
+    motion capture that a library cannot hold, by suffix: C3D files, for example.
 
     Examples
     --------
@@ -89,6 +90,7 @@ class ImportReport:
     replaced: int = 0
     unmatched_labels: tuple[str, ...] = ()
     elapsed_seconds: float = 0.0
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         text = f"{self.added} added, {self.skipped} skipped, {len(self.failed)} failed"
@@ -148,6 +150,7 @@ def import_files(
         replaced=batch.replaced,
         unmatched_labels=labelled.unmatched,
         elapsed_seconds=time.monotonic() - start,
+        left_out=left_out(paths),
     )
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path, PurePath
 
 from motionloom.errors import InvalidInput
-from motionloom.formats import MOTION_SUFFIXES, is_motion_file
+from motionloom.formats import LEFT_OUT, MOTION_SUFFIXES, is_motion_file, way_out
 from motionloom.store.catalogue import FILE
 
 _COMPANIONS = {".amc": ".asf", ".gltf": ".bin"}
@@ -60,6 +60,8 @@ def find_sources(
             raise InvalidInput(f"{path}: no such file or folder")
         elif is_motion_file(path):
             files = [path]
+        elif advice := way_out(path):
+            raise InvalidInput(f"{path}: {advice}")
         else:
             kind = f"{path.suffix} files contain" if path.suffix else "this file contains"
             known = ", ".join(MOTION_SUFFIXES)
@@ -72,8 +74,37 @@ def find_sources(
             found.setdefault(identity, source)
     if not found and not unreadable:
         places, known = ", ".join(map(str, paths)), ", ".join(MOTION_SUFFIXES)
-        raise InvalidInput(f"{places}: no motion files (expected {known})")
+        others = "".join(f". {line}" for line in left_out_lines(left_out(paths)))
+        raise InvalidInput(f"{places}: no motion files (expected {known}){others}")
     return [found[identity] for identity in sorted(found)], sorted(set(unreadable))
+
+
+def left_out(paths: Iterable[str | Path]) -> dict[str, int]:
+    """Number of files of motion capture in the folders among `paths` that cannot be imported.
+
+    By suffix: ``{".c3d": 12}``.
+    """
+    found: set[str] = set()
+    for path in map(Path, paths):
+        if path.is_dir():
+            files = _files_in(path, [], lambda file: file.suffix.lower() in LEFT_OUT)
+            found.update(os.path.realpath(file) for file in files)
+    counts = Counter(PurePath(file).suffix.lower() for file in found)
+    return {suffix: counts[suffix] for suffix in sorted(counts)}
+
+
+def left_out_lines(counts: Mapping[str, int]) -> list[str]:
+    """One sentence for each suffix of `left_out`: how many files, and what to do about them.
+
+    Examples
+    --------
+    >>> left_out_lines({".trc": 2})
+    ['2 .trc files: markers, no reader; export them as C3D']
+    """
+    return [
+        f"{count} {suffix} file{'s' if count > 1 else ''}: {LEFT_OUT[suffix]}"
+        for suffix, count in counts.items()
+    ]
 
 
 def assign_names(
@@ -162,7 +193,11 @@ def _outermost_first(path: Path) -> tuple[int, str]:
     return len(path.absolute().parts), os.path.abspath(path)
 
 
-def _files_in(folder: Path, unreadable: list[tuple[str, str]]) -> list[Path]:
+def _files_in(
+    folder: Path,
+    unreadable: list[tuple[str, str]],
+    wanted: Callable[[Path], bool] = is_motion_file,
+) -> list[Path]:
     def note(error: OSError) -> None:
         unreadable.append((str(error.filename), error.strerror or str(error)))
 
@@ -179,6 +214,6 @@ def _files_in(folder: Path, unreadable: list[tuple[str, str]]) -> list[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in files:
             file = Path(place, name)
-            if not name.startswith(".") and is_motion_file(file):
+            if not name.startswith(".") and wanted(file):
                 found.append(file)
     return sorted(found)

@@ -1,0 +1,140 @@
+"""Messages on the command line name options; tables are complete."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from commands import ran
+from rich.table import Table
+
+import motionloom as ml
+from motionloom.cli.terminal import print_table
+from motionloom.cli.wording import use_options, worded
+
+
+def run(*words, code=0):
+    done = ran(*words)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture
+def options():
+    names = {"partial": "--partial", "unit": "--unit", "up": "--up", "roles": "--roles"}
+    given = [
+        SimpleNamespace(name=name, opts=[option], secondary_opts=[])
+        for name, option in names.items()
+    ]
+    given.append(
+        SimpleNamespace(
+            name="match_feet", opts=["--match-feet"], secondary_opts=["--no-match-feet"]
+        )
+    )
+    use_options(given)
+    yield
+    use_options([])
+
+
+@pytest.mark.parametrize(
+    ("python", "command"),
+    [
+        ("use partial=True", "use --partial"),
+        ("Overrule with unit=", "Overrule with --unit"),
+        ("then pass up='z'; or not", "then pass --up z; or not"),
+        ('load with roles="roles.json"', "load with --roles roles.json"),
+        ("roles={'hips': 'A', ...} with", "--roles FILE, a file with {'hips': 'A', ...} with"),
+        ("contacts (match_feet=False)", "contacts (--no-match-feet)"),
+        ("no such option: basis=", "no such option: basis= (in Python)"),
+        ("got slow=0.3, fast=0.1 m/s", "got slow=0.3, fast=0.1 m/s"),
+        ("https://host/?unit=3 and a.up=1", "https://host/?unit=3 and a.up=1"),
+        ("--unit=cm stays", "--unit=cm stays"),
+    ],
+)
+def test_settings_are_named_as_options(options, python, command):
+    assert worded(python) == command
+
+
+def test_a_cut_file_names_the_option_that_reads_it(tmp_path):
+    path = ml.demo.clip("walk").save(tmp_path / "walk.bvh")
+    path.write_text(path.read_text()[:-300])
+    failed = run("info", path, code=2)
+    assert "use --partial" in failed.stderr
+    assert "partial=" not in failed.stderr
+    assert "frames" in run("info", path, "--partial").stdout
+
+
+def test_points_without_labels_name_the_option_that_reads_them(tmp_path):
+    path = ml.Markers(["*1", "*2"], [[[0, 1, 0], [1, 1, 0]]] * 5, 60.0).save(tmp_path / "a.c3d")
+    failed = run("info", path, code=2)
+    assert "use --unlabelled" in failed.stderr
+    assert "2 markers" in run("info", path, "--unlabelled").stdout
+
+
+def test_files_of_markers_are_described(tmp_path):
+    path = ml.demo.clip("walk").save(tmp_path / "walk.c3d")
+    told = run("info", path).stdout
+    assert "up z" in told
+    facts = json.loads(run("info", path, "--json").stdout)
+    assert facts["fps"] == 30.0
+    assert facts["missing_share"] == 0.0
+    assert "Hips" in facts["markers"]
+
+
+@pytest.mark.parametrize("suffix", ["fbx", "blend"])
+def test_formats_without_a_reader_name_a_way_out(tmp_path, suffix):
+    path = tmp_path / f"walk.{suffix}"
+    path.write_bytes(b"Kaydara FBX Binary")
+    for command in (("info", path), ("import", tmp_path / "a.loom", path)):
+        told = run(*command, code=2).stderr
+        assert "Convert it to GLB with Blender:\nblender -b " in told
+        assert f"export_scene.gltf(filepath='{tmp_path}/walk.glb')" in told
+        assert "in Python" not in told
+
+
+def test_what_an_import_leaves_out_is_told(tmp_path):
+    takes = tmp_path / "takes"
+    takes.mkdir()
+    walk = ml.demo.clip("walk")
+    walk.save(takes / "a.c3d")
+    walk.save(takes / "b.c3d")
+    told = run("import", tmp_path / "no.loom", takes, code=2).stderr
+    assert "no motion files" in told
+    assert "2 .c3d files: markers without a skeleton" in told
+    walk.save(takes / "walk.bvh")
+    (takes / "c.FBX").write_bytes(b"")
+    told = run("import", tmp_path / "a.loom", takes).stderr
+    assert "left out 2 .c3d files: markers without a skeleton; make motions of them" in told
+    assert "left out 1 .fbx file: no reader; convert to GLB" in told
+    facts = json.loads(run("import", tmp_path / "a.loom", takes, "--json").stdout)
+    assert facts["left_out"] == {".c3d": 2, ".fbx": 1}
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "300"])
+def test_tables_are_never_cut(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    table = Table()
+    for name in ("motion", "frames", "distance", "label"):
+        table.add_column(name, justify="right" if name == "distance" else "left")
+    label = "walk on uneven terrain, turn left, stop and look around twice"
+    table.add_row("subject_0042_take_0017_retargeted", "120-240", "0.1234", label)
+    print_table(table)
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert "120-240" in out
+    assert "0.1234" in out
+    assert label in out  # standard output is no terminal: one line
+
+
+def test_tables_fold_on_a_narrow_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "50")
+    table = Table()
+    table.add_column("motion")
+    table.add_column("label")
+    name, label = "subject_0042_take_0017_retargeted", "walk_on_uneven_terrain_and_turn_left"
+    table.add_row(name, label)
+    print_table(table)
+    out = capsys.readouterr().out
+    assert "…" not in out
+    letters = [c for c in out if c.isalnum() or c == "_"]
+    assert all("".join(letters).count(c) >= (name + label).count(c) for c in set(name + label))
