@@ -155,7 +155,7 @@ def test_a_motion_without_contacts_comes_back_as_it_is():
     flying = replace(walk, root=walk.root + np.arange(len(walk))[:, None] * [0.0, 0.5, 0.0])
     cleaned, report = clean_feet(flying)
     assert cleaned is flying
-    assert (report.slide_before_m, report.frames_changed) == (0.0, 0)
+    assert (report.slide_before_m, report.speed_after_m_s, report.frames_changed) == (None, None, 0)
 
 
 def test_a_step_out_of_reach_lowers_the_root_and_never_stretches_the_leg():

@@ -42,7 +42,11 @@ VERBS = [
     (ml.Motion.save, SaveSettings, set()),
     (convert, ConvertSettings, {"unit", "up", "roles", "to"}),
     (foot_contacts, CleanSettings, {"ease", "shortest", "gap"}),
-    (ml.Motion.clean_feet, CleanSettings, {"contacts", "slow", "fast", "rise", "above_floor"}),
+    (
+        ml.Motion.clean_feet,
+        CleanSettings,
+        {"contacts", "slow", "fast", "rise", "above_floor", "skate"},
+    ),
     (ml.Library.add, ImportSettings, set()),
     (ml.Library.search, SearchSettings, {"weights"}),  # None means equal weights
     (ml.Library.family, FamilySettings, {"weights"}),

@@ -25,9 +25,12 @@ class Cleaned:
 
     motion: str
     file: str
-    slide_before_cm: float
-    slide_after_cm: float
+    slide_before_cm: float | None  # None: no contact found
+    slide_after_cm: float | None
+    speed_before_cm_s: float | None
+    speed_after_cm_s: float | None
     contacts: int
+    skating_contacts: int
     frames: int
     frames_changed: int
     mean_angle_change_degrees: float
@@ -64,6 +67,9 @@ def clean(
         print_json(whole)
     else:
         _print_table(rows)
+    bare = [row.motion for row in rows if not row.contacts]
+    if bare:
+        remark(f"no contact found, feet left as they are: {', '.join(bare)}")
     for row in failed:
         remark(f"failed   {row['file']}: {row['reason']}")
     if failed:
@@ -109,12 +115,16 @@ def _cleaned(motion: Motion, target: Path, settings: CleanSettings) -> Cleaned:
     moved, report = clean_feet(motion, contacts=motion.contacts(**thresholds), ease=ease)
     target.parent.mkdir(parents=True, exist_ok=True)
     moved.save(target)
+    plants = [plant for found in report.contacts.plants.values() for plant in found]
     return Cleaned(
         motion=motion.name,
         file=str(target),
-        slide_before_cm=100.0 * report.slide_before_m,
-        slide_after_cm=100.0 * report.slide_after_m,
-        contacts=sum(len(plants) for plants in report.contacts.plants.values()),
+        slide_before_cm=_centimetres(report.slide_before_m),
+        slide_after_cm=_centimetres(report.slide_after_m),
+        speed_before_cm_s=_centimetres(report.speed_before_m_s),
+        speed_after_cm_s=_centimetres(report.speed_after_m_s),
+        contacts=len(plants),
+        skating_contacts=sum(plant.skating for plant in plants),
         frames=len(motion),
         frames_changed=report.frames_changed,
         mean_angle_change_degrees=float(np.degrees(report.mean_angle_change)),
@@ -122,8 +132,14 @@ def _cleaned(motion: Motion, target: Path, settings: CleanSettings) -> Cleaned:
     )
 
 
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
+def _centimetres(metres: float | None) -> float | None:
+    return None if metres is None else 100.0 * metres
+
+
+def _mean(values: list[float | None]) -> float | None:
+    """Mean of the known values; None if there are none."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _print_table(rows: list[Cleaned]) -> None:
@@ -132,26 +148,22 @@ def _print_table(rows: list[Cleaned]) -> None:
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("motion")
-    for head in ("contacts", "slide before", "after", "angles changed", "file"):
-        table.add_column(head, justify="left" if head == "file" else "right")
+    for head in ("contacts", "skating", "slide before", "after", "foot speed before", "after"):
+        table.add_column(head, justify="right")
+    table.add_column("file", overflow="fold")
 
-    def row(name: str, contacts: str, before: float, after: float, angle: str, file: str) -> None:
-        table.add_row(name, contacts, f"{before:.2f} cm", f"{after:.2f} cm", angle, file)
+    def figures(of: list[Cleaned]) -> list[str]:
+        keys = ("slide_before_cm", "slide_after_cm", "speed_before_cm_s", "speed_after_cm_s")
+        means = [_mean([getattr(r, key) for r in of]) for key in keys]
+        units = ("cm", "cm", "cm/s", "cm/s")
+        told = [
+            "none found" if v is None else f"{v:.2f} {u}" for v, u in zip(means, units, strict=True)
+        ]
+        totals = [sum(r.contacts for r in of), sum(r.skating_contacts for r in of)]
+        return [*map(str, totals), *told]
 
     for r in rows:
-        row(
-            escape(r.motion),
-            str(r.contacts),
-            r.slide_before_cm,
-            r.slide_after_cm,
-            f"{r.mean_angle_change_degrees:.1f}°",
-            escape(r.file),
-        )
+        table.add_row(escape(r.motion), *figures([r]), escape(r.file))
     if len(rows) > 1:
-        before, after = (
-            _mean([getattr(r, key) for r in rows]) for key in ("slide_before_cm", "slide_after_cm")
-        )
-        angle = _mean([r.mean_angle_change_degrees for r in rows])
-        total = str(sum(r.contacts for r in rows))
-        row("[bold]mean[/]", total, before, after, f"{angle:.1f}°", "")
+        table.add_row("[bold]mean[/]", *figures(rows), "")
     print_table(table)

@@ -141,7 +141,13 @@ def _fact_table(report: dict[str, Any]):
         for side, foot in report["contacts"].items():
             share = f"{100 * foot['standing_share']:.0f} % of the time"
             rows.append((side, f"foot stands {foot['contacts']} times, {share}"))
-        rows.append(("feet", f"slide {100 * report['foot_slide_m']:.1f} cm per contact"))
+        slide = report["foot_slide_m"]
+        rows.append(
+            (
+                "feet",
+                "no contact found" if slide is None else f"slide {100 * slide:.1f} cm per contact",
+            )
+        )
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for key, value in rows:
         table.add_row("", f"[bold]{key}[/]", escape(value))

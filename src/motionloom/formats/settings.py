@@ -98,4 +98,9 @@ class CleanSettings(Settings):
     above_floor: float = setting(
         0.07, "Largest height of the ground above the floor; stairs may be higher.", unit="m"
     )
+    skate: float = setting(
+        1.2,
+        "Highest speed of a standing foot that skates (0: leave sliding feet alone).",
+        unit="m/s",
+    )
     ease: float = setting(0.25, "Time to blend into and out of a contact.", unit="s")

@@ -421,6 +421,7 @@ class Motion(TimeSeries):
         above_floor: float = 0.07,
         shortest: float = 0.08,
         gap: float = 0.05,
+        skate: float = 1.2,
     ) -> FootContacts:
         """Ground contacts of heel and ball of each foot.
 
@@ -443,6 +444,7 @@ class Motion(TimeSeries):
             above_floor=above_floor,
             shortest=shortest,
             gap=gap,
+            skate=skate,
         )
 
     def clean_feet(self, *, contacts: FootContacts | None = None, ease: float = 0.25) -> Motion:

@@ -270,7 +270,10 @@ def _facts(report: Mapping[str, Any]) -> str:
             f"{side} {foot['contacts']}, {100 * foot['standing_share']:.0f} % of the time"
             for side, foot in report["contacts"].items()
         )
-        facts["slide"] = f"{100 * report['foot_slide_m']:.1f} cm per contact"
+        slide = report["foot_slide_m"]
+        facts["slide"] = (
+            "no contact found" if slide is None else f"{100 * slide:.1f} cm per contact"
+        )
     jumps = report["jump_frames"]
     more = ", ..." if len(jumps) > 12 else ""
     facts["jumps"] = (", ".join(map(str, jumps[:12])) + more) or "none"

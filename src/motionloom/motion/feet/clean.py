@@ -27,8 +27,15 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide
-from motionloom.motion.feet.contacts import SIDES, FootContacts, foot_contacts
+from motionloom.motion.feet.contacts import (
+    FOOT_PARTS,
+    SIDES,
+    FootContacts,
+    foot_contacts,
+    part_path,
+)
 from motionloom.motion.feet.foot_lock import (
+    MAX_RISE,
     ball_targets,
     foot_of,
     ground_under,
@@ -37,6 +44,7 @@ from motionloom.motion.feet.foot_lock import (
     raise_toes,
     relax_knee,
 )
+from motionloom.motion.feet.skating import drift_shift
 from motionloom.motion.kinematics.two_bone import (
     MAX_EXTENSION,
     Limb,
@@ -160,17 +168,17 @@ def _envelope(values: Array, width: int) -> Array:
     return np.convolve(padded, window / window.sum(), mode="valid")
 
 
-_MAX_RISE = 0.004  # metres by which a ball rises at most where its height is prescribed
-
-
 @dataclass(frozen=True)
 class CleanReport:
     """Result of a clean-up in numbers.
 
     Attributes
     ----------
-    slide_before_m, slide_after_m : float
-        Mean horizontal travel per contact, in the contacts of the original.
+    slide_before_m, slide_after_m : float or None
+        Mean horizontal travel per contact, in the contacts of the original; None if no contact
+        was found.
+    speed_before_m_s, speed_after_m_s : float or None
+        Median horizontal speed of heels and balls in contact.
     frames_changed : int
         Frames in which a joint was rotated by more than 0.1 degrees or the root moved by more
         than 1 mm.
@@ -180,8 +188,10 @@ class CleanReport:
         The contacts that were locked.
     """
 
-    slide_before_m: float
-    slide_after_m: float
+    slide_before_m: float | None
+    slide_after_m: float | None
+    speed_before_m_s: float | None
+    speed_after_m_s: float | None
     frames_changed: int
     mean_angle_change: float
     max_angle_change: float
@@ -217,19 +227,40 @@ def clean_feet(
     """
     if contacts is None:
         contacts = foot_contacts(motion)
-    before = foot_slide(motion, contacts).per_contact_m  # also checks the contacts' length
+    before = foot_slide(motion, contacts)  # also checks the contacts' length
     cleaned = lock_feet(motion, contacts, ease=ease)
     change = _angle_changes(motion, cleaned)
     moved = np.linalg.norm(cleaned.root - motion.root, axis=-1) > 1e-3
+    found = before.contacts > 0
     report = CleanReport(
-        slide_before_m=before,
-        slide_after_m=foot_slide(cleaned, contacts).per_contact_m,
+        slide_before_m=before.per_contact_m if found else None,
+        slide_after_m=foot_slide(cleaned, contacts).per_contact_m if found else None,
+        speed_before_m_s=contact_speed(motion, contacts),
+        speed_after_m_s=contact_speed(cleaned, contacts),
         frames_changed=int(np.sum(moved | (change.max(axis=1) > np.radians(0.1)))),
         mean_angle_change=float(np.sqrt(np.mean(change**2))) if change.size else 0.0,
         max_angle_change=float(change.max()) if change.size else 0.0,
         contacts=contacts,
     )
     return cleaned, report
+
+
+def contact_speed(motion: Motion, contacts: FootContacts) -> float | None:
+    """Median horizontal speed in m/s of heels and balls in contact; None without contacts.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> contact_speed(walk, walk.contacts()) < 0.03
+    True
+    """
+    speeds = []
+    for part in FOOT_PARTS:
+        path = part_path(motion, part)[:, [0, 2]]
+        step = np.linalg.norm(np.diff(path, axis=0), axis=-1) * motion.fps
+        speeds += [step[start : end - 1] for start, end in contacts.intervals(part)]
+    return float(np.median(np.concatenate(speeds))) if speeds else None
 
 
 def lock_feet(
@@ -255,6 +286,7 @@ def lock_feet(
         raise InvalidInput(f"ease must be a positive time in seconds; got {ease}")
     if not len(motion) or not any(contacts.plants.values()):
         return motion
+    motion = replace(motion, root=motion.root + drift_shift(motion, contacts))
     feet = {side: foot_of(motion, side, contacts) for side in SIDES}
     reach = max(ease * motion.fps, 1.0)
     frames = len(motion)
@@ -264,7 +296,7 @@ def lock_feet(
         found = np.array([plant.height for plant in plants])
         given = found if heights is None else np.asarray(heights[f"{side}_ball"], np.float64)
         targets[side] = ball_targets(
-            foot, plants, given, most=None if heights is None else _MAX_RISE
+            foot, plants, given, most=None if heights is None else MAX_RISE
         )
         paths[side] = locked_path(foot, locked_sole(foot, reach, motion.fps), targets[side], reach)
         grounds[side] = (ground_under(plants, found, frames), ground_under(plants, given, frames))

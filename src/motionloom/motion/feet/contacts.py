@@ -6,6 +6,8 @@ so that noise does not split it. *Low* is relative to the ground under each cont
 captured floors tilt by centimetres and people climb stairs: the height of the slow frames is the
 local ground, and frames more than a little above it are not part of the contact.
 
+Where no foot is slow, the standing foot may skate: see `motionloom.motion.feet.skating`.
+
 A foot may be still without standing, held up in the air. Still feet far above the floor count
 only while the other foot moves, since one foot has to carry the body.
 
@@ -15,7 +17,7 @@ exactly as long as the whole sole is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,15 +53,24 @@ _LEVEL_BAND = 0.05
 # The ankle leaves and reaches its position slowly, rotating about heel or ball; its thresholds are
 # this fraction of `fast` and `rise`. Chosen on the demo corpus, whose contacts are known.
 _HEEL_SHARE = 0.4
+# Contacts of skating feet, relative to the drift: thresholds over those of standing feet, and
+# the least share of a contact in which no foot stands by its speed.
+_SKATE_SLOW = 2.0
+_SKATE_FAST = 1.25
+_BARE_SHARE = 0.3
 
 
 @dataclass(frozen=True)
 class Plant:
-    """One contact: frames ``[start_frame, end_frame)`` and the point's height there, metres."""
+    """One contact: frames ``[start_frame, end_frame)`` and the point's height there, metres.
+
+    `skating` says that the foot moves, and stands only relative to the drift of the body.
+    """
 
     start_frame: int
     end_frame: int
     height: float
+    skating: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +138,7 @@ def foot_contacts(
     above_floor: float = 0.07,
     shortest: float = 0.08,
     gap: float = 0.05,
+    skate: float = 1.2,
 ) -> FootContacts:
     """Ground contacts of heel and ball of each foot.
 
@@ -145,6 +157,10 @@ def foot_contacts(
         5 cm over a take). Higher contacts, as on stairs, count while the other foot moves.
     shortest, gap : float
         Seconds: shorter contacts are dropped, shorter gaps between contacts closed.
+    skate : float
+        Highest speed in m/s of a foot that skates. Where no foot is slow enough, a contact is
+        also a foot that is slow compared with the swinging one and moves steadily below the
+        hips. Zero leaves sliding feet alone: for glides, moonwalks, skateboards.
 
     Returns
     -------
@@ -172,31 +188,28 @@ def foot_contacts(
     for name, value in (("shortest", shortest), ("gap", gap)):
         if not value >= 0.0:
             raise InvalidInput(f"{name} must be a time in seconds, zero or more; got {value}")
+    if not skate >= 0.0:
+        raise InvalidInput(f"skate must be a speed in m/s, zero or more; got {skate}")
+    limits = _Limits(slow, fast, rise, above_floor, shortest * motion.fps, gap * motion.fps)
     places = _smooth_places(motion)
-    speed = {part: _speeds(place, motion.fps) for part, place in places.items()}
-    height = {part: place[:, 1] for part, place in places.items()}
-    floor = {
-        kind: _floor([(height[p], speed[p]) for p in (f"left_{kind}", f"right_{kind}")], slow)
-        for kind in PARTS
-    }
+    speeds = {part: _speeds(place, motion.fps) for part, place in places.items()}
+    floor = _floors(places, speeds, slow)
+    found = _still_and_low(places, speeds, floor, motion.fps, limits)
+    skating = _skating(motion, places, found, floor, limits, skate)
     plants = {}
     for part in FOOT_PARTS:
-        side, kind = part.split("_")
-        other = "right" if side == "left" else "left"
-        other_moves = np.minimum(speed[f"{other}_ball"], speed[f"{other}_heel"]) > fast
-        share = _HEEL_SHARE if kind == "heel" else 1.0
-        found = []
-        for start, end in _still(speed[part], slow, max(share * fast, slow)):
-            run = slice(start, end)
-            ground = float(np.median(height[part][run][speed[part][run] < slow]))
-            raised = ground > floor[kind] + above_floor
-            if raised and np.sum(other_moves[run]) < max(0.1 * motion.fps, 1.0):
-                continue
-            ceiling = ground + share * rise
-            found += _low_part(height[part], speed[part], start, end, ceiling, slow)
-        found = _tidy(found, gap * motion.fps, shortest * motion.fps)
+        extra = skating.get(part, [])
+        runs = found[part]
+        if extra:
+            runs = _tidy(sorted(runs + extra), limits.gap, limits.shortest)
         plants[part] = tuple(
-            Plant(start, end, float(np.median(height[part][start:end]))) for start, end in found
+            Plant(
+                start,
+                end,
+                height=float(np.median(places[part][start:end, 1])),
+                skating=any(start < b and a < end for a, b in extra),
+            )
+            for start, end in runs
         )
     return FootContacts(plants, floor["ball"], len(motion), motion.fps)
 
@@ -238,6 +251,103 @@ def _speeds(places: Array, fps: float) -> Array:
     return np.linalg.norm(np.gradient(places, 1.0 / fps, axis=0), axis=-1)
 
 
+@dataclass(frozen=True)
+class _Limits:
+    """Thresholds of `foot_contacts`, times in frames."""
+
+    slow: float
+    fast: float
+    rise: float
+    above_floor: float
+    shortest: float
+    gap: float
+
+
+def _still_and_low(
+    places: dict[str, Array],
+    speed: dict[str, Array],
+    floor: dict[str, float],
+    fps: float,
+    limits: _Limits,
+) -> dict[str, list[tuple[int, int]]]:
+    """Contacts of each part: runs that are slow and low."""
+    contacts = {}
+    for part in FOOT_PARTS:
+        side, kind = part.split("_")
+        other = "right" if side == "left" else "left"
+        other_moves = np.minimum(speed[f"{other}_ball"], speed[f"{other}_heel"]) > limits.fast
+        share = _HEEL_SHARE if kind == "heel" else 1.0
+        height = places[part][:, 1]
+        found = []
+        for start, end in _still(speed[part], limits.slow, max(share * limits.fast, limits.slow)):
+            run = slice(start, end)
+            ground = float(np.median(height[run][speed[part][run] < limits.slow]))
+            raised = ground > floor[kind] + limits.above_floor
+            if raised and np.sum(other_moves[run]) < max(0.1 * fps, 1.0):
+                continue
+            ceiling = ground + share * limits.rise
+            found += _low_part(height, speed[part], start, end, ceiling, limits.slow)
+        contacts[part] = _tidy(found, limits.gap, limits.shortest)
+    return contacts
+
+
+def _skating(
+    motion: Motion,
+    places: dict[str, Array],
+    found: dict[str, list[tuple[int, int]]],
+    floor: dict[str, float],
+    limits: _Limits,
+    skate: float,
+) -> dict[str, list[tuple[int, int]]]:
+    """Further contacts of each part, of feet that move with the drift of the body.
+
+    Only contacts that fill frames in which no foot stands by its speed.
+    """
+    from motionloom.motion.feet.skating import ground_drift
+
+    bare = np.ones(len(motion), dtype=bool)
+    for runs in found.values():
+        for start, end in runs:
+            bare[start:end] = False
+    if skate == 0.0 or len(motion) < 3 or not bare.any():
+        return {}
+    velocity = np.stack([places[part] for part in FOOT_PARTS], axis=1)
+    velocity = np.gradient(velocity, 1.0 / motion.fps, axis=0)
+    drift, known = ground_drift(motion, velocity[:, :, [0, 2]], limit=skate)
+    velocity[:, :, [0, 2]] -= drift[:, None]
+    speed = np.where(known[:, None], np.linalg.norm(velocity, axis=-1), np.inf)
+    speeds = dict(zip(FOOT_PARTS, speed.T, strict=True))
+    wider = replace(
+        limits, slow=_SKATE_SLOW * limits.slow, fast=_SKATE_FAST * limits.fast, rise=2 * limits.rise
+    )
+    runs = _still_and_low(places, speeds, floor, motion.fps, wider)
+    least = 0.1 * motion.fps
+    skating = {}
+    for side in SIDES:
+        parts = [f"{side}_{kind}" for kind in PARTS]
+        fills = [
+            (a, b)
+            for part in parts
+            for a, b in runs[part]
+            if bare[a:b].sum() > max(_BARE_SHARE * (b - a), least)
+        ]
+        for part in parts:  # heel and ball of one foot go together
+            skating[part] = [
+                (a, b) for a, b in runs[part] if any(a < d and c < b for c, d in fills)
+            ]
+    return skating
+
+
+def _floors(places: dict[str, Array], speed: dict[str, Array], slow: float) -> dict[str, float]:
+    """Height of the floor under heels and balls."""
+    return {
+        kind: _floor(
+            [(places[f"{side}_{kind}"][:, 1], speed[f"{side}_{kind}"]) for side in SIDES], slow
+        )
+        for kind in PARTS
+    }
+
+
 def _floor(feet: list[tuple[Array, Array]], slow: float) -> float:
     """Lowest level that a good share of the slow frames stands on."""
     still = np.sort(np.concatenate([height[speed < slow] for height, speed in feet]))
@@ -270,7 +380,7 @@ def _tidy(found: list[tuple[int, int]], gap: float, shortest: float) -> list[tup
     joined: list[tuple[int, int]] = []
     for start, end in found:
         if joined and start - joined[-1][1] < gap:
-            joined[-1] = (joined[-1][0], end)
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
             joined.append((start, end))
     return [(start, end) for start, end in joined if end - start >= shortest]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+MAX_RISE = 0.004  # metres by which a ball rises at most where its height is prescribed
 _FIRM_RISE = 0.01  # metres of rise within which a ball in contact is held down
 _FIRM_DEPTH = 0.03  # metres of depth within which a ball captured below the ground is raised
 _SOLE_SMOOTHING = 0.015  # seconds
@@ -79,14 +80,16 @@ def ball_targets(
 ) -> Array:
     """Target of the ball (T, 3), at one of `levels` per contact; NaN outside contacts.
 
-    `most` limits in metres how far the ball rises from its level when it rolls off.
+    `most` limits in metres how far the ball rises from its level when it rolls off; that of a
+    skating foot is always limited, since its height is no better known than its place.
     """
     ball = foot.limb.end + rot.rotate(foot.sole, foot.lever)
     spots = np.full_like(ball, np.nan)
     for plant, level in zip(plants, levels, strict=True):
         held = slice(plant.start_frame, plant.end_frame)
         spots[held] = np.median(ball[held], axis=0)
-        spots[held, 1] = level + _softened_rise(ball[held, 1] - plant.height, most)
+        limit = MAX_RISE if plant.skating and most is None else most
+        spots[held, 1] = level + _softened_rise(ball[held, 1] - plant.height, limit)
     return spots
 
 
@@ -159,12 +162,14 @@ def relax_knee(
     for start, end in intervals(foot.heel):
         excess[start:end] = gaussian_smooth(excess[start:end], _KNEE_SMOOTHING * fps)
     left_over = ease_corrections(np.where(foot.heel, excess, np.nan)[:, None], reach)[:, 0]
-    span = _span(np.abs(before + left_over), bones)
+    bend = np.abs(before + left_over)
 
     lever = rot.rotate(path.sole, -foot.lever)
     lateral = np.cross([0.0, 1.0, 0.0], lever)
     lateral /= np.maximum(np.linalg.norm(lateral, axis=-1, keepdims=True), 1e-9)
-    pitch = _turn_to_span(lever, lateral, hip - np.where(foot.ball[:, None], spots, 0.0), span)
+    pitch = _turn_to_span(
+        lever, lateral, hip - np.where(foot.ball[:, None], spots, 0.0), _span(bend, bones)
+    )
     known = np.where(foot.ball, pitch, np.nan)
     turn = rot.from_axis_angle(lateral, ease_corrections(known[:, None], reach)[:, 0])
     path = locked_path(foot, rot.multiply(turn, path.sole), spots, reach)
@@ -172,6 +177,11 @@ def relax_knee(
     line = path.ankle - hip
     length = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
     loose = ~(foot.ball | foot.heel)
+    # What pitch could not take over at the edge of a contact fades out in the air. As an angle:
+    # of a straight leg, a millimetre more would snap the knee.
+    rest = np.where(loose, np.nan, _bend(length, bones) - bend)
+    rest = ease_corrections(rest[:, None], reach)[:, 0]
+    span = _span(np.maximum(bend + rest, 0.5 * bend), bones)
     ankle = np.where(loose[:, None], hip + line * (span / length)[:, None], path.ankle)
     ankle[:, 1] += np.where(loose, _lift(ankle, path.sole, foot, grounds), 0.0)
     return replace(path, ankle=ankle)

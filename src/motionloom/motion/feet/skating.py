@@ -1,0 +1,155 @@
+"""Feet that skate: contacts where a foot should stand but moves, and the drift of the body.
+
+After bad retargeting, in the output of networks, or when a capture system drifts, a standing foot
+moves at 0.2 to 1 m/s, and a threshold on its speed finds no contact. It is still the foot that the
+body travels over: slow compared with the swinging foot, steady, and below the hips. Its velocity,
+smoothed over time, is the *drift* of the motion. Relative to the drift a skating foot is as still
+as a standing foot is on the ground, and the same kind of thresholds applies.
+
+Feet do not carry the body while it falls freely, so flight has no drift. A walk in place, whose
+feet pass under hips that stay, as on a treadmill, is left alone; so is a glide above the limit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, part_path
+from motionloom.motion.smoothing import gaussian_smooth
+
+if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# Chosen on eleven clean takes (CMU, Bandai-Namco, corpus: walks, turns, runs, dances, boxing) with
+# nine kinds of skate each: balls in contact are found with a recall of 0.95 and a precision of
+# 0.93; of the frames of 109 clean takes 0.08 % change.
+_SWING_WINDOW = 0.5  # seconds on either side in which the fastest foot is the swinging one
+_SWING_SHARE = 0.35  # a skating foot is slower than this fraction of the swinging foot
+_TOGETHER = 0.3  # m/s: parts whose velocities differ by less move together
+_GLIDE_SHARE = 0.5  # of the limit, for feet that move together: nobody steps, the body glides
+_WALKS = 0.4  # m/s
+_IN_PLACE_SHARE = 0.25  # hips of a walk in place travel less than this fraction of the walk
+_DRIFT_SMOOTHING = 0.05  # seconds
+_STEADY = 0.05  # seconds by which acceleration counts against a part: swinging feet turn quickly
+_ROUNDS = 3  # of choosing the part nearest to the drift, and smoothing
+_FALL = -5.0  # m/s^2: vertical acceleration of the hips below which the body falls
+_LEG_SHARE = 0.4  # a standing ankle is at least this fraction of the leg's length below the hip
+_SLIDE = 0.1  # metres: the body is shifted if a foot in contact slides farther
+# Weights of the root's way from its path and of its acceleration (1/s^4) against the way of feet
+# in contact. A weight of 0.05 keeps a walk that travels 1.3 times too far within 0.33 m of its path
+# and changes its poses by 0.6 cm; 0.01 keeps it within 0.54 m, and changes them by 0.4 cm.
+_PATH_WEIGHT = 0.01
+_SMOOTHNESS = 1e-4
+
+
+def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Array, Mask]:
+    """Horizontal velocity of the standing foot, and where there is one.
+
+    Parameters
+    ----------
+    motion : Motion
+        At least three frames.
+    velocities : ndarray, shape (T, 4, 2)
+        Horizontal velocities of the foot parts, m/s: heel and ball, left then right.
+    limit : float
+        Highest speed of the drift, m/s.
+
+    Returns
+    -------
+    drift : ndarray, shape (T, 2)
+    known : ndarray of bool, shape (T,)
+    """
+    from scipy.ndimage import maximum_filter1d
+
+    fps = motion.fps
+    speed = np.linalg.norm(velocities, axis=-1)
+    window = 2 * round(_SWING_WINDOW * fps) + 1
+    swing = maximum_filter1d(speed.max(axis=1), window, mode="nearest")
+    feet = velocities.reshape(-1, 2, 2, 2).mean(axis=2)
+    together = np.linalg.norm(feet[:, 0] - feet[:, 1], axis=-1) < _TOGETHER
+    band = np.where(together, _GLIDE_SHARE * limit, np.minimum(_SWING_SHARE * swing, limit))
+    unsteady = _STEADY * fps * np.linalg.norm(np.gradient(velocities, axis=0), axis=-1)
+    may = np.repeat(_carrying(motion), 2, axis=1) & (speed < limit)
+    rows = np.arange(len(speed))
+    distance = speed
+    for _ in range(_ROUNDS):
+        distance = np.where(may, distance, np.inf)
+        nearest = np.argmin(distance + unsteady, axis=1)
+        known = distance[rows, nearest] < band
+        weight = gaussian_smooth(known.astype(np.float64), _DRIFT_SMOOTHING * fps)
+        drift = gaussian_smooth(velocities[rows, nearest] * known[:, None], _DRIFT_SMOOTHING * fps)
+        drift /= np.maximum(weight, 1e-3)[:, None]
+        distance = np.linalg.norm(velocities - drift[:, None], axis=-1)
+        band = np.full(len(speed), _TOGETHER)
+    return drift, known & (not _in_place(motion, drift[known], known))
+
+
+def drift_shift(motion: Motion, contacts: FootContacts) -> Array:
+    """Displacement of the root that takes the drift out of the contacts, shape (T, 3).
+
+    Least squares over all frames: each heel and ball in contact stays at one place, wherever
+    that is; the root stays near its path and moves smoothly. A body that drifts on standing feet
+    so stays where it stands, and a walk whose feet slide keeps its poses and most of its path.
+    Zero if no foot slides far enough to need it.
+    """
+    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse.linalg import spsolve
+
+    frames = len(motion)
+    shift = np.zeros((frames, 3))
+    plants, held, ways = [], [], []
+    for part in FOOT_PARTS:
+        path = part_path(motion, part)[:, [0, 2]]
+        for plant in contacts.plants.get(part, ()):
+            times = np.arange(plant.start_frame, plant.end_frame)
+            plants.append(plant)
+            held.append(times)
+            ways.append(path[times])
+    slides = [np.ptp(way, axis=0).max() > _SLIDE for way in ways]
+    if frames < 3 or not any(slides):
+        return shift
+    # One row per frame in contact: shift + path - place = 0, with one unknown place per contact.
+    places = np.repeat(frames + np.arange(len(plants)), [len(times) for times in held])
+    columns = np.stack([np.concatenate(held), places], axis=1).ravel()
+    rows = np.repeat(np.arange(len(places)), 2)
+    unknowns = frames + len(plants)
+    signs = np.tile([1.0, -1.0], len(places))
+    stand = coo_array((signs, (rows, columns)), shape=(len(places), unknowns)).tocsr()
+    bend = diags_array([1.0, -2.0, 1.0], offsets=[0, 1, 2], shape=(frames - 2, unknowns)).tocsr()
+    near = np.where(np.arange(unknowns) < frames, _PATH_WEIGHT, 0.0)
+    smooth = _SMOOTHNESS * motion.fps**4
+    normal = stand.T @ stand + diags_array(near) + smooth * (bend.T @ bend)
+    shift[:, [0, 2]] = spsolve(normal.tocsc(), -(stand.T @ np.concatenate(ways)))[:frames]
+    return shift
+
+
+def _in_place(motion: Motion, drift: Array, known: Mask) -> bool:
+    """Whether the body steps over a ground that moves instead of itself."""
+    hips = motion.role_positions(["hips"])[:, 0].astype(np.float64)[:, [0, 2]]
+    hips = gaussian_smooth(hips, 0.25 * motion.fps)
+    velocity = np.gradient(hips, 1.0 / motion.fps, axis=0)[known]
+    if not len(drift):
+        return False
+    itself = np.linalg.norm(velocity, axis=-1).mean()
+    over_ground = np.linalg.norm(velocity - drift, axis=-1).mean()
+    return bool(over_ground > _WALKS and itself < _IN_PLACE_SHARE * over_ground)
+
+
+def _carrying(motion: Motion) -> Mask:
+    """Whether the left and right foot may carry the body, shape (T, 2).
+
+    False where the hips fall freely, and for a foot that is not below its hip.
+    """
+    roles = ["hips", "left_hip", "left_ankle", "right_hip", "right_ankle"]
+    places = motion.role_positions(roles).astype(np.float64)
+    legs = places[:, 1::2] - places[:, 2::2]
+    length = np.percentile(np.linalg.norm(legs, axis=-1), 98.0)
+    height = gaussian_smooth(places[:, 0, 1], 0.03 * motion.fps)
+    falls = np.gradient(np.gradient(height)) * motion.fps**2 < _FALL
+    return (legs[:, :, 1] > _LEG_SHARE * length) & ~falls[:, None]
