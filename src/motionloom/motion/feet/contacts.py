@@ -306,8 +306,8 @@ def _skating(
     from motionloom.motion.feet.skating import ground_drift
 
     bare = np.ones(len(motion), dtype=bool)
-    for runs in found.values():
-        for start, end in runs:
+    for contacts in found.values():
+        for start, end in contacts:
             bare[start:end] = False
     if skate == 0.0 or len(motion) < 3 or not bare.any():
         return {}
