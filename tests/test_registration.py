@@ -7,9 +7,10 @@ import pytest
 
 import motionloom as ml
 from motionloom.alignment import Timewarp
+from carriers import under_a_carrier
+
 from motionloom.blending import Blend, register
 from motionloom.blending.contact_matching import matched_contacts, unmatched_feet
-from motionloom.blending.examples import with_root_on_body
 from motionloom.blending.poses import ClipPoses, blend_poses
 from motionloom.errors import InvalidInput
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
@@ -299,34 +300,9 @@ def test_examples_without_a_clear_alignment_are_told_and_can_be_left_out():
     assert fewer.unclear == registration.unclear
 
 
-def under_a_fixed_root(motion):
-    """The motion on a skeleton with a root above the hips, which travels without turning."""
-    old = motion.skeleton
-    skeleton = ml.Skeleton(
-        ["Reference", *old.names],
-        [-1, 0, *(parent + 1 for parent in old.parents[1:])],
-        np.concatenate([np.zeros((1, 3)), [[0.0, 0.9, -0.8]], old.offsets[1:]]),
-        end_names=old.end_names,
-        end_parents=[parent + 1 for parent in old.end_parents],
-        end_offsets=old.end_offsets,
-        role_map=old.roles,
-    )
-    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(motion), 1, 1))
-    return ml.Motion(
-        skeleton,
-        np.concatenate([still, motion.rotations], axis=1),
-        motion.root - [0.0, 0.9, -0.8],
-        motion.fps,
-        name=motion.name,
-    )
-
-
 def test_a_root_that_is_not_the_hips_follows_the_body():
     walk = ml.demo.clip("walk")[9:40]
-    there, back = (under_a_fixed_root(walk.transform(yaw=yaw)) for yaw in (0.0, np.pi))
-    on_body = with_root_on_body(back)
-    np.testing.assert_allclose(on_body.positions()[:, 1:], back.positions()[:, 1:], atol=1e-5)
-    np.testing.assert_allclose(on_body.headings(), back.headings(), atol=1e-5)
+    there, back = (under_a_carrier(walk.transform(yaw=yaw), "fixed") for yaw in (0.0, np.pi))
     blend = Blend(register([there, back]))([0.5, 0.5])
     hips = blend.role_positions(["hips"])[:, 0].astype(float)
     hips += walk.root[0] - hips[0]

@@ -15,8 +15,8 @@ import numpy as np
 from motionloom.distance.joint_weights import Motions
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton, Source
+from motionloom.motion.carrier import body_skeleton, hips_as_root
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
-from motionloom.motion.rotations import quaternions as rot
 from motionloom.search.match_graph.graph import Family
 
 _MARGIN = 0.5  # seconds around a segment, to detect contacts and minima at its ends
@@ -100,7 +100,7 @@ def family_examples(
     fps : float, optional
         Default: the rate of the query.
     """
-    first = query if query is not None else _motion(motions, family.nodes[0].motion)
+    first = hips_as_root(query if query is not None else _motion(motions, family.nodes[0].motion))
     skeleton = first.skeleton if skeleton is None else skeleton
     fps = first.fps if fps is None else float(fps)
     examples = []
@@ -116,6 +116,7 @@ def clip_examples(clips: Sequence[Motion], *, fps: float | None = None) -> list[
     """Whole motions as examples, with the skeleton and frame rate of the first."""
     if not clips:
         raise InvalidInput("motions must not be empty")
+    clips = [hips_as_root(clip) for clip in clips]
     skeleton, rate = clips[0].skeleton, clips[0].fps if fps is None else float(fps)
     return [
         example(clip, clip.name or f"motion {k}", 0, len(clip), skeleton, rate)
@@ -133,11 +134,10 @@ def example(
         )
     margin = round(_MARGIN * whole.fps)
     early, late = max(start - margin, 0), min(end + margin, len(whole))
-    around = whole[early:late]
+    around, skeleton = hips_as_root(whole[early:late]), body_skeleton(skeleton)
     other = around.skeleton is not skeleton and around.skeleton.key != skeleton.key
     if other or around.translations is not None:  # blending needs constant bone lengths
         around = around.retarget(skeleton)
-    around = with_root_on_body(around)
     head, tail = around[start - early :].resample(fps), around[start - early : end - early]
     count = len(tail.resample(fps))
     if count < 2:
@@ -154,45 +154,6 @@ def example(
     lead = 0 if before is None else len(before)
     seen = head if before is None else before + head
     return Example(motion, _contacts(seen, lead, count), name, start, end, seen, lead)
-
-
-def with_root_on_body(motion: Motion) -> Motion:
-    """The motion with a root that follows and faces like the hips, if another joint is the root.
-
-    In some files (Bandai-Namco) the root stays at the origin, or travels without turning: of two
-    walks in opposite directions, roots and bodies cannot be aligned by one planar transform. The
-    root gets the heading of the body, and hips and all below them stay where they are. A root with
-    other children than the hips is left as it is.
-
-    Examples
-    --------
-    >>> import motionloom as ml
-    >>> walk = ml.demo.clip("walk")
-    >>> with_root_on_body(walk) is walk  # its root is the hips
-    True
-    """
-    skeleton = motion.skeleton
-    name = skeleton.roles.get("hips")
-    if name is None or name not in skeleton.names or skeleton.names.index(name) == 0:
-        return motion
-    hips, parents = skeleton.names.index(name), list(skeleton.parents)
-    chain = [hips]
-    while parents[chain[0]] >= 0:
-        chain.insert(0, parents[chain[0]])
-    if any(parents.count(joint) > 1 for joint in chain[:-1]):
-        return motion
-    facing = rot.yaw(motion.headings())
-    rotations, root = motion.rotations.astype(np.float64), motion.positions()[:, hips]
-    world = motion.global_rotations()[:, hips].astype(np.float64)
-    rotations[:, chain] = [1.0, 0.0, 0.0, 0.0]
-    rotations[:, chain[0]] = facing
-    rotations[:, hips] = rot.multiply(rot.inverse(facing), world)
-    offset = np.sum([skeleton.offsets[joint] for joint in chain[1:]], axis=0)
-    return replace(
-        motion,
-        rotations=rotations.astype(np.float32),
-        root=(root - rot.rotate(facing, offset)).astype(np.float32),
-    )
 
 
 def _contacts(seen: Motion, lead: int, count: int) -> FootContacts:
@@ -222,12 +183,12 @@ def _motion(motions: Motions, name: str) -> Motion:
 
 
 def conform(motions: Sequence[Motion]) -> list[Motion]:
-    """Motions with the skeleton and frame rate of the first, and unique names."""
+    """Motions with the skeleton and frame rate of the first, the hips as root, and unique names."""
     if not motions:
         raise InvalidInput("a motion graph needs at least one motion; got none")
-    first = motions[0]
+    first = hips_as_root(motions[0])
     ready, names = [], set()
-    for number, motion in enumerate(motions):
+    for number, motion in enumerate(map(hips_as_root, motions)):
         if motion.skeleton is not first.skeleton and motion.skeleton.key != first.skeleton.key:
             motion = motion.retarget(first.skeleton)
         if abs(motion.fps - first.fps) > 1e-6 * first.fps:

@@ -178,7 +178,9 @@ def dancefloor(
 
 
 def _character(motion: Motion) -> dict[str, Any]:
-    x, _, z = (float(mean) for mean in motion.root.mean(axis=0))
+    from motionloom.motion.kinematics.body import hips_path
+
+    x, _, z = (float(mean) for mean in hips_path(motion).mean(axis=0))
     return {"name": motion.name, "x": x, "z": z}
 
 

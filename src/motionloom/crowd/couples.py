@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from motionloom.crowd.learnt import Cut, best_transition_phase, compact_steps, learnt_steps
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.meter import downbeat, usual_meter
@@ -257,7 +258,8 @@ def _held(one: Motion, other: Motion) -> float:
     if np.percentile(away, 10.0) < _TOGETHER[0] or np.median(away) > _TOGETHER[1]:
         return 0.0
     size = len(away)
-    to = (other.root[:size].astype(np.float64) - one.root[:size]) / np.maximum(away, 1e-9)[:, None]
+    between = hips_path(other)[:size].astype(np.float64) - hips_path(one)[:size]
+    to = between / np.maximum(away, 1e-9)[:, None]
     for motion, sign in ((one, 1.0), (other, -1.0)):
         yaw = motion.headings()[:size]
         if np.median(sign * (np.sin(yaw) * to[:, 0] + np.cos(yaw) * to[:, 2])) < _FACING:
@@ -270,7 +272,7 @@ def _held(one: Motion, other: Motion) -> float:
 
 
 def _distances(one: Motion, other: Motion) -> Array:
-    """Distance of the roots on the floor per frame, metres."""
+    """Distance of the hips on the floor per frame, metres."""
     size = min(len(one), len(other))
-    away = one.root[:size].astype(np.float64) - other.root[:size]
+    away = hips_path(one)[:size].astype(np.float64) - hips_path(other)[:size]
     return np.hypot(away[:, 0], away[:, 2])

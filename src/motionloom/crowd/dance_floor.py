@@ -23,6 +23,7 @@ from motionloom.blending.player import frame_count
 from motionloom.crowd.settings import BODY_WIDTH, DanceFloorSettings
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.diagnostics.quality import QualityReport, quality_report, usual_acceleration
 from motionloom.motion.scene import Scene
 from motionloom.motion_graph import motion_graph
@@ -180,8 +181,8 @@ def _footprint_size(motion: Motion) -> int:
 
 
 def floor_points(motion: Motion) -> Array:
-    """Floor positions x, z of joints and end sites, shape (T, P, 2)."""
-    return motion.positions(end_sites=True)[..., [0, 2]].astype(np.float64)
+    """Floor positions x, z of the body's joints and end sites, shape (T, P, 2)."""
+    return hips_as_root(motion).positions(end_sites=True)[..., [0, 2]].astype(np.float64)
 
 
 def footprint(points: ArrayLike, cell: float = _CELL) -> tuple[Cells, NDArray[np.int64]]:

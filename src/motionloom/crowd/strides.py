@@ -19,6 +19,7 @@ from motionloom.crowd.learnt import Cut, best_transition_phase, compact_steps, l
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, landings
+from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.rhythm.choreography import Choreography
@@ -194,8 +195,8 @@ def _is_stride(walk: Motion, at: Array) -> bool:
 
 def _travel(walk: Motion, start: int, stop: int) -> Array:
     """Travel of a stride relative to its start: x, z, turn."""
-    root, headings = walk.root.astype(np.float64), walk.headings()
-    first, last = (PlanarTransform(root[k, 0], root[k, 2], headings[k]) for k in (start, stop))
+    hips, headings = hips_path(walk).astype(np.float64), walk.headings()
+    first, last = (PlanarTransform(hips[k, 0], hips[k, 2], headings[k]) for k in (start, stop))
     return PlanarTransform.between(first, last).to_array()
 
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from motionloom.formats.conventions import Repairs
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.carrier import body_root
+from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.rotations import quaternions as rot
 
 _STILL = 1e-5  # of the largest offset: smaller changes of bone length are ignored
@@ -193,10 +195,12 @@ def stick_mesh(skeleton: Skeleton) -> StickMesh:
     """
     points = rest_pose_transforms(skeleton).positions
     parents = skeleton.point_parents
+    root, tree = body_root(skeleton), BodyTree(skeleton)
+    body = {root, *tree.below(root)}  # no bone from a joint above the hips
     bones = [
         (points[parent], points[point], int(parent))
         for point, parent in enumerate(parents)
-        if parent >= 0 and np.linalg.norm(points[point] - points[parent]) > _SHORTEST
+        if parent in body and np.linalg.norm(points[point] - points[parent]) > _SHORTEST
     ]
     if not bones:  # a single joint is drawn, too
         bones = [(points[0], points[0] + [0.0, 0.1, 0.0], 0)]

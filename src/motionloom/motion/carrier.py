@@ -142,6 +142,21 @@ def _body_root(skeleton: Skeleton) -> int:
     return root if body >= beside else 0
 
 
+def body_skeleton(skeleton: Skeleton) -> Skeleton:
+    """The skeleton at and below `body_root`: that of `hips_as_root` for a carrier without rotation.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.formats.presets import add_ground_root
+    >>> walk = ml.demo.clip("walk")
+    >>> len(body_skeleton(add_ground_root(walk).skeleton)) == len(walk.skeleton)
+    True
+    """
+    root = body_root(skeleton)
+    return skeleton if root == 0 else _below(skeleton, root, None)[0]
+
+
 def hips_as_root(motion: Motion) -> Motion:
     """The same body motion with the hips as root; joints above them become the origin's carrier.
 

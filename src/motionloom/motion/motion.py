@@ -362,8 +362,10 @@ class Motion(TimeSeries):
         turn = rot.yaw(-self.headings())
         rotations = self.rotations.astype(np.float64)
         rotations[:, 0] = rot.multiply(turn, rotations[:, 0])
-        root = self.root.astype(np.float64)
-        root[:, [0, 2]] = 0.0
+        from motionloom.motion.kinematics.body import hips_path
+
+        hips = hips_path(self).astype(np.float64) * [1.0, 0.0, 1.0]
+        root = rot.rotate(turn, self.root.astype(np.float64) - hips)
         return replace(self, rotations=rotations, root=root)
 
     def starting_at_origin(self) -> Motion:
@@ -376,9 +378,11 @@ class Motion(TimeSeries):
         >>> bool(np.allclose(away.starting_at_origin().root[0, [0, 2]], 0.0, atol=1e-6))
         True
         """
+        from motionloom.motion.kinematics.body import hips_path
+
         first = replace(self, provenance=None)[0]
         turn = -float(first.headings()[0])
-        start = rot.rotate(rot.yaw(turn), self.root[0].astype(np.float64))
+        start = rot.rotate(rot.yaw(turn), hips_path(first)[0].astype(np.float64))
         return self.transform(yaw=turn, shift=(-start[0], 0.0, -start[2]))
 
     def resample(self, fps: float) -> Motion:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.kinematics import body
 from motionloom.motion.rotations.planar_transform import floor_complex
 
 STEP = 0.05  # metres between the points of a path
@@ -27,9 +28,7 @@ _ROUNDS = 20_000  # of the flow that rounds corners; a radius of 3 m takes 12,00
 
 def hips_path(motion: Motion) -> Floor:
     """Floor positions (T,) of the hips; those of the root without the role hips."""
-    if "hips" not in motion.skeleton.roles:
-        return floor_complex(motion.root)
-    return floor_complex(motion.role_positions(["hips"])[:, 0])
+    return floor_complex(body.hips_path(motion))
 
 
 def sampled_path(path: Any) -> Floor:

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.kinematics.body import hips_path
 from motionloom.parametric.own_functions import imported_function, reference_of
 from motionloom.parametric.parameter import Moment, Parameter, value_of
 from motionloom.parametric.scores import Scores, read_scores, scores_from
@@ -184,7 +185,9 @@ def final_root_position() -> Parameter:
     >>> ml.parameters.final_root_position()(ml.demo.clip("walk")).shape
     (2,)
     """
-    return Parameter("final_root_position", ("x", "z"), lambda motion, _: motion.root[-1, [0, 2]])
+    return Parameter(
+        "final_root_position", ("x", "z"), lambda motion, _: hips_path(motion[-1:])[0, [0, 2]]
+    )
 
 
 def lowest(joint: str) -> Parameter:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import centre_of_mass as centres_of_mass
+from motionloom.motion.kinematics.body import hips_path
 
 Array = NDArray[np.float64]
 
@@ -93,8 +94,7 @@ def floor_steps(motion: Motion) -> Array:
 
     The root joint of some rigs is not the hips, and may stand still.
     """
-    path = joint_path(motion, "hips") if "hips" in motion.skeleton.roles else motion.root
-    return np.diff(np.asarray(path, np.float64)[:, [0, 2]], axis=0)
+    return np.diff(hips_path(motion).astype(np.float64)[:, [0, 2]], axis=0)
 
 
 def floor_curvature(motion: Motion) -> float:
@@ -137,7 +137,7 @@ EXTREMES: dict[str, Callable[[Motion, str], int]] = {
     "highest": lambda motion, joint: int(joint_path(motion, joint)[:, 1].argmax()),
     "lowest": lambda motion, joint: int(joint_path(motion, joint)[:, 1].argmin()),
     "fastest": lambda motion, joint: int(joint_speeds(motion, joint).argmax()),
-    "farthest": lambda motion, joint: int(_from_root(motion, joint).argmax()),
+    "farthest": lambda motion, joint: int(_from_hips(motion, joint).argmax()),
 }
 """Name to the function that finds the frame of a motion where a joint is so."""
 
@@ -156,9 +156,9 @@ def signal(name: str, joint: str | None = None) -> Signal:
     return Signal(f"{name}({joint})", axes, lambda motion: rows(motion, joint))
 
 
-def _from_root(motion: Motion, joint: str) -> Array:
-    """Distance of a joint from the root, shape (T,)."""
-    return np.linalg.norm(joint_path(motion, joint) - motion.root, axis=1)
+def _from_hips(motion: Motion, joint: str) -> Array:
+    """Distance of a joint from the hips, shape (T,)."""
+    return np.linalg.norm(joint_path(motion, joint) - hips_path(motion), axis=1)
 
 
 def _derivative(rows: Array, fps: float) -> Array:

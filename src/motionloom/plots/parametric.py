@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.kinematics.body import hips_path
 from motionloom.plots.camera import camera_for
 from motionloom.plots.page import FAINT, TEXT, checked_picture_path, metres, write_figure
 from motionloom.plots.stick_figure import COLOURS, StickFigure, stick_figure
@@ -67,7 +68,7 @@ def draw_overlay(
             f"frames must be one per motion; got {len(frames)} for {len(motions)} motions"
         )
     figure = stick_figure(motions[0])
-    camera = camera_for(motions[0], figure, motions[0].root, view=view)
+    camera = camera_for(motions[0], figure, hips_path(motions[0]), view=view)
     strong = {n % len(motions) for n in thick}
     colours = colormaps[_SCALE](np.linspace(0.08, 0.92, len(motions)))
     seen = []
@@ -104,7 +105,7 @@ def write_overlay(
 def _path(motion: Motion, trace: str | None, figure: StickFigure) -> NDArray[np.float64]:
     if trace is not None:
         return motion.role_positions([trace])[:, 0].astype(np.float64)
-    floor = motion.root.astype(np.float64)
+    floor = hips_path(motion).astype(np.float64)
     floor[:, 1] = figure.ground
     return floor
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.carrier import body_root
+from motionloom.motion.roles.body_tree import BodyTree
 
 LEFT, MIDDLE, RIGHT = 1, 0, -1
 
@@ -153,20 +155,21 @@ def _probe(motion: Motion) -> NDArray[np.float64]:
 
 
 def _anchor(skeleton: Skeleton) -> tuple[int, NDArray[np.bool_]]:
-    """The hips (else the root), and which points above them to hide.
+    """The hips (else the root), and which points above and beside them to hide.
 
     Many rigs have a parent of the hips that stays on the floor; the line from there to the
-    hips is not part of the body.
+    hips is not part of the body, nor are props and IK targets.
     """
     hidden = np.zeros(len(skeleton.point_names), dtype=bool)
     name = skeleton.roles.get("hips")
     if name not in skeleton.names:
         return 0, hidden
     hips = skeleton.names.index(name)
-    above = skeleton.parents[hips]
-    while above >= 0:
-        hidden[above] = True
-        above = skeleton.parents[above]
+    root = body_root(skeleton)
+    if root > 0:
+        tree = BodyTree(skeleton)
+        hidden[:] = True
+        hidden[[root, *tree.below(root)]] = False
     return hips, hidden
 
 

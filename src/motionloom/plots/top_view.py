@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.carrier import hips_as_root
+from motionloom.motion.kinematics.body import hips_path
 from motionloom.plots.animation import GIF_SECONDS, write_frames_mp4, write_looping_gif
 from motionloom.plots.page import FAINT, TEXT, checked_picture_path, write_figure
 from motionloom.plots.player import asset_text
@@ -121,7 +123,7 @@ def _bodies(agents: Sequence[Sequence[Motion]]) -> Array:
         raise InvalidInput("a top view needs at least one agent of one frame")
     return np.stack(
         [
-            np.stack([np.column_stack([body.root[:, 0], body.root[:, 2], body.headings()])
+            np.stack([np.column_stack([*hips_path(body)[:, [0, 2]].T, body.headings()])
                       for body in agent])
             for agent in agents
         ]
@@ -298,6 +300,7 @@ def write_floor_plan(
     from matplotlib.figure import Figure
 
     path = checked_picture_path(path)
+    motions = [hips_as_root(motion) for motion in motions]
     places = [motion.positions(end_sites=True)[..., [0, 2]] for motion in motions]
     every = np.concatenate([place.reshape(-1, 2) for place in places])
     low, high = every.min(axis=0) - _MARGIN, every.max(axis=0) + _MARGIN

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.carrier import body_skeleton
 from motionloom.motion.markers import Markers
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.parallel import Progress, one_thread
@@ -48,7 +49,7 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> Skeleton:
     for entry in library.entries():
         seen.setdefault(entry.skeleton, []).append(entry.name)
     for key, names in seen.items():
-        skeleton = library.skeleton(key)
+        skeleton = body_skeleton(library.skeleton(key))
         if any(role not in skeleton.roles for role in signal.roles):
             continue
         places = [library[name].role_positions(signal.roles)[::4] for name in
@@ -230,7 +231,7 @@ def reconstruction_stream(
     if len(roles) < 3:
         raise InvalidInput(f"roles must have at least 3 markers; got {len(roles)}")
     skeleton.role_assignment.require(roles)
-    prior = Prior(library, skeleton, tuple(roles), settings or ReconstructSettings())
+    prior = Prior(library, body_skeleton(skeleton), tuple(roles), settings or ReconstructSettings())
     return _stream(prior, tuple(roles), fps)
 
 
@@ -249,7 +250,7 @@ def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> Skeleton
     if isinstance(skeleton, Motion):
         skeleton = skeleton.skeleton
     check_skeleton(skeleton, signal)
-    return skeleton
+    return body_skeleton(skeleton)
 
 
 def searched_roles(signal: ControlSignal) -> tuple[str, ...]:

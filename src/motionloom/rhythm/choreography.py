@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.ragged import Ragged
 from motionloom.rhythm.dance_nodes import DanceNode
@@ -418,7 +419,7 @@ def _analysed(
     out: list[tuple[list[Motion], Beats, bool]] = []
     left_out: dict[str, str] = {}
     for take in takes:
-        motions = [take] if isinstance(take, Motion) else list(take)
+        motions = [hips_as_root(m) for m in ([take] if isinstance(take, Motion) else take)]
         name = next((motion.name for motion in motions if motion.name), "a take")
         try:
             found = analyse_beats(motions, settings.beats)

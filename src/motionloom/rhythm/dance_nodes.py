@@ -17,6 +17,7 @@ from motionloom.blending.poses import ClipPoses, blend_poses
 from motionloom.errors import RoleError
 from motionloom.motion import Motion, Source
 from motionloom.motion.feet.contacts import FOOT_PARTS
+from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parametric.cardinal_basis import CardinalBasis
 from motionloom.rhythm.movements import Movement
@@ -169,8 +170,8 @@ def between(rows: Array, frames: Array) -> Array:
 
 
 def _places(leader: Motion) -> Array:
-    root = leader.root.astype(np.float64)
-    return np.column_stack([root[:, 0], root[:, 2], leader.headings()])
+    hips = hips_path(leader).astype(np.float64)
+    return np.column_stack([hips[:, 0], hips[:, 2], leader.headings()])
 
 
 def _standing(body: Motion) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.rhythm.motion_beats.beats import Beats
@@ -193,7 +194,7 @@ def warped_movement(
 
 def _warped(motions: tuple[Motion, ...], place: Array) -> tuple[Motion, ...]:
     """Motions at fractional frames, moved so that the leader starts at the origin."""
-    taken = [sampled(motion, place) for motion in motions]
+    taken = [sampled(hips_as_root(motion), place) for motion in motions]
     turn = -float(taken[0][0].headings()[0])
     shift = rot.rotate(rot.yaw(turn), taken[0].root[0].astype(np.float64))
     return tuple(one.transform(yaw=turn, shift=(-shift[0], 0.0, -shift[2])) for one in taken)

@@ -27,6 +27,7 @@ from typing import Self
 from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.segment import Segment, split_segment
 from motionloom.parallel import Progress
 from motionloom.store.artifacts.artifacts import Artifacts
@@ -275,13 +276,14 @@ class Store:
                 if attempt and self.catalogue.entry(name) == entry:
                     break
                 continue
-            return Motion(
+            stored = Motion(
                 skeleton,
                 fps=entry.fps,
                 name=name,
                 origin=origin_from(entry),
                 **unpacked(table, len(skeleton)),  # type: ignore[arg-type]
             )
+            return hips_as_root(stored)  # release 0.1 kept joints above the hips
         raise LibraryError(
             f"{frame_path(self, entry)}: the frames of {name!r} are missing; import it again"
         )

@@ -211,12 +211,12 @@ export class GraphView extends View {
     await this.attempt("searching for the best route along the path", async () => {
       const message = await sendForArrays("graphs/walk", { body: { graph: this.settings, path, seed: this.seed } });
       const motion = motionFrom(message);
-      const root = motion.parents.indexOf(-1);
+      const hips = motion.roles.hips ?? motion.parents.indexOf(-1);
       const width = motion.parents.length;
       this.studio.show([{ motion }]);
       this.studio.stage.clock.play();
       const route = Array.from({ length: motion.frames }, (_, frame): [number, number] => {
-        const at = (frame * width + root) * 3;
+        const at = (frame * width + hips) * 3;
         return [motion.positions[at], motion.positions[at + 2]];
       });
       this.pathError = meanDistanceToPath(path, route);

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
+from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.feet.contacts import FootContacts, foot_contacts
 from motionloom.motion.kinematics.body import centre_of_mass
 from motionloom.motion.motion import Motion
@@ -38,11 +39,14 @@ _VISIBLE_LEAP = 0.20  # metres in one frame, beyond the steps before and after
 
 
 class Measurements:
-    """Measurements on a motion of T frames, each computed on first use."""
+    """Measurements on a motion of T frames, each computed on first use.
+
+    They are those of the body: joints above the hips are left out.
+    """
 
     def __init__(self, motion: Motion) -> None:
-        self.motion = motion
-        self.roles = motion.skeleton.roles
+        self.motion = hips_as_root(motion)
+        self.roles = self.motion.skeleton.roles
 
     def has(self, *roles: str) -> bool:
         """Whether the skeleton has all these roles."""

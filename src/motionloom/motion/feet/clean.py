@@ -45,6 +45,7 @@ from motionloom.motion.feet.foot_lock import (
     relax_knee,
 )
 from motionloom.motion.feet.skating import drift_shift
+from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.kinematics.two_bone import (
     MAX_EXTENSION,
     Limb,
@@ -84,7 +85,7 @@ def root_shift(
     ankles : sequence of ndarray, shape (T, 3)
         Target positions of their ankles.
     root : ndarray, shape (T, 3)
-        Path of the root.
+        Path of the hips.
     standing : ndarray of bool, shape (T,)
         Whether any foot is in contact.
     fps : float
@@ -303,7 +304,7 @@ def lock_feet(
     shift = root_shift(
         [foot.limb for foot in feet.values()],
         [path.ankle for path in paths.values()],
-        motion.root.astype(np.float64),
+        hips_path(motion).astype(np.float64),
         contacts.standing("left") | contacts.standing("right"),
         motion.fps,
     )

@@ -57,7 +57,11 @@ def facing(motion: Motion, points: NDArray[np.float32] | None = None) -> NDArray
     roles = motion.skeleton.roles
     sides = [side for side in _SIDES if f"left_{side}" in roles and f"right_{side}" in roles]
     if not sides:
-        return np.exp(1j * rot.yaw_angle(motion.rotations[:, 0]))
+        hips = roles.get("hips")
+        turned = motion.rotations[:, 0]
+        if hips in motion.skeleton.names[1:]:
+            turned = motion.global_rotations()[:, motion.skeleton.joint(hips)]
+        return np.exp(1j * rot.yaw_angle(turned))
     if points is None:
         points = motion.positions(end_sites=True)
     across = np.zeros((len(points), 3))
@@ -71,6 +75,22 @@ def facing(motion: Motion, points: NDArray[np.float32] | None = None) -> NDArray
     return np.where(
         upright | np.isnan(length), direction / np.where(upright, length, 1.0), 1.0 + 0.0j
     )
+
+
+def hips_path(motion: Motion) -> NDArray[np.float32]:
+    """World positions (T, 3) of the hips; those of the root where no joint has this role.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> bool(np.array_equal(hips_path(walk), walk.root))  # its root is the hips
+    True
+    """
+    name = motion.skeleton.roles.get("hips")
+    if name is None or name == motion.skeleton.names[0]:
+        return motion.root
+    return motion.role_positions(["hips"])[:, 0]
 
 
 # Fractions of the height. The ankle joint's height above the sole is from Winter, Biomechanics

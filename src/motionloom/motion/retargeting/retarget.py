@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion.carrier import body_skeleton, hips_as_root
 from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
 from motionloom.motion.kinematics.body import leg_length
@@ -122,6 +123,8 @@ def retarget(
 def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
     """`motion` at `fps` and on `skeleton`, if given; the same object if nothing changes.
 
+    The root of the result is the hips: joints above them are left out.
+
     Examples
     --------
     >>> import motionloom as ml
@@ -131,10 +134,13 @@ def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
     >>> conformed(short, short.skeleton, 30.0) is short
     True
     """
+    motion = hips_as_root(motion)
     if abs(motion.fps - fps) > 1e-6 * fps:
         motion = motion.resample(fps)
-    if skeleton is not None and motion.skeleton.key != skeleton.key:
-        motion = retarget(motion, skeleton)
+    if skeleton is not None:
+        skeleton = body_skeleton(skeleton)
+        if motion.skeleton.key != skeleton.key:
+            motion = retarget(motion, skeleton)
     return motion
 
 

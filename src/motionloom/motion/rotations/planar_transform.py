@@ -148,8 +148,11 @@ class PlanarTransform:
         >>> PlanarTransform.to_origin(walk).apply(walk.root[0])[[0, 2]].round(6) + 0.0
         array([0., 0.])
         """
-        yaw = -float(motion[:1].headings()[0])
-        x, _, z = cls(0.0, 0.0, yaw).apply(motion.root[0])
+        from motionloom.motion.kinematics.body import hips_path
+
+        first = motion[:1]
+        yaw = -float(first.headings()[0])
+        x, _, z = cls(0.0, 0.0, yaw).apply(hips_path(first)[0])
         return cls(-x, -z, yaw)
 
     @classmethod

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from motionloom.errors import MotionloomError
+from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.kinematics.body import body_height, facing
 from motionloom.studio.app_state import State
 from motionloom.studio.messages import array_response, foot_contacts, motion_response
@@ -157,11 +158,12 @@ def thumbnail(motion: Motion) -> Thumbnail:
     >>> small.places.shape[1:], small.places.dtype
     ((18, 2), dtype('uint8'))
     """
+    motion = hips_as_root(motion)
     points, parents = _figure(motion.skeleton)
     positions = motion.positions(end_sites=True)
-    root = positions[:, 0].copy()
-    root[:, 1] = 0.0
-    shown = positions[:, points] - root[:, None]
+    hips = positions[:, 0].copy()
+    hips[:, 1] = 0.0
+    shown = positions[:, points] - hips[:, None]
     start, end = most_active_segment(shown, round(_SECONDS * motion.fps))
     floor = np.nanmin(shown[start:end, :, 1], initial=np.inf)  # a climbing figure stays visible
     shown[..., 1] -= floor if np.isfinite(floor) else 0.0

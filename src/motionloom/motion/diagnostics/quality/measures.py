@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.feet.contacts import (
     FOOT_PARTS,
     SIDES,
@@ -123,7 +124,7 @@ def joint_accelerations(motion: Motion) -> NDArray[np.float64]:
     >>> joint_accelerations(walk).shape == (len(walk) - 2, len(walk.skeleton))
     True
     """
-    places = motion.positions().astype(np.float64)
+    places = hips_as_root(motion).positions().astype(np.float64)
     return np.linalg.norm(np.diff(places, n=2, axis=0), axis=-1) * motion.fps**2
 
 
