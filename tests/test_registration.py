@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from carriers import under_a_carrier
 
 import motionloom as ml
 from motionloom.alignment import Timewarp
-from carriers import under_a_carrier
-
 from motionloom.blending import Blend, register
 from motionloom.blending.contact_matching import matched_contacts, unmatched_feet
 from motionloom.blending.poses import ClipPoses, blend_poses

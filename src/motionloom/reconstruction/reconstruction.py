@@ -45,11 +45,7 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> Skeleton:
     """
     wanted = _extents(signal.points)
     best, least, scale = None, np.inf, 1.0
-    seen: dict[str, list[str]] = {}
-    for entry in library.entries():
-        seen.setdefault(entry.skeleton, []).append(entry.name)
-    for key, names in seen.items():
-        skeleton = body_skeleton(library.skeleton(key))
+    for skeleton, names in _performers(library):
         if any(role not in skeleton.roles for role in signal.roles):
             continue
         places = [library[name].role_positions(signal.roles)[::4] for name in
@@ -97,6 +93,23 @@ def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
             f"{widest:.2f} times as far apart as its bones reach (all pairs: {typical:.2f} times). "
             "Is it another person's, or the unit wrong?"
         )
+
+
+def _performers(library: Store) -> list[tuple[Skeleton, list[str]]]:
+    """Skeletons of the library, one per performer, and the names of their motions."""
+    performers: list[tuple[Skeleton, list[str]]] = []
+    names_of: dict[str, list[str]] = {}
+    for entry in library.entries():
+        if entry.skeleton not in names_of:
+            body = body_skeleton(library.skeleton(entry.skeleton))
+            same = (names for other, names in performers if other.is_same_body(body))
+            names = next(same, None)
+            if names is None:
+                names = []
+                performers.append((body, names))
+            names_of[entry.skeleton] = names
+        names_of[entry.skeleton].append(entry.name)
+    return performers
 
 
 def _extents(points: NDArray[np.float64]) -> NDArray[np.float64]:
