@@ -16,7 +16,7 @@ from motionloom.motion.feet.contacts import SIDES, foot_contacts, part_path
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.kinematics.two_bone import limb_of, reach_target, with_global_rotations
 from motionloom.motion.retargeting.end_effectors import hand_importance
-from motionloom.motion.retargeting.rest_alignment import posture_rotations
+from motionloom.motion.retargeting.neutral_pose import neutral_pose
 from motionloom.motion.retargeting.retarget import retarget
 from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.rotations import quaternions as rot
@@ -444,9 +444,11 @@ def test_other_wrong_input_is_reported(walk):
         walk.retarget(walk.skeleton.scaled(0.0))
 
 
-def test_postures_of_one_body_need_no_turn():
-    turns = posture_rotations(person(), person())
-    assert all(np.allclose(turn, rot.IDENTITY, atol=1e-6) for turn in turns.values())
+def test_a_t_pose_needs_hardly_a_turn():
+    turns = neutral_pose(person()).turns
+    for role, turn in turns.items():
+        leg = any(part in role for part in ("hip", "knee")) and role != "hips"
+        assert np.degrees(rot.angle_between(turn, rot.IDENTITY)) < (3.0 if leg else 1e-3)
 
 
 # --- real takes -------------------------------------------------------------------------------

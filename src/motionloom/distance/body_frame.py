@@ -11,7 +11,6 @@ section 3.2, normalize the root, so ``"paper"`` is another name of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import facing, leg_length
-from motionloom.motion.retargeting.rest_alignment import global_rest_rotations, posture_rotations
+from motionloom.motion.retargeting.neutral_pose import global_rest_rotations, neutral_pose
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
 
@@ -91,47 +90,16 @@ def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
 
     The posture is the same for all skeletons: upright, facing +Z, arms out to the sides, legs
     straight. A skeleton with another rest pose is put into it first, bone by bone (see
-    `motionloom.motion.retargeting.rest_alignment`), so that rotations do not depend on the joint
+    `motionloom.motion.retargeting.neutral_pose`), so that rotations do not depend on the joint
     axes or the rest pose of a file. An end site rotates with its parent joint.
     """
     skeleton = motion.skeleton
     joints = [_joint(skeleton, point) for point in skeleton.points(roles)]
     turned = rot.normalize(motion.global_rotations()[:, joints].astype(np.float64))
     at_rest = rot.normalize(global_rest_rotations(skeleton)[joints])
-    turns = posture_rotations(skeleton, _standing())
+    turns = neutral_pose(skeleton).turns
     posture = np.stack([turns.get(role, turns["hips"]) for role in roles])
     return rot.multiply(turned, rot.inverse(rot.multiply(posture, at_rest)))
-
-
-@cache
-def _standing() -> Skeleton:
-    """Skeleton in the posture that rotations are measured from; only directions matter."""
-    left = {
-        "shoulder": ("chest", (0.17, 0.1, 0.0)),
-        "elbow": ("left_shoulder", (0.28, 0.0, 0.0)),
-        "wrist": ("left_elbow", (0.25, 0.0, 0.0)),
-        "hip": ("hips", (0.09, -0.05, 0.0)),
-        "knee": ("left_hip", (0.0, -0.42, 0.0)),
-        "ankle": ("left_knee", (0.0, -0.41, 0.0)),
-        "foot": ("left_ankle", (0.0, -0.05, 0.13)),
-    }
-    bones: dict[str, tuple[str | None, tuple[float, float, float]]] = {
-        "hips": (None, (0.0, 0.0, 0.0)),
-        "spine": ("hips", (0.0, 0.1, 0.0)),
-        "chest": ("spine", (0.0, 0.25, 0.0)),
-        "neck": ("chest", (0.0, 0.2, 0.0)),
-        "head": ("neck", (0.0, 0.1, 0.0)),
-    }
-    for side, sign in (("left", 1.0), ("right", -1.0)):
-        for part, (parent, (x, y, z)) in left.items():
-            bones[f"{side}_{part}"] = (parent.replace("left", side), (sign * x, y, z))
-    names = tuple(bones)
-    return Skeleton(
-        names,
-        np.array([-1 if up is None else names.index(up) for up, _ in bones.values()]),
-        np.array([offset for _, offset in bones.values()]),
-        role_map={name: name for name in names},
-    )
 
 
 def leg_scale(skeleton: Skeleton) -> float:

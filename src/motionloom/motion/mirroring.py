@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
-from motionloom.motion.retargeting.rest_alignment import global_rest_rotations
+from motionloom.motion.retargeting.neutral_pose import global_rest_rotations
 from motionloom.motion.roles.joint_names import side_and_rest
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton

@@ -1,0 +1,357 @@
+"""Neutral pose: the posture in which skeletons of any rig are compared.
+
+Local rotations of two rigs cannot be compared: their axes differ, and so do their rest poses.
+What can be compared is the world rotation of each body part since one posture: upright, facing
++Z, arms out to the sides, legs straight, feet flat. The rest pose is turned into it from the trunk
+outwards: the trunk by a rotation about the vertical (a full one, if it does not rest upright),
+arms and legs bone by bone by the shortest rotation, feet flat on the ground whatever their shape.
+
+Many files have a zero pose that no body can take: all bones along one axis, because joint axes
+follow the bones and the file has no other rest pose (LAFAN1, Bandai-Namco, most rigs written
+without their bind pose). Such a pose is recognised part by part: an arm along the spine, a leg
+beside the head, collars that do not lead to the side, sides that are no mirror images. Bone
+directions of the neutral pose are the same as for any rig. What the rest pose no longer tells is
+the twist of each bone, and the natural position of collars and feet:
+`motionloom.motion.retargeting.observed_pose` takes these from a motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.kinematics.forward import global_rotations
+from motionloom.motion.roles.body_tree import BodyTree
+from motionloom.motion.rotations import quaternions as rot
+
+if TYPE_CHECKING:
+    from motionloom.motion.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+TRUNK = ("hips", "spine", "chest", "neck", "head")
+ARM, LEG = ("shoulder", "elbow", "wrist"), ("hip", "knee", "ankle")
+LEFT, UP, AHEAD = np.eye(3)
+
+# Body parts that differ by less than this from the neutral pose differ in shape, not in pose.
+_SHAPE = np.radians(40.0)
+# A collar bone further than this from the lateral direction does not lead to the shoulder ...
+_COLLAR_RAISED = np.radians(60.0)
+# ... if the shoulders at rest are also nearer to each other than this, in leg lengths. Bodies
+# have 0.25 (Bandai-Namco) to 0.5; zero poses with all bones along one axis 0.14 and less.
+_NARROW_SHOULDERS = 0.2
+_NO_SHOULDERS = 0.03  # leg lengths: shoulders nearer to each other do not tell left from right
+# Collars of an unknown rest pose lead to the side and slightly back. Measured over the motion:
+# 7 degrees in LAFAN1, 18 in Bandai-Namco, 3 in CMU.
+_COLLAR_BACK = np.radians(10.0)
+# They rise to shoulders that are this far below the neck, in leg lengths: 0.065 in LAFAN1, 0.04 in
+# Bandai-Namco, 0.06 in the built-in corpus; within limits, because necks begin anywhere.
+_SHOULDER_DROP = 0.05
+_COLLAR_RISE = (np.radians(-5.0), np.radians(40.0))
+# Arms nearer than this to the direction of the spine are not a rest pose.
+_ARM_RAISED = np.radians(40.0)
+_LEG_RAISED = np.radians(100.0)
+_FOLDED = np.radians(120.0)  # an elbow or a knee that is bent further than this
+# Height of the ankle above the ball of a flat foot, in leg lengths: 0.066 in the built-in corpus,
+# 0.07 in CMU, 0.10 in LAFAN1, 0.08 in Bandai-Namco.
+_INSTEP = 0.08
+_STEEPEST_FOOT = np.radians(50.0)
+
+
+@dataclass(frozen=True)
+class NeutralPose:
+    """Neutral pose of a skeleton.
+
+    Attributes
+    ----------
+    turns : dict of str to ndarray, shape (4,)
+        World rotation ``wxyz`` per role from the rest pose to the neutral pose.
+    unknown : frozenset of str
+        Roles whose rest pose tells nothing: bone directions are known, twist is assumed.
+    """
+
+    turns: dict[str, Array]
+    unknown: frozenset[str] = field(default_factory=frozenset)
+
+
+def global_rest_rotations(skeleton: Skeleton) -> Array:
+    """World rotations ``wxyz`` of the joints at rest, shape (J, 4).
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> global_rest_rotations(ml.demo.clip("walk").skeleton).shape
+    (21, 4)
+    """
+    turned = global_rotations(skeleton.rest_rotations[None], skeleton.parents)
+    return turned[0].astype(np.float64)
+
+
+def neutral_pose(skeleton: Skeleton) -> NeutralPose:
+    """Neutral pose of a skeleton from its roles, offsets and rest pose.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> pose = neutral_pose(ml.demo.PERFORMERS[0].skeleton)  # it rests in a T-pose
+    >>> bool(np.allclose(pose.turns["left_knee"], rot.IDENTITY)), sorted(pose.unknown)
+    (True, [])
+    """
+    rest = RestDirections(skeleton)
+    pelvis = _trunk_turn(rest)
+    upper, known = _upper_trunk_turn(rest, pelvis)
+    turns = {role: upper for role in (*TRUNK, "head_top")}
+    turns["hips"] = pelvis
+    unknown = set() if known else {*TRUNK[1:], "head_top"}
+    unknown |= _add_arms(rest, upper, turns)
+    unknown |= _add_legs(rest, pelvis, turns)
+    return NeutralPose(turns, frozenset(unknown))
+
+
+def bone_direction(role: str) -> Array | None:
+    """Direction (3,) in the neutral pose of the bone that begins at a limb joint.
+
+    Examples
+    --------
+    >>> bone_direction("right_elbow")
+    array([-1.,  0.,  0.])
+    """
+    side, _, part = role.partition("_")
+    if part in ARM[:2]:
+        return LEFT if side == "left" else -LEFT
+    return -UP if part in LEG[:2] else None
+
+
+def onto(turn: Array, there: Array | None, here: Array | None) -> Array:
+    """`turn` (4,), then the shortest rotation of the direction `there` (3,) to `here` (3,).
+
+    A limb that points the opposite way is first rotated about the forward axis.
+    """
+    if there is None or here is None:
+        return turn
+    carried = rot.rotate(turn, there)
+    if angle(carried, here) > np.radians(150.0) and abs(carried @ AHEAD) < 0.7:
+        turn = rot.multiply(rot.from_axis_angle(AHEAD, np.pi), turn)
+        carried = rot.rotate(turn, there)
+    return rot.multiply(rot.between(carried, here), turn)
+
+
+def facing_turn(up: Array, left: Array) -> Array:
+    """Rotation (4,) that takes the direction `up` to +Y, and `left`, as far as it is square, to +X.
+
+    Examples
+    --------
+    >>> rot.rotate(facing_turn(np.array([1.0, 0, 0]), np.array([0, 0, 1.0])), [2.0, 0, 0]).round(6)
+    array([0., 2., 0.])
+    """
+    left = left - (left @ up) * up
+    left = left / max(float(np.linalg.norm(left)), 1e-9)
+    return rot.from_matrix(np.stack([left, up, np.cross(left, up)]))
+
+
+def angle(a: Array, b: Array) -> float:
+    """Angle in radians between two unit vectors."""
+    return float(np.arccos(np.clip(a @ b, -1.0, 1.0)))
+
+
+class RestDirections:
+    """Directions between roles of a skeleton at rest."""
+
+    def __init__(self, skeleton: Skeleton) -> None:
+        tree = BodyTree(skeleton)
+        points = tree.rest_positions()
+        index = {name: k for k, name in enumerate(skeleton.point_names)}
+        self.place = {role: points[index[name]] for role, name in skeleton.roles.items()}
+        legs = [
+            tree.length(index[skeleton.roles[f"{side}_hip"]], index[skeleton.roles[f"{side}_ankle"]])
+            for side in SIDES
+            if {f"{side}_hip", f"{side}_ankle"} <= skeleton.roles.keys()
+        ]
+        self.leg = float(np.mean(legs)) if legs else 0.0
+
+    def line(self, first: str, second: str) -> Array | None:
+        if first not in self.place or second not in self.place:
+            return None
+        return self.place[second] - self.place[first]
+
+    def direction(self, first: str, second: str) -> Array | None:
+        """Unit vector from one role to another; None if there is none."""
+        line = self.line(first, second)
+        return None if line is None else _unit(line)
+
+    def of(self, role: str) -> Array | None:
+        """Direction of the bone that begins at a joint, of the trunk as a whole; None for none."""
+        if role in TRUNK:
+            return self.trunk()[1]
+        side, _, part = role.partition("_")
+        for chain in (("collar", *ARM, "hand"), (*LEG, "foot", "toe")):
+            if part in chain[:-1]:
+                return self.direction(role, f"{side}_{chain[chain.index(part) + 1]}")
+        return None
+
+    def sloping(self, side: str) -> Array:
+        """Direction from ankle to ball of a flat foot whose slope is assumed."""
+        foot = self.line(f"{side}_ankle", f"{side}_foot")
+        length = 0.0 if foot is None else float(np.linalg.norm(foot))
+        fall = np.arcsin(min(_INSTEP * self.leg / max(length, 1e-9), np.sin(_STEEPEST_FOOT)))
+        return np.cos(fall) * AHEAD - np.sin(fall) * UP
+
+    def trunk(self) -> tuple[Array | None, Array | None]:
+        """Directions to the left, and up along the trunk."""
+        left = self.direction("right_hip", "left_hip")
+        if left is None:
+            left = self.direction("right_shoulder", "left_shoulder")
+        up = None
+        for top in ("neck", "head", "chest", "spine"):
+            up = up if up is not None else self.direction("hips", top)
+        return left, up
+
+
+def _trunk_turn(rest: RestDirections) -> Array:
+    """Rotation of the pelvis: about the vertical if it rests upright, otherwise a full one."""
+    left, up = rest.trunk()
+    if left is None or up is None:
+        return rot.IDENTITY.copy()
+    about = float(np.arctan2(left[2], left[0]))
+    turn = rot.yaw(about)
+    lean = angle(rot.rotate(turn, up), UP)
+    if lean < _SHAPE and angle(rot.rotate(turn, left), LEFT) < _SHAPE:
+        return turn if abs(np.sin(0.5 * about)) > 1e-6 else rot.IDENTITY.copy()
+    return facing_turn(up, left)
+
+
+def _upper_trunk_turn(rest: RestDirections, pelvis: Array) -> tuple[Array, bool]:
+    """Rotation of the trunk above the pelvis, and whether its axes are those of the pelvis."""
+    _, up = rest.trunk()
+    if up is None or rest.line("right_shoulder", "left_shoulder") is None:
+        return pelvis, True
+    # The chest holds the collars. Where they begin in one place it is the shoulders that tell:
+    # collars along the spine bring them together, but not to the other side.
+    for part in ("collar", "shoulder"):
+        line = rest.line(f"right_{part}", f"left_{part}")
+        across = np.zeros(3) if line is None else line - (line @ up) * up
+        if np.linalg.norm(across) > _NO_SHOULDERS * rest.leg:
+            across = across / np.linalg.norm(across)
+            if angle(rot.rotate(pelvis, across), LEFT) < _SHAPE:
+                return pelvis, True
+            return facing_turn(up, across), False
+    return pelvis, False
+
+
+def _add_arms(rest: RestDirections, trunk: Array, turns: dict[str, Array]) -> set[str]:
+    """Add the turns of collars, arms and hands; returns the roles that are unknown."""
+    known = _collars_known(rest, trunk) and _limbs_known(rest, trunk, ARM, UP, _ARM_RAISED)
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        turn = trunk
+        if not known:
+            turn = onto(trunk, rest.of(f"{side}_collar"), _collar_direction(rest, trunk, side, sign))
+        turns[f"{side}_collar"] = turn
+        _add_chain(rest, side, ARM, turn, turns)
+        turns[f"{side}_hand"] = turns[f"{side}_wrist"]
+    parts = () if known else ("collar", *ARM, "hand")
+    return {f"{side}_{part}" for side in SIDES for part in parts}
+
+
+def _add_legs(rest: RestDirections, pelvis: Array, turns: dict[str, Array]) -> set[str]:
+    """Add the turns of legs and feet; returns the roles that are unknown."""
+    known = _limbs_known(rest, pelvis, LEG, -UP, _LEG_RAISED, away=False)
+    unknown = set() if known else {f"{side}_{part}" for side in SIDES for part in LEG[:2]}
+    for side in SIDES:
+        _add_chain(rest, side, LEG, pelvis, turns)
+        flat = _flat_foot(rest, side, pelvis) if known else None
+        if flat is None:
+            flat = onto(turns[f"{side}_ankle"], rest.of(f"{side}_ankle"), rest.sloping(side))
+            unknown |= {f"{side}_{part}" for part in ("ankle", "foot", "toe")}
+        for part in ("ankle", "foot", "toe"):
+            turns[f"{side}_{part}"] = flat
+    return unknown
+
+
+def _add_chain(
+    rest: RestDirections, side: str, chain: tuple[str, ...], turn: Array, turns: dict[str, Array]
+) -> None:
+    """Add the turns of a limb, bone by bone from the turn of what carries it."""
+    for first, second in zip(chain, chain[1:], strict=False):
+        bone = (f"{side}_{first}", f"{side}_{second}")
+        turn = onto(turn, rest.direction(*bone), bone_direction(bone[0]))
+        turns[bone[0]] = turn
+    turns[f"{side}_{chain[-1]}"] = turn
+
+
+def _collar_direction(rest: RestDirections, trunk: Array, side: str, sign: float) -> Array:
+    """Direction of a collar whose rest pose tells nothing: to the side, at shoulder height."""
+    lateral = rot.rotate(rot.yaw(sign * _COLLAR_BACK), sign * LEFT)
+    below = rest.line(f"{side}_collar", "neck")
+    collar = rest.line(f"{side}_collar", f"{side}_shoulder")
+    if below is None or collar is None or not collar.any():
+        return lateral
+    height = rot.rotate(trunk, below)[1] - _SHOULDER_DROP * rest.leg
+    rise = np.arcsin(np.clip(height / np.linalg.norm(collar), -1.0, 1.0))
+    rise = np.clip(rise, *_COLLAR_RISE)
+    return np.cos(rise) * lateral + np.sin(rise) * UP
+
+
+def _collars_known(rest: RestDirections, trunk: Array) -> bool:
+    """Whether the collars at rest lead to the shoulders."""
+    line = rest.line("right_shoulder", "left_shoulder")
+    if line is None or rot.rotate(trunk, line) @ LEFT > _NARROW_SHOULDERS * rest.leg:
+        return True
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        collar = rest.direction(f"{side}_collar", f"{side}_shoulder")
+        if collar is not None and angle(rot.rotate(trunk, collar), sign * LEFT) > _COLLAR_RAISED:
+            return False
+    return True
+
+
+def _limbs_known(
+    rest: RestDirections, trunk: Array, chain: tuple[str, ...], pole: Array, limit: float, away: bool = True
+) -> bool:
+    """Whether both limbs at rest are in a posture that a body can take.
+
+    Their first bones are mirror images and at least (`away`) or at most `limit` radians from
+    the direction `pole`, and their middle joints are not folded.
+    """
+    first = []
+    for side in SIDES:
+        upper = rest.direction(f"{side}_{chain[0]}", f"{side}_{chain[1]}")
+        lower = rest.direction(f"{side}_{chain[1]}", f"{side}_{chain[2]}")
+        if upper is None:
+            return True
+        upper = rot.rotate(trunk, upper)
+        if (angle(upper, pole) > limit) != away:
+            return False
+        if lower is not None and angle(upper, rot.rotate(trunk, lower)) > _FOLDED:
+            return False
+        first.append(upper)
+    return angle(first[0] * [-1.0, 1.0, 1.0], first[1]) < _SHAPE
+
+
+def _flat_foot(rest: RestDirections, side: str, trunk: Array) -> Array | None:
+    """Turn of a foot that rests level: about the vertical only; None for any other."""
+    bone = rest.direction(f"{side}_ankle", f"{side}_foot")
+    if bone is None:
+        return trunk
+    carried = rot.rotate(trunk, bone)
+    if abs(np.arcsin(np.clip(carried[1], -1.0, 1.0)) + np.radians(21.0)) > _SHAPE:
+        return None
+    about = -np.arctan2(carried[0], carried[2])
+    if abs(np.sin(0.5 * about)) < 1e-6:
+        return trunk
+    return rot.multiply(rot.yaw(about), trunk)
+
+
+def _unit(line: Array) -> Array | None:
+    length = float(np.linalg.norm(line))
+    return line / length if length > 1e-6 else None
+
+
+def relative_turns(
+    source: Mapping[str, Array], target: Mapping[str, Array]
+) -> dict[str, Array]:
+    """World rotation per role from the target's rest pose to the posture of the source's."""
+    return {role: rot.multiply(rot.inverse(source[role]), turn) for role, turn in target.items()}

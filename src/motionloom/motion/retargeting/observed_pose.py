@@ -1,0 +1,221 @@
+"""Neutral pose seen in a motion, where the rest pose of the skeleton tells nothing.
+
+The elbow and the knee are hinges: the normal of the plane in which they bend, seen from the axes
+of a bone, is the twist of that bone. In the neutral pose elbows bend forward and knees backward.
+Collars, wrists and the trunk are neutral where they are on average, feet where they stand flat.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion.feet.contacts import SIDES, FootContacts
+from motionloom.motion.retargeting.neutral_pose import (
+    ARM,
+    LEFT,
+    LEG,
+    UP,
+    NeutralPose,
+    RestDirections,
+    angle,
+    bone_direction,
+    facing_turn,
+    global_rest_rotations,
+    onto,
+)
+from motionloom.motion.rotations import quaternions as rot
+
+if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
+    from motionloom.motion.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+# A joint is believed to be neutral as assumed unless it is further than this from its mean.
+_PLAUSIBLE = np.radians(45.0)
+_COLLAR_RANGE = np.radians(60.0)  # of the mean collar from the lateral direction
+# A limb shows its hinge if it is bent by this much on average, always about the same axis.
+_LEAST_BEND = np.sin(np.radians(6.0))
+_LEAST_AGREEMENT = 0.5
+_LEAST_FLAT_FRAMES = 3
+_ALIKE = np.radians(20.0)  # bones whose directions in their joint's axes differ by less
+
+
+def observed_pose(
+    motion: Motion, pose: NeutralPose, contacts: FootContacts | None = None
+) -> NeutralPose:
+    """`pose` with its unknown roles taken from a motion, as far as the motion shows them.
+
+    Parameters
+    ----------
+    motion : Motion
+    pose : NeutralPose
+        Of the motion's skeleton.
+    contacts : FootContacts, optional
+        Of the motion; without them, feet keep the slope that is assumed.
+    """
+    if not pose.unknown:
+        return pose
+    seen = _Seen(motion, pose)
+    seen.take_chest()
+    for role in ("spine", "neck", "head"):
+        seen.take_mean(role, "chest")
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        seen.take_collar(side, sign)
+        seen.take_hinge(side, ARM, -sign * UP)
+        seen.take_mean(f"{side}_wrist", f"{side}_elbow")
+        if f"{side}_hand" in pose.unknown:
+            seen.turns[f"{side}_hand"] = seen.turns[f"{side}_wrist"]
+        seen.take_hinge(side, LEG, LEFT)
+        seen.take_foot(side, contacts)
+    return NeutralPose(seen.turns, pose.unknown)
+
+
+def shared_pose(
+    skeleton: Skeleton, pose: NeutralPose, other: Skeleton, known: NeutralPose
+) -> NeutralPose:
+    """`pose` of a skeleton, with unknown roles as in the pose of another skeleton of the same rig.
+
+    Takes of one data set share joint names and joint axes, and so a twist that no rest pose tells.
+    """
+    if skeleton.names != other.names or not pose.unknown:
+        return pose
+    turns = dict(pose.turns)
+    rest, rest_other = global_rest_rotations(skeleton), global_rest_rotations(other)
+    bones, bones_other = RestDirections(skeleton), RestDirections(other)
+    for role in pose.unknown & known.unknown & skeleton.roles.keys():
+        joint = skeleton.point(role)
+        if skeleton.roles[role] != other.roles.get(role) or joint >= len(skeleton):
+            continue
+        into = rot.inverse(rest[joint]), rot.inverse(rest_other[joint])
+        bone, bone_other = bones.of(role), bones_other.of(role)
+        if bone is not None and bone_other is not None:
+            if angle(rot.rotate(into[0], bone), rot.rotate(into[1], bone_other)) > _ALIKE:
+                continue
+        turn = rot.multiply(rot.multiply(known.turns[role], rest_other[joint]), into[0])
+        turns[role] = onto(turn, bone, bone_direction(role))
+    return NeutralPose(turns, pose.unknown)
+
+
+class _Seen:
+    """World rotations and positions of a motion by role, and the turns found so far."""
+
+    def __init__(self, motion: Motion, pose: NeutralPose) -> None:
+        skeleton = motion.skeleton
+        place = motion.positions(end_sites=True).astype(np.float64)
+        world = motion.global_rotations().astype(np.float64)
+        whole = np.isfinite(place).all(axis=(1, 2)) & np.isfinite(world).all(axis=(1, 2))
+        rest = global_rest_rotations(skeleton)
+        point = {role: skeleton.point(role) for role in skeleton.roles}
+        joint = {role: p for role, p in point.items() if p < len(skeleton)}
+        self.frames = whole
+        self.place = {role: place[whole, p] for role, p in point.items()}
+        self.world = {role: world[whole, j] for role, j in joint.items()}
+        self.rest = {role: rest[j] for role, j in joint.items()}
+        self.bones = RestDirections(skeleton)
+        self.turns: dict[str, Array] = dict(pose.turns)
+        self.unknown = pose.unknown if whole.any() else frozenset()
+
+    def take_chest(self) -> None:
+        """Left of the chest from the line between the shoulders, if it is not as assumed."""
+        shoulders = [f"{side}_shoulder" for side in SIDES]
+        _, up = self.bones.trunk()
+        if "left_collar" not in self.unknown or "chest" not in self.world or up is None:
+            return
+        if not all(role in self.place for role in shoulders):
+            return
+        line = self.place[shoulders[0]] - self.place[shoulders[1]]
+        in_axes = rot.rotate(rot.inverse(self.world["chest"]), line).mean(axis=0)
+        turn = facing_turn(up, rot.rotate(self.rest["chest"], in_axes))
+        if rot.angle_between(turn, self.turns["chest"]) > _PLAUSIBLE:
+            for role in ("spine", "chest", "neck", "head", "head_top"):
+                self.turns[role] = turn
+
+    def take_mean(self, role: str, base: str) -> None:
+        """The mean rotation relative to another role, if it is far from what is assumed."""
+        mean = self._mean_turn(role, base)
+        if mean is None:
+            return
+        choices = [self.turns[role], self.turns["hips"]] if role == "spine" else [self.turns[role]]
+        nearest = min(choices, key=lambda turn: float(rot.angle_between(turn, mean)))
+        near = rot.angle_between(nearest, mean) < _PLAUSIBLE
+        self.turns[role] = nearest if near else mean
+
+    def take_collar(self, side: str, sign: float) -> None:
+        """The mean of a collar relative to the chest, if it leads to the side."""
+        role = f"{side}_collar"
+        bone, mean = self.bones.of(role), self._mean_turn(role, "chest")
+        if mean is not None and bone is not None:
+            if angle(rot.rotate(mean, bone), sign * LEFT) < _COLLAR_RANGE:
+                self.turns[role] = mean
+
+    def take_hinge(self, side: str, chain: tuple[str, ...], normal: Array) -> None:
+        """Twist of the two bones of a limb whose middle joint bends about `normal`."""
+        roles = [f"{side}_{part}" for part in chain]
+        if roles[0] not in self.unknown or not all(role in self.world for role in roles[:2]):
+            return
+        if roles[2] not in self.place:
+            return
+        upper = _directions(self.place[roles[1]] - self.place[roles[0]])
+        lower = _directions(self.place[roles[2]] - self.place[roles[1]])
+        bend = np.cross(upper, lower)
+        size = np.linalg.norm(bend, axis=-1).mean()
+        for role, bone in zip(roles[:2], (upper, lower), strict=True):
+            back = rot.inverse(self.world[role])
+            axis = rot.rotate(back, bend).mean(axis=0)
+            along = rot.rotate(back, bone).mean(axis=0)
+            if size > _LEAST_BEND and np.linalg.norm(axis) > _LEAST_AGREEMENT * size:
+                neutral = _frame(bone_direction(role), normal) @ _frame(along, axis).T
+                turn = rot.multiply(rot.from_matrix(neutral), rot.inverse(self.rest[role]))
+                self.turns[role] = onto(turn, self.bones.of(role), bone_direction(role))
+        if f"{side}_{chain[2]}" in self.unknown:
+            self.turns[f"{side}_{chain[2]}"] = self.turns[roles[1]]
+
+    def take_foot(self, side: str, contacts: FootContacts | None) -> None:
+        """The mean of a foot that stands flat, relative to where it points."""
+        ankle, ball = f"{side}_ankle", f"{side}_foot"
+        if ankle not in self.unknown or ankle not in self.world or ball not in self.place:
+            return
+        flat = np.zeros(len(self.frames), dtype=bool)
+        if contacts is not None:
+            flat = contacts[f"{side}_heel"] & contacts[f"{side}_ball"]
+        flat = flat[self.frames]
+        assumed = onto(self.turns[ankle], self.bones.of(ankle), self.bones.sloping(side))
+        for role in (ankle, ball, f"{side}_toe"):
+            self.turns[role] = assumed
+        if flat.sum() < _LEAST_FLAT_FRAMES:
+            return
+        line = (self.place[ball] - self.place[ankle])[flat]
+        back = rot.yaw(-np.arctan2(line[:, 0], line[:, 2]))
+        for role in (ankle, ball, f"{side}_toe"):
+            if role in self.world:
+                mean = _mean(rot.multiply(back, self.world[role][flat]))
+                self.turns[role] = rot.multiply(mean, rot.inverse(self.rest[role]))
+
+    def _mean_turn(self, role: str, base: str) -> Array | None:
+        """Turn of a role whose mean relative to `base` is neutral; None if it is not unknown."""
+        if role not in self.unknown or role not in self.world or base not in self.world:
+            return None
+        mean = _mean(rot.multiply(rot.inverse(self.world[base]), self.world[role]))
+        neutral = rot.multiply(rot.multiply(self.turns[base], self.rest[base]), mean)
+        return rot.multiply(neutral, rot.inverse(self.rest[role]))
+
+
+def _mean(rotations: Array) -> Array:
+    """Mean (4,) of rotations (T, 4): the dominant eigenvector of their outer products."""
+    return np.linalg.eigh(rotations.T @ rotations)[1][:, -1]
+
+
+def _directions(lines: Array) -> Array:
+    return lines / np.maximum(np.linalg.norm(lines, axis=-1, keepdims=True), 1e-9)
+
+
+def _frame(along: Array | None, normal: Array) -> Array:
+    """Rotation matrix with columns along a bone, about its hinge, and square to both."""
+    along = np.asarray(along) / np.linalg.norm(along)
+    normal = normal - (normal @ along) * along
+    normal = normal / np.linalg.norm(normal)
+    return np.stack([along, normal, np.cross(along, normal)], axis=-1)
