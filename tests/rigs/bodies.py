@@ -53,7 +53,7 @@ class Body:
 
 
 def _frame(**axes: Array) -> Array:
-    """Rotation matrix with two axes given by name: the first exactly, the second as far as square."""
+    """Rotation matrix with two axes given by name, the first exactly."""
     (one, first), (two, second) = (("xyz".index(name), axis) for name, axis in axes.items())
     first = first / np.linalg.norm(first)
     second = second - (second @ first) * first
@@ -180,9 +180,9 @@ def on_body(source: Motion, body: Body) -> Motion:
     outline, roles = rig(body.rig)
     places, part_of = _places(outline, roles, source.skeleton, body.shape)
     joints = len(outline)
+    bones = [_bone(outline, places, part_of, j) for j in range(joints)]
     axes = np.stack([
-        rot.from_matrix(body.axes(part_of[j], _bone(outline, places, part_of, j), _side(part_of[j])))
-        for j in range(joints)
+        rot.from_matrix(body.axes(part_of[j], bones[j], _side(part_of[j]))) for j in range(joints)
     ])  # fmt: skip
     parents = outline.parents
     offsets = np.zeros((joints, 3))
@@ -202,9 +202,11 @@ def on_body(source: Motion, body: Body) -> Motion:
     world = np.empty((len(source), joints, 4))
     for j in range(joints):
         point = source.skeleton.point(part_of[j])
-        at = point if point < len(source.skeleton) else source.skeleton.end_parents[
-            point - len(source.skeleton)
-        ]
+        at = (
+            point
+            if point < len(source.skeleton)
+            else source.skeleton.end_parents[point - len(source.skeleton)]
+        )
         world[:, j] = rot.multiply(turned[:, at], axes[j])
     for j in above:
         world[:, j] = axes[j]

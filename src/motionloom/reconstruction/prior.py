@@ -18,7 +18,7 @@ from motionloom.distance.feature_table import library_features
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import facing
-from motionloom.motion.retargeting.retarget import transfer_rotations
+from motionloom.motion.retargeting.transfer import transfer_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.ragged import row_of
 from motionloom.reconstruction.heading import MarkerFrame

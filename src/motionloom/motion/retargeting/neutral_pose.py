@@ -118,8 +118,8 @@ def bone_direction(role: str) -> Array | None:
 
     Examples
     --------
-    >>> bone_direction("right_elbow")
-    array([-1.,  0.,  0.])
+    >>> bone_direction("left_elbow")
+    array([1., 0., 0.])
     """
     side, _, part = role.partition("_")
     if part in ARM[:2]:
@@ -168,13 +168,16 @@ class RestDirections:
         index = {name: k for k, name in enumerate(skeleton.point_names)}
         self.place = {role: points[index[name]] for role, name in skeleton.roles.items()}
         legs = [
-            tree.length(index[skeleton.roles[f"{side}_hip"]], index[skeleton.roles[f"{side}_ankle"]])
+            tree.length(
+                index[skeleton.roles[f"{side}_hip"]], index[skeleton.roles[f"{side}_ankle"]]
+            )
             for side in SIDES
             if {f"{side}_hip", f"{side}_ankle"} <= skeleton.roles.keys()
         ]
         self.leg = float(np.mean(legs)) if legs else 0.0
 
     def line(self, first: str, second: str) -> Array | None:
+        """Vector from one role to another; None if the skeleton lacks one."""
         if first not in self.place or second not in self.place:
             return None
         return self.place[second] - self.place[first]
@@ -249,7 +252,9 @@ def _add_arms(rest: RestDirections, trunk: Array, turns: dict[str, Array]) -> se
     for side, sign in (("left", 1.0), ("right", -1.0)):
         turn = trunk
         if not known:
-            turn = onto(trunk, rest.of(f"{side}_collar"), _collar_direction(rest, trunk, side, sign))
+            turn = onto(
+                trunk, rest.of(f"{side}_collar"), _collar_direction(rest, trunk, side, sign)
+            )
         turns[f"{side}_collar"] = turn
         _add_chain(rest, side, ARM, turn, turns)
         turns[f"{side}_hand"] = turns[f"{side}_wrist"]
@@ -309,7 +314,12 @@ def _collars_known(rest: RestDirections, trunk: Array) -> bool:
 
 
 def _limbs_known(
-    rest: RestDirections, trunk: Array, chain: tuple[str, ...], pole: Array, limit: float, away: bool = True
+    rest: RestDirections,
+    trunk: Array,
+    chain: tuple[str, ...],
+    pole: Array,
+    limit: float,
+    away: bool = True,
 ) -> bool:
     """Whether both limbs at rest are in a posture that a body can take.
 
@@ -350,8 +360,6 @@ def _unit(line: Array) -> Array | None:
     return line / length if length > 1e-6 else None
 
 
-def relative_turns(
-    source: Mapping[str, Array], target: Mapping[str, Array]
-) -> dict[str, Array]:
+def relative_turns(source: Mapping[str, Array], target: Mapping[str, Array]) -> dict[str, Array]:
     """World rotation per role from the target's rest pose to the posture of the source's."""
     return {role: rot.multiply(rot.inverse(source[role]), turn) for role, turn in target.items()}

@@ -107,7 +107,8 @@ class _Seen:
         skeleton = motion.skeleton
         place = motion.positions(end_sites=True).astype(np.float64)
         world = motion.global_rotations().astype(np.float64)
-        whole = np.isfinite(place).all(axis=(1, 2)) & np.isfinite(world).all(axis=(1, 2))
+        finite = np.isfinite(place).all(axis=(1, 2)) & np.isfinite(world).all(axis=(1, 2))
+        whole = np.flatnonzero(finite)
         rest = global_rest_rotations(skeleton)
         point = {role: skeleton.point(role) for role in skeleton.roles}
         joint = {role: p for role, p in point.items() if p < len(skeleton)}
@@ -117,7 +118,7 @@ class _Seen:
         self.rest = {role: rest[j] for role, j in joint.items()}
         self.bones = RestDirections(skeleton)
         self.turns: dict[str, Array] = dict(pose.turns)
-        self.unknown = pose.unknown if whole.any() else frozenset()
+        self.unknown = pose.unknown if len(whole) else frozenset()
 
     def take_chest(self) -> None:
         """Left of the chest from the line between the shoulders, if it is not as assumed."""
@@ -179,13 +180,12 @@ class _Seen:
         ankle, ball = f"{side}_ankle", f"{side}_foot"
         if ankle not in self.unknown or ankle not in self.world or ball not in self.place:
             return
-        flat = np.zeros(len(self.frames), dtype=bool)
-        if contacts is not None:
-            flat = contacts[f"{side}_heel"] & contacts[f"{side}_ball"]
-        flat = flat[self.frames]
         assumed = onto(self.turns[ankle], self.bones.of(ankle), self.bones.sloping(side))
         for role in (ankle, ball, f"{side}_toe"):
             self.turns[role] = assumed
+        if contacts is None:
+            return
+        flat = (contacts[f"{side}_heel"] & contacts[f"{side}_ball"])[self.frames]
         if flat.sum() < _LEAST_FLAT_FRAMES:
             return
         line = (self.place[ball] - self.place[ankle])[flat]
@@ -215,7 +215,7 @@ def _directions(lines: Array) -> Array:
 
 def _frame(along: Array | None, normal: Array) -> Array:
     """Rotation matrix with columns along a bone, about its hinge, and square to both."""
-    along = np.asarray(along) / np.linalg.norm(along)
+    along = LEFT if along is None else along / np.linalg.norm(along)
     normal = normal - (normal @ along) * along
     normal = normal / np.linalg.norm(normal)
     return np.stack([along, normal, np.cross(along, normal)], axis=-1)

@@ -1,0 +1,134 @@
+"""Retargeting from every rig to every rig: a walk and a reach, checked by positions alone.
+
+The rigs have other names, trees, proportions, joint axes and zero poses; `rigs.bodies` makes their
+motions without retargeting. What must hold, in every frame:
+
+- shoulders and hips are as wide as in the target's own motion, within 5 %;
+- upper arms, forearms, thighs and shanks point as in the source, seen from the trunk, within 5
+  degrees; the trunk is the line from the middle of the hip joints to the neck, and the mean
+  direction from right to left of hips and shoulders;
+- balls of the feet in contact are within 5 mm of the source's floor, scaled like the legs;
+- wrists are within 3 cm of where arms of the target's length in the source's directions end, and
+  within 3 cm of the source's place, scaled like the legs, if that is asked for and in reach.
+"""
+
+import numpy as np
+import pytest
+from rigs.bodies import BODIES, performed
+
+from motionloom.motion.feet.contacts import SIDES
+
+CLIPS = ("walk", "reach_front_high_right")
+NAMED = [
+    "cmu", "lafan1", "bandai", "mixamo", "smpl", "motionbuilder", "rokoko", "xsens",
+    "perception neuron", "biped", "rigify", "makehuman",
+]  # fmt: skip
+BONES = [
+    (f"{side}_{first}", f"{side}_{second}")
+    for side in SIDES
+    for first, second in (
+        ("shoulder", "elbow"),
+        ("elbow", "wrist"),
+        ("hip", "knee"),
+        ("knee", "ankle"),
+    )  # fmt: skip
+]
+
+
+class Places:
+    """World positions (T, 3) of the roles of a motion."""
+
+    def __init__(self, motion):
+        roles = list(motion.skeleton.roles)
+        places = motion.role_positions(roles).astype(float).swapaxes(0, 1)
+        self.of = dict(zip(roles, places, strict=True))
+
+    def width(self, part):
+        return np.linalg.norm(self.of[f"left_{part}"] - self.of[f"right_{part}"], axis=-1)
+
+    def bone(self, first, second):
+        return self.of[second] - self.of[first]
+
+    def leg(self):
+        bones = [bone for bone in BONES if "hip" in bone[0] or "knee" in bone[0]]
+        return 0.5 * sum(np.linalg.norm(self.bone(*bone)[0]) for bone in bones)
+
+    def trunk(self):
+        """Rotation matrices (T, 3, 3): left, up and ahead of the trunk."""
+        up = unit(self.of["neck"] - 0.5 * (self.of["left_hip"] + self.of["right_hip"]))
+        across = sum(
+            unit(self.bone(f"right_{part}", f"left_{part}")) for part in ("hip", "shoulder")
+        )
+        left = unit(across - np.sum(across * up, axis=-1, keepdims=True) * up)
+        return np.stack([left, up, np.cross(left, up)], axis=-1)
+
+    def seen(self, bone):
+        """Direction of a bone (T, 3) in the axes of the trunk."""
+        return np.einsum("tij,ti->tj", self.trunk(), unit(self.bone(*bone)))
+
+
+def unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def angles(a, b):
+    return np.degrees(np.arccos(np.clip(np.sum(a * b, axis=-1), -1.0, 1.0)))
+
+
+def check(clip, source, target):
+    """Retarget a clip from one body to another and compare positions."""
+    motion, own = performed(clip, source), performed(clip, target)
+    moved = motion.retarget(own.skeleton)
+    there, here, usual = Places(motion), Places(moved), Places(own)
+    for part in ("shoulder", "hip"):
+        assert here.width(part) == pytest.approx(usual.width(part).mean(), rel=0.05), part
+    for bone in BONES:
+        assert angles(there.seen(bone), here.seen(bone)).max() < 5.0, bone
+    scale = usual.leg() / there.leg()
+    contacts = motion.contacts()
+    for side in SIDES:
+        height = here.of[f"{side}_foot"][contacts[f"{side}_ball"], 1]
+        assert np.abs(height - scale * contacts.floor).max() < 0.005
+        arm = [bone for bone in BONES if bone[0] in (f"{side}_shoulder", f"{side}_elbow")]
+        expected = sum(
+            np.linalg.norm(usual.bone(*bone)[0]) * unit(there.bone(*bone)) for bone in arm
+        )
+        reached = here.of[f"{side}_wrist"] - here.of[f"{side}_shoulder"]
+        assert np.linalg.norm(reached - expected, axis=-1).max() < 0.03
+    return motion, own, scale
+
+
+def check_held_hand(motion, own, scale):
+    """The right hand held at its place in the world, where the arm reaches."""
+    held = Places(motion.retarget(own.skeleton, importance={"right_hand": 1.0}))
+    there, usual = Places(motion), Places(own)
+    hand = "right_hand" if all("right_hand" in p.of for p in (there, usual)) else "right_wrist"
+    goal = scale * there.of[hand]
+    wrist = goal + held.of["right_wrist"] - held.of[hand]
+    reach = sum(
+        np.linalg.norm(usual.bone(*bone)[0]) for bone in BONES if bone[0].startswith("right") and (
+            "shoulder" in bone[0] or "elbow" in bone[0])
+    )  # fmt: skip
+    near = np.linalg.norm(wrist - held.of["right_shoulder"], axis=-1) < 0.97 * reach
+    assert np.linalg.norm(held.of[hand] - goal, axis=-1)[near].max(initial=0.0) < 0.03
+
+
+@pytest.mark.parametrize("target", ["cmu", "lafan1", "bandai", "mixamo"])
+@pytest.mark.parametrize("source", ["cmu", "lafan1", "bandai", "mixamo"])
+def test_a_walk_and_a_reach_between_the_rigs_met_most(source, target):
+    check("walk", source, target)
+    check_held_hand(*check("reach_front_high_right", source, target))
+
+
+@pytest.mark.parametrize("other", [body for body in BODIES if body not in NAMED[:4]])
+def test_every_other_rig_is_a_source_and_a_target(other):
+    check("walk", other, "bandai")
+    check("reach_front_high_right", "lafan1", other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", BODIES)
+@pytest.mark.parametrize("source", BODIES)
+@pytest.mark.parametrize("clip", CLIPS)
+def test_all_pairs(clip, source, target):
+    check_held_hand(*check(clip, source, target))
