@@ -85,7 +85,8 @@ def section_4_1_small(data: Data) -> Iterator[Claim]:
         ours=shares,
         rule="k4096 == paper_share",
         data=f"76 CMU clips, {len(rows):,} frames at 30 Hz; the best 8 alignments of every clip",
-        note=f"{OURS} With k = 4096, {4096 / len(rows):.0%} of all frames are neighbours.",
+        note=f"{OURS} The rule was set for 1024 and moved to 4096 after a first look; with 4096, "
+        f"{4096 / len(rows):.0%} of all frames are neighbours.",
     )
 
 
@@ -275,7 +276,7 @@ def section_4_2(data: Data) -> Iterator[Claim]:
         rule="least_kept == paper_kept",
         data=place,
         note="Share of all alignments of the exact search, start and end the same; time in parts "
-        "of the exact search.",
+        "of the exact search. k is ours; a first look had 256.",
         table=table,
     )
     times = {e: float(np.mean([faster[n, e] for n in sets])) for e in (0.1, 0.5)}
