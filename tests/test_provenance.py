@@ -8,6 +8,7 @@ import pytest
 import motionloom as ml
 from motionloom.motion.diagnostics.quality import (
     QualityReport,
+    SourceStatistics,
     joint_accelerations,
     quality_report,
     seam_accelerations,
@@ -88,7 +89,7 @@ def test_a_jump_at_a_seam_is_seen_and_one_far_away_is_not(walk):
     }
     assert report.worst_seam.frame == 40 and report.worst_seam.before == "a"
     assert report.worst_seam.ratio == report.seam_acceleration_ratio
-    assert report.warnings[0].startswith("the seam at 1.3 s accelerates")
+    assert any(text.startswith("the seam at 1.3 s accelerates") for text in report.warnings)
 
 
 def test_without_seams_or_sources_there_is_no_ratio(walk):
@@ -109,7 +110,7 @@ def test_several_motions_are_reported_as_one_by_the_worst_or_the_mean_of_each_fi
 
 def test_what_seams_are_held_against_may_be_known_already(walk):
     made = made_of(walk, Source("a", 0, 60, 0, 60), seams=(20,))
-    answer = quality_report(made, usual=usual_acceleration([walk]))
+    answer = quality_report(made, usual=SourceStatistics.of([walk]))
     assert answer == quality_report(made, sources=[walk])
     assert answer.seam_acceleration_ratio > 0.0
-    assert quality_report(made, usual=0.0).seam_acceleration_ratio is None
+    assert quality_report(made, usual=SourceStatistics(0.0)).seam_acceleration_ratio is None

@@ -13,6 +13,7 @@ from motionloom.motion.diagnostics.quality import (
     QualityReport,
     Seam,
     TakesUsed,
+    WorstFrame,
     quality_report,
 )
 from motionloom.motion.provenance import Source
@@ -77,12 +78,20 @@ def test_takes_are_counted_in_seconds_by_their_weights():
     assert takes == TakesUsed({"a": 2.0, "b": 1.0}, {"c": "cut off"})
 
 
+def beyond(measure, value, limit):
+    return replace(CLEAN, worst=(WorstFrame(measure, value, limit, 60, 2.0, "here", "walk"),))
+
+
 @pytest.mark.parametrize(
     ("report", "warning"),
     [
-        (QualityReport(0.05, 0.0), "feet slide 5.0 cm per contact: try"),
-        (QualityReport(0.0, 0.02), "feet are 2.0 cm below the floor"),
-        (QualityReport(0.0, 0.0, 1.8, Seam(60, 2.0, "a", "b", 1.8)), "the seam at 2.0 s"),
+        (beyond("slide", 0.05, 0.03), "feet slide 5.0 cm per contact"),
+        (beyond("floor", 0.02, 0.01), "feet are 2.0 cm below the floor"),
+        (beyond("seam", 1.8, 1.5), "the seam at 2.0 s accelerates 1.8 times"),
+        (beyond("steps", 0.2, 0.05), "20 % of the steps repeat a foot"),
+        (beyond("jump", 0.45, 0.1), "here jumps 45 cm in one frame at 2.0 s (walk)"),
+        (beyond("limbs", 0.06, 0.04), "here overlap 6.0 cm deeper"),
+        (beyond("balance", 0.2, 0.05), "20 cm out of balance"),
         (replace(CLEAN, path=PathFit(0.1, 0.2, 32.0, 10.0, 0.0)), "3.2 times as long"),
         (replace(CLEAN, path=PathFit(0.1, 1.6, 10.0, 10.0, 0.0)), "missed by 0.10 m"),
         (replace(CLEAN, path=PathFit(goal_m=1.5)), "1.50 m away from the goal"),
@@ -96,7 +105,7 @@ def test_each_limit_is_a_warning_of_its_own(report, warning):
 
 
 def test_parts_are_added_without_losing_warnings():
-    said = QualityReport(0.05, 0.0).with_parts(warnings=["the music is slow"])
+    said = beyond("slide", 0.05, 0.03).with_parts(warnings=["the music is slow"])
     both = said.with_parts(path=PathFit(goal_m=1.5))
     assert len(said.warnings) == 2 and len(both.warnings) == 3
     assert "the music is slow" in both.warnings
@@ -111,7 +120,7 @@ def test_one_line_tells_everything():
         beats=BeatFit(62, 61, 50, 60, 0.9),
     )
     assert report.line() == (
-        "feet slide 0.4 cm per contact; floor penetration 0.1 cm; "
+        "feet slide 0.4 cm per contact, floor penetration 0.1 cm, "
         "worst seam 1.20 at 2.00 s (a to b); speeds 0.6 to 1.4 m/s can be had; "
         "path 0.10 m off on average, 0.20 m at worst, 11.0 m walked for 10.0 m, end 0.05 m off; "
         "61 of 62 beats within a frame, feet land on 50 of 60 beats, coherence 0.90; "

@@ -30,6 +30,7 @@ from motionloom.blending.registration_curve import Track
 from motionloom.distance.frame_distances import FrameDistance
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance, Source
+from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.feet.contacts import SIDES, FootContacts
 from motionloom.motion.feet.foot_lock import ground_under
@@ -91,13 +92,17 @@ class Blend:
         Returns
         -------
         motion : Motion
-            With its provenance: frames of the examples, and their weights.
+            With its provenance (frames of the examples, and their weights) and quality.
 
         Raises
         ------
         InvalidInput
             If weights are not one per example, not finite, or do not sum to 1.
         """
+        made = self._whole(weights, lock_feet=lock_feet, name=name)
+        return made.with_quality(self.registration.quality)
+
+    def _whole(self, weights: ArrayLike, *, lock_feet: bool, name: str) -> Motion:
         track = self._track(weights)
         frames = self._frames(track)
         motion = self._motion(track, 0, frames, name)
@@ -315,6 +320,10 @@ class BlendPlayer(Player):
         self._place = PlanarTransform.from_array(start)
         self._point: float | None = 0.0
         self._frame = 0
+
+    def quality(self, motion: Motion) -> QualityReport:
+        """Quality of frames recorded, relative to the examples."""
+        return self.registration.quality(motion)
 
     @property
     def weights(self) -> Array:

@@ -93,6 +93,32 @@ class FrameBlock:
             tuple(seam for part in parts for seam in part.seams),
         )
 
+    def tail(self, frames: int) -> FrameBlock:
+        """The last `frames` frames, or all if there are no more."""
+        first = max(len(self) - frames, 0)
+        kept = (s.cut(self.start + first, self.start + len(self)) for s in self.sources)
+        return FrameBlock(
+            self.rotations[first:],
+            self.root[first:],
+            self.contacts[first:],
+            self.start + first,
+            tuple(source for source in kept if source is not None),
+            tuple(seam for seam in self.seams if seam >= self.start + first),
+        )
+
+    def to_motion(self, skeleton: Skeleton, fps: float, name: str = "") -> Motion:
+        """The frames as a motion, with provenance counted from its first frame."""
+        sources = merged(source.moved(-self.start) for source in self.sources)
+        made_of = Provenance(sources, tuple(seam - self.start for seam in self.seams))
+        return Motion(
+            skeleton,
+            self.rotations,
+            self.root,
+            fps,
+            name=name,
+            provenance=made_of if sources else None,
+        )
+
 
 class Player(ABC):
     """Frames one after the other, steered in between.
@@ -176,16 +202,7 @@ class Player(ABC):
         played = FrameBlock.joined(
             list(self.blocks(count)) or [FrameBlock.empty(len(self.skeleton))]
         )
-        sources = merged(source.moved(-played.start) for source in played.sources)
-        made_of = Provenance(sources, tuple(seam - played.start for seam in played.seams))
-        return Motion(
-            self.skeleton,
-            played.rotations,
-            played.root,
-            self.fps,
-            name=name,
-            provenance=made_of if sources else None,
-        ).with_quality(self.quality)
+        return played.to_motion(self.skeleton, self.fps, name).with_quality(self.quality)
 
     def quality(self, motion: Motion) -> QualityReport:
         """Quality of frames recorded; a player that knows its sources compares with them."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,12 @@ from motionloom.blending.registration_curve import RegistrationCurve, edge_trans
 from motionloom.distance.frame_distances import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.diagnostics.quality import (
+    QualityReport,
+    SourceStatistics,
+    TakesUsed,
+    quality_report,
+)
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.search.match_graph.graph import Edge, Family, cheapest_paths
 from motionloom.settings import Settings, setting
@@ -128,6 +135,18 @@ class Registration:
     def names(self) -> tuple[str, ...]:
         """``NAME:START-END`` of each example."""
         return tuple(example.text for example in self.examples)
+
+    @cached_property
+    def statistics(self) -> SourceStatistics:
+        """What is usual in the examples, with which blends are compared."""
+        motions = (example.motion for example in self.examples)
+        return SourceStatistics.of(motions, whole_takes=False)
+
+    def quality(self, motion: Motion) -> QualityReport:
+        """Quality of a blend, relative to the examples."""
+        offered = dict.fromkeys((example.source for example in self.examples), "weight zero")
+        takes = TakesUsed.of(motion.sources, motion.fps, offered)
+        return quality_report(motion, usual=self.statistics).with_parts(takes=takes)
 
     def checked_weights(self, weights: ArrayLike) -> Array:
         """Blend weights as an array (N,).

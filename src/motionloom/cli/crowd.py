@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from motionloom.cli.beats import print_left_out
-from motionloom.cli.options import JSON, LIB, check_picture, open_library
+from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import counted, print_json, progress, remark
+from motionloom.cli.terminal import (
+    counted,
+    draw_worst,
+    print_json,
+    print_quality,
+    progress,
+    remark,
+)
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import BallroomSettings, DanceFloorSettings, MarchSettings
 
@@ -42,6 +49,7 @@ TopView = Annotated[
     ),
 ]
 OldTopView = Annotated[list[Path] | None, typer.Option("--top", hidden=True)]
+Inspect = Annotated[Path | None, INSPECT]
 Json = Annotated[bool, JSON]
 
 _MOST_FRAMES = 10_000_000  # of all characters together: some gigabytes
@@ -60,6 +68,7 @@ def ballroom(
     bvh: Bvh = None,
     top_view: TopView = None,
     top: OldTopView = None,
+    inspect: Inspect = None,
     json: Json = False,
 ) -> None:
     """Let couples dance around a ballroom, on the beat, without colliding.
@@ -71,7 +80,7 @@ def ballroom(
         given["room"] = room if room == "open" else list(_size(room, "room", ", or open"))
     plan = _plan("ballroom", given, description)
     views = [*(top_view or []), *(top or [])]
-    _check_files(output, views, bvh)
+    _check_files(output, views, bvh, inspect)
     _check_size(2 * plan.settings.couples, plan.settings.seconds or 60.0, plan.settings.fps)
     made = _made(plan, "couple", quiet=json)
     settings = made.settings
@@ -79,6 +88,7 @@ def ballroom(
     gap = made.clearance()
     text = f"{counted(settings.couples, 'couple')}, least gap {gap:.2f} m"
     facts = {"couples": settings.couples, "clearance_m": gap, "radius_m": settings.disc_radius}
+    draw_worst(made.scene.motions, inspect)
     _finish(made, output, views, bvh, facts, None if json else text)
 
 
@@ -91,6 +101,7 @@ def march(
     bvh: Bvh = None,
     top_view: TopView = None,
     top: OldTopView = None,
+    inspect: Inspect = None,
     json: Json = False,
 ) -> None:
     """Let soldiers march along a street in formation, in step.
@@ -99,7 +110,7 @@ def march(
     """
     plan = _plan("march", given, description)
     views = [*(top_view or []), *(top or [])]
-    _check_files(output, views, bvh)
+    _check_files(output, views, bvh, inspect)
     soldiers = plan.settings.ranks * plan.settings.files
     _check_size(soldiers, plan.settings.seconds or 60.0, plan.settings.fps)
     made = _made(plan, "take", quiet=json)
@@ -110,6 +121,7 @@ def march(
         f"{in_step:.0%} of left feet in step"
     )
     facts = {"soldiers": soldiers, "misplacement_m": off, "left_feet_in_step": in_step}
+    draw_worst(made.scene.motions, inspect)
     _finish(made, output, views, bvh, facts, None if json else text)
 
 
@@ -130,6 +142,7 @@ def dancefloor(
         typer.Option("--top-view", metavar="FILE", help="View from above: .png, .svg, .pdf."),
     ] = None,
     top: Annotated[Path | None, typer.Option("--top", hidden=True)] = None,
+    inspect: Inspect = None,
     json: Json = False,
 ) -> None:
     """Let characters dance next to each other, each at random, without colliding.
@@ -140,8 +153,9 @@ def dancefloor(
 
     _check_suffix(output, (".glb", ".gltf"), "a dance floor is written to")
     view = top_view or top
-    if view is not None:
-        check_picture(view)
+    for picture in (view, inspect):
+        if picture is not None:
+            check_picture(picture)
     size = None if floor is None else _size(floor, "floor")
     made = open_library(library).dance_floor(**settings.arguments() | {"floor": size})
     save(made.scene, output)
@@ -149,6 +163,7 @@ def dancefloor(
         from motionloom.plots.top_view import write_floor_plan
 
         write_floor_plan(made.motions, view)
+    draw_worst(made.motions, inspect)
     first = made.motions[0]
     if json:
         print_json(
@@ -174,6 +189,7 @@ def dancefloor(
         f"{len(made)} characters ({made.method}), {len(first)} frames at {first.fps:g} fps, on "
         f"{wide:.1f} by {deep:.1f} m; least distance of two bodies {made.least_distance:.2f} m"
     )
+    print_quality(made.quality())
     print(output)
 
 
@@ -204,8 +220,13 @@ def _plan(kind: str, given: dict[str, Any], description: Path | None) -> CrowdPl
     return CrowdPlan(kind, given, description, read=motion_from)
 
 
-def _check_files(output: Path, views: Sequence[Path], bvh: Path | None) -> None:
+def _check_files(
+    output: Path, views: Sequence[Path], bvh: Path | None, inspect: Path | None
+) -> None:
     from motionloom.formats.registry import check_output
+
+    if inspect is not None:
+        check_picture(inspect)
 
     _check_suffix(output, SUFFIXES, "a crowd is written to")
     check_output(output, "scene")
@@ -293,6 +314,7 @@ def _finish(
     total, within = made.beats_on_time()
     if text is not None:
         remark(f"{text}; feet land within a frame of {within} of {total} beats")
+        print_quality(made.quality().worst)
         for path in (output, *views, *([] if bvh is None else [bvh])):
             print(path)
         return

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from motionloom.cli.beats import Fastest, Slowest, Takes, takes_from
-from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import TUNE, DanceSettings
 from motionloom.settings import MotionChoice, motion_choice
@@ -75,10 +75,13 @@ def dance(
         typer.Option(help="Metrical level of the takes: 2 counts every other beat, 0.5 twice."),
     ] = 1.0,
     settings: DanceSettings,
+    inspect: Annotated[Path | None, INSPECT] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Dance to music: movements from takes, in a new order, on the beats of the music."""
     _check_output(output)
+    if inspect is not None:
+        check_picture(inspect)
     _check_song(song, tempo)
     path = None if follow is None else _path(follow)
     skeleton = None if onto is None else _skeleton(onto)
@@ -98,6 +101,7 @@ def dance(
         **settings.arguments() | {"synced": not unsynced, "follow": path, "skeleton": skeleton},
     )
     files = _write(made, output)
+    draw_worst(made.motions, inspect)
     score = made.score()
     leader = made.motions[0]
     if json:
@@ -120,6 +124,7 @@ def dance(
         f"{len(steps.movements)} movements of {steps.meter} beats in {len(steps.graph)} nodes; "
         f"{score.matched} of {score.known} beats within a frame of the music, {score.extra} extra"
     )
+    print_quality(made.quality())
     for file in files:
         print(file)
 

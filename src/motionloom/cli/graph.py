@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import JSON, LIB, PICTURES, listed, open_library
+from motionloom.cli.options import (
+    INSPECT,
+    JSON,
+    LIB,
+    PICTURES,
+    check_picture,
+    listed,
+    open_library,
+)
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import (
     counted,
+    draw_worst,
     print_json,
     print_quality,
     print_table,
@@ -284,6 +293,7 @@ def walk(
     log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the transitions played, as CSV.")
     ] = None,
+    inspect: Annotated[Path | None, INSPECT] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Synthesize a walk through a library's motion graph.
@@ -291,9 +301,11 @@ def walk(
     At random, along a path, to a goal, by labels, or from pose to pose. Without options of the
     graph, the one built last is used.
     """
-    from motionloom.formats import check_output
+    from motionloom.formats import check_output, load
 
     check_output(output)  # before the work
+    if inspect is not None:
+        check_picture(inspect)
     settings, graph = _with_old_timeline(settings, graph)
     if settings.random and settings.seconds is None:
         raise InvalidInput("a walk without a goal needs its duration: --seconds 60")
@@ -304,6 +316,8 @@ def walk(
         report = player.save(output, frames, progress=advance)
     if log is not None:
         report.save_log(log)
+    if inspect is not None:
+        draw_worst([load(output).with_quality(report.quality)], inspect)
     if json:
         print_json(
             {

@@ -19,6 +19,10 @@ LIB = typer.Argument(metavar="LIB", help="The library.")
 JSON = typer.Option("--json", help="Machine-readable output.")
 WORKERS = typer.Option(help="Processes to use. [one per core]", min=1)
 
+INSPECT = typer.Option(
+    "--inspect", metavar="FILE", help="Draw the worst second of the motion (.png, .svg, .pdf)."
+)
+
 PICTURES = (".png", ".svg", ".pdf")
 
 

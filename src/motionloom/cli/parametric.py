@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import JSON, LIB, check_picture, open_library
+from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.search import hint_at_small_family
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
@@ -158,16 +158,19 @@ def synthesize(
             "parameter.",
         ),
     ] = None,
+    inspect: Annotated[Path | None, INSPECT] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Synthesize the motion that reaches a target, or comes as near to it as it can."""
     from motionloom.formats import check_output
-    from motionloom.motion.diagnostics.quality import quality_report
 
     check_output(output)  # before the work
+    if inspect is not None:
+        check_picture(inspect)
     motion = open_library(library).parametric(name, by=by or None)
     found = motion.reach(_numbers(at, motion), **settings.arguments())
     path = found.motion.save(output)
+    draw_worst([found.motion], inspect)
     weights = {
         example: round(float(weight), 6)
         for example, weight in zip(motion.examples, found.weights, strict=True)
@@ -185,7 +188,7 @@ def synthesize(
                 "frame": frames[0] if frames else None,
                 "frames": len(found.motion),
                 "fps": found.motion.fps,
-                "quality": quality_report(found.motion).to_json(),
+                "quality": found.motion.quality.to_json() if found.motion.quality else None,
                 "sources": [source.as_dict() for source in found.motion.sources],
             }
         )
@@ -195,6 +198,7 @@ def synthesize(
     )
     when = f" at frame {frames[0]}" if frames else ""
     print(f"{path}: {reached}{when}, {_error_text(found.error, motion.axes)} off")
+    print_quality(found.motion.quality)
     if found.error > settings.tolerance:
         remark(
             f"the target is {found.error:.3f} away from the nearest parameters in reach; see "

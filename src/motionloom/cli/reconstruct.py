@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from motionloom.cli.options import JSON, LIB, WORKERS, open_library
+from motionloom.cli.options import INSPECT, JSON, LIB, WORKERS, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.formats.settings import LoadMarkersSettings
 from motionloom.library.settings import ReconstructSettings
@@ -35,11 +35,14 @@ def reconstruct(
     output: Annotated[Path, typer.Option("-o", "--output", help="The body: .bvh, .glb, ...")],
     settings: ReconstructSettings,
     reading: LoadMarkersSettings,
+    inspect: Annotated[Path | None, INSPECT] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Reconstruct a whole body from wrists, ankles, head and hips, or at least three of them."""
     from motionloom.formats import is_marker_file, load, load_markers
 
+    if inspect is not None:
+        check_picture(inspect)
     options = {
         name: value
         for name, value in reading.arguments().items()
@@ -50,6 +53,7 @@ def reconstruct(
     with progress("reconstructing", len(given), quiet=json) as advance:
         body = lib.reconstruct(given, **settings.arguments(), progress=advance)
     body.save(output)
+    draw_worst([body], inspect)
     sure = body.confidence
     mean, least = (float(sure.mean()), float(sure.min())) if sure is not None else (None, None)
     if json:
@@ -61,12 +65,14 @@ def reconstruct(
                 "markers": dict(body.markers or {}),
                 "lost": list(body.lost),
                 "confidence": {"mean": mean, "least": least},
+                "quality": body.quality.to_json() if body.quality else None,
             }
         )
         return
     remark(f"{len(body)} frames from {', '.join(body.markers or {})}; confidence {mean:.2f}")
     for role in body.lost:
         remark(f"the marker of {role} was never seen")
+    print_quality(body.quality)
     print(output)
 
 

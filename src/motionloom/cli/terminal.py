@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from motionloom.cli.wording import worded
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motionloom.motion import Motion
     from motionloom.motion.diagnostics.quality import QualityReport
 
 _FIRST_LINE_SECONDS = 10.0
@@ -92,6 +95,21 @@ def print_quality(report: QualityReport | None) -> None:
     remark(f"quality: {report.line()}")
     for warning in report.warnings:
         remark(f"warning: {warning}")
+
+
+def draw_worst(motions: Sequence[Motion], file: Path | None) -> None:
+    """Draw the worst second of the motion whose worst frame is farthest beyond its limit."""
+    if file is None:
+        return
+    from motionloom.plots.worst_second import write_worst_second
+
+    measured = [motion for motion in motions if motion.quality and motion.quality.worst]
+    worst = max(measured, key=_severity, default=motions[0])
+    remark(f"worst second drawn to {write_worst_second(worst, file)}")
+
+
+def _severity(motion: Motion) -> float:
+    return motion.quality.worst[0].severity if motion.quality is not None else 0.0
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from motionloom.crowd.settings import BODY_WIDTH, DanceFloorSettings
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.carrier import hips_as_root
-from motionloom.motion.diagnostics.quality import QualityReport, quality_report, usual_acceleration
+from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.motion.scene import Scene
 from motionloom.motion_graph import motion_graph
 from motionloom.rhythm.choreography import Choreography
@@ -76,10 +77,8 @@ class DanceFloor:
 
     def quality(self) -> QualityReport:
         """Largest value of each measure over all characters."""
-        usual = usual_acceleration(self.takes)
-        return QualityReport.worst_of(
-            [quality_report(motion, usual=usual) for motion in self.motions]
-        )
+        reports = (motion.quality for motion in self.motions)
+        return QualityReport.worst_of([report for report in reports if report is not None])
 
 
 def dance_floor(takes: Sequence[Motion], settings: DanceFloorSettings) -> DanceFloor:
@@ -116,10 +115,19 @@ def dance_floor(takes: Sequence[Motion], settings: DanceFloorSettings) -> DanceF
         seed=np.random.default_rng(seeds[0]),
     )
     placed = tuple(
-        replace(motion.transform(yaw=float(yaw), shift=(x, 0.0, z)), name=f"dancer_{n + 1}")
+        replace(
+            motion.transform(yaw=float(yaw), shift=(x, 0.0, z)), name=f"dancer_{n + 1}"
+        ).with_quality(partial(_same_quality, motion))
         for n, (motion, (x, z, yaw)) in enumerate(zip(dances, moves, strict=True))
     )
     return DanceFloor(placed, method, parts, least_distance(placed))
+
+
+def _same_quality(made: Motion, placed: Motion) -> QualityReport:
+    """Quality of a motion that was only turned and moved: that of `made`."""
+    report = made.quality
+    assert report is not None and len(placed) == len(made)
+    return report
 
 
 def dance_takes(names: Sequence[str], labels: Any) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from motionloom.blending.poses import blend_kernel
 from motionloom.crowd.holds import Holds
 from motionloom.crowd.settings import SWAY
 from motionloom.motion import Motion, Provenance
-from motionloom.motion.diagnostics.quality import QualityReport, quality_report, usual_acceleration
+from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations import quaternions as rot
@@ -250,20 +251,12 @@ class CrowdMotion:
         return beats_on_time(self.motions[0], self.music)
 
     def quality(self) -> CrowdQuality:
-        """Foot slide, floor penetration and seam accelerations of all characters.
+        """Quality of all characters, each relative to the movements of the same body.
 
-        Seam accelerations are relative to those of the movements of the same body: leaders to
-        leaders, followers to followers.
+        Leaders are compared with leaders, followers with followers.
         """
-        usual = [
-            usual_acceleration(movement.bodies[body] for movement in self.choreography.movements)
-            for body in range(len(self.motions[0]))
-        ]
-        reports = [
-            quality_report(motion, usual=usual[body])
-            for agent in self.motions
-            for body, motion in enumerate(agent)
-        ]
+        every = (motion.quality for agent in self.motions for motion in agent)
+        reports = [report for report in every if report is not None]
         return CrowdQuality(QualityReport.worst_of(reports), QualityReport.mean_of(reports))
 
     def sources(self) -> list[dict[str, Any]]:
@@ -329,7 +322,7 @@ def joined_blocks(
                 skeletons[c], turned[c][i], moved[c][i], choreography.fps,
                 name=" ".join(filter(None, (name, str(i + 1), roles[c]))),
                 provenance=_provenance(blocks, nodes, i, c),
-            )
+            ).with_quality(partial(choreography.quality, body=c))
             for c in bodies
         )
         for i in range(len(moved[0]))

@@ -14,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.diagnostics.quality import QualityReport, quality_report
+from motionloom.motion.diagnostics.quality import (
+    QualityReport,
+    SourceStatistics,
+    TakesUsed,
+    quality_report,
+)
 from motionloom.motion.segment import Segment
 from motionloom.parametric.parametric_motion import ParametricMotion
 
@@ -168,4 +173,12 @@ class FatGraph:
 
     def quality(self, motion: Motion) -> QualityReport:
         """Quality of a motion made from this graph, relative to the graph's motions."""
-        return quality_report(motion, sources=self.motions)
+        report = quality_report(motion, usual=self.statistics)
+        names = [one.name for one in self.motions]
+        takes = TakesUsed.of(motion.sources, motion.fps, dict.fromkeys(names, "not needed"))
+        return report.with_parts(takes=takes, speeds_m_s=self.speeds)
+
+    @cached_property
+    def statistics(self) -> SourceStatistics:
+        """What is usual in the motions, with which synthesized motion is compared."""
+        return SourceStatistics.of(self.motions)

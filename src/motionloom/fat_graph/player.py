@@ -27,6 +27,7 @@ from motionloom.blending.player import FrameBlock, Player
 from motionloom.blending.transitions import Window, aligning_transform
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Source
+from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 
@@ -88,6 +89,10 @@ class FatPlayer(Player):
         self._ready: FrameBlock | None = None  # frames of the edge already read
         self._facing = 0.0  # direction of travel at the start of the edge
         self._enter(start)
+
+    def quality(self, motion: Motion) -> QualityReport:
+        """Quality of frames recorded, relative to the motions of the graph."""
+        return self.graph.quality(motion)
 
     def _read(self, count: int) -> FrameBlock:
         parts, seams = [FrameBlock.empty(len(self.skeleton), self._played)], []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -188,7 +188,7 @@ class Motion(TimeSeries):
 
     def with_quality(
         self, quality: QualityReport | Callable[[Motion], QualityReport] | None
-    ) -> Motion:
+    ) -> Self:
         """The same motion with a quality report, or with a function of the motion that makes it.
 
         Examples

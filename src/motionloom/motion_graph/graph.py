@@ -27,9 +27,9 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import (
     PathFit,
     QualityReport,
+    SourceStatistics,
     TakesUsed,
     quality_report,
-    usual_acceleration,
 )
 from motionloom.motion.gait import gaits
 from motionloom.motion_graph.candidates import Pruning
@@ -397,9 +397,9 @@ class MotionGraph:
             scratch.write_text(text, encoding="utf-8")
 
     @cached_property
-    def usual_acceleration(self) -> float:
-        """99.9th percentile of the accelerations of all joints of the motions, m/s^2."""
-        return usual_acceleration(self.motions)
+    def statistics(self) -> SourceStatistics:
+        """What is usual in the motions, with which walks are compared."""
+        return SourceStatistics.of(self.motions)
 
     @property
     def unused(self) -> dict[str, str]:
@@ -422,7 +422,7 @@ class MotionGraph:
         goals : WalkSettings, optional
             The path or goal of the walk, with which its way is compared.
         """
-        report = quality_report(motion, usual=self.usual_acceleration)
+        report = quality_report(motion, usual=self.statistics)
         track = motion.role_positions(["hips"])[:, 0, [0, 2]]
         takes = TakesUsed.of(motion.sources, motion.fps, self.unused)
         return report.with_parts(path=path_fit(track, goals), takes=takes)

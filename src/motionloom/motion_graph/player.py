@@ -27,16 +27,8 @@ from motionloom.atomic_write import atomic_write
 from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput
 from motionloom.formats.bvh.writer import bvh_stream
-from motionloom.motion import Motion, Provenance, Source
-from motionloom.motion.diagnostics.quality import (
-    QualityReport,
-    Seam,
-    TakesUsed,
-    floor_penetration,
-    foot_slide,
-    worst_seam,
-)
-from motionloom.motion.feet.contacts import foot_contacts
+from motionloom.motion import Motion, Source
+from motionloom.motion.diagnostics.quality import QualityMeter, QualityReport, TakesUsed
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.provenance import merged
 from motionloom.motion.rotations.planar_transform import PlanarTransform
@@ -179,7 +171,7 @@ class GraphPlayer(Player):
             motion.save(path)
             quality, sources = self.quality(motion), motion.sources
             return WalkReport(frames, quality, sources, self.transition_count, tuple(self.log))
-        meter = _QualityMeter(self.graph, self.goals)
+        meter = _WalkMeter(self.graph, self.goals)
         played: list[Source] = []
         with bvh_stream(path, self.skeleton, frames=frames, fps=self.fps) as out:
             left = frames
@@ -348,6 +340,7 @@ class GraphPlayer(Player):
 
 
 _BLOCK = 3_000  # frames played, measured and written at once
+_CONTINUITY = 2.0  # seconds of the block before that a block is measured with
 _SOURCES = 20_000  # reported at most
 
 
@@ -381,45 +374,28 @@ class WalkReport:
             out.writerows(row.to_dict().values() for row in self.log)
 
 
-class _QualityMeter:
+class _WalkMeter:
     """Quality of the frames played, block by block."""
 
     def __init__(self, graph: MotionGraph, goals: WalkSettings | None) -> None:
         self._graph, self._goals = graph, goals
-        self._slide = self._contacts = self._depth = self._frames = 0.0
-        self._worst: Seam | None = None
+        self._meter = QualityMeter(graph.statistics)
+        self._last: FrameBlock | None = None  # the frames before the next block
         self._tracks: list[NDArray[np.float32]] = []
         self._played: list[Source] = []
 
     def measure(self, block: FrameBlock) -> None:
-        graph = self._graph
-        sources = tuple(source.moved(-block.start) for source in block.sources)
-        seams = tuple(seam - block.start for seam in block.seams)
-        clip = Motion(
-            graph.skeleton, block.rotations, block.root, graph.fps,
-            provenance=Provenance(sources, seams),
-        )  # fmt: skip
-        contacts = foot_contacts(clip)
-        slide = foot_slide(clip, contacts)
-        self._slide += slide.per_contact_m * slide.contacts
-        self._contacts += slide.contacts
-        self._depth += floor_penetration(clip, contacts) * len(clip)
-        self._frames += len(clip)
-        worst = worst_seam(clip, graph.usual_acceleration)
-        if worst is not None and (self._worst is None or worst.ratio > self._worst.ratio):
-            frame = worst.frame + block.start
-            self._worst = replace(worst, frame=frame, second=frame / graph.fps)
+        graph, last = self._graph, self._last
+        whole = block if last is None else FrameBlock.joined([last, block])
+        seen = len(whole) - len(block)
+        motion = whole.to_motion(graph.skeleton, graph.fps)
+        self._meter.add(motion, start=whole.start, seen=seen)
+        self._last = whole.tail(round(_CONTINUITY * graph.fps))
         if self._goals is not None:
-            self._tracks.append(clip.role_positions(["hips"])[:, 0, [0, 2]])
+            self._tracks.append(motion.role_positions(["hips"])[seen:, 0, [0, 2]])
         self._played += block.sources
 
     def report(self) -> QualityReport:
-        found, worst = self._contacts > 0.0, self._worst
         takes = TakesUsed.of(self._played, self._graph.fps, self._graph.unused)
         fit = path_fit(np.concatenate(self._tracks), self._goals) if self._tracks else None
-        return QualityReport(
-            self._slide / self._contacts if found else None,
-            self._depth / self._frames if found else None,
-            None if worst is None else worst.ratio,
-            worst,
-        ).with_parts(path=fit, takes=takes)
+        return self._meter.report().with_parts(path=fit, takes=takes)

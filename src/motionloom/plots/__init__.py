@@ -4,6 +4,7 @@ from motionloom.plots.animation import write_gif, write_mp4
 from motionloom.plots.filmstrip import film_strip, write_strip
 from motionloom.plots.html_pages import SheetClip, contact_sheet
 from motionloom.plots.player import Budget, player_html
+from motionloom.plots.worst_second import write_worst_second
 
 __all__ = [
     "Budget",
@@ -14,4 +15,5 @@ __all__ = [
     "write_gif",
     "write_mp4",
     "write_strip",
+    "write_worst_second",
 ]

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("auto", "world", "stages")
 
+MARK = "#d0342c"
+
 _PER_ROW = 10
 _TRAIL_SECONDS = 2.0
 
@@ -52,6 +54,7 @@ def film_strip(
     view: str = "three-quarter",
     layout: str = "auto",
     first_frame: int = 0,
+    mark: int | None = None,
 ) -> Figure:
     """Draw a motion as a strip of stick figures.
 
@@ -69,6 +72,8 @@ def film_strip(
         floor, ``auto`` chooses ``world`` if the figures do not overlap.
     first_frame : int
         Number of the first frame in the labels, for a motion cut from a longer one.
+    mark : int, optional
+        A frame of the motion that is drawn in any case, on a red stage.
 
     Returns
     -------
@@ -90,8 +95,10 @@ def film_strip(
         raise InvalidInput(f"frames must be at least 1; got {frames}")
     if layout not in LAYOUTS:
         raise InvalidInput(f"layout must be one of {', '.join(LAYOUTS)}; got {layout!r}")
-    strip = _strip(motion, frames, view, first_frame)
-    if layout == "world" or (layout == "auto" and _travels(strip)):
+    if mark is not None and not 0 <= mark < len(motion):
+        raise InvalidInput(f"mark must be a frame, 0 to {len(motion) - 1}; got {mark}")
+    strip = _strip(motion, frames, view, first_frame, mark)
+    if mark is None and (layout == "world" or (layout == "auto" and _travels(strip))):
         return _draw_world(strip)
     return _draw_stages(strip)
 
@@ -131,6 +138,7 @@ class _Strip:
     shown: NDArray[np.intp]  # (K,) frames
     poses: NDArray[np.float64]  # (K, P, 3)
     first_frame: int  # number of frame 0 in the labels
+    mark: int | None = None  # frame on a red stage
 
     @property
     def boxes(self) -> NDArray[np.float64]:
@@ -154,15 +162,19 @@ class _Strip:
         return np.array([point[0], self.figure.ground, point[2]], dtype=np.float64)
 
 
-def _strip(motion: Motion, frames: int, view: str, first_frame: int) -> _Strip:
+def _strip(
+    motion: Motion, frames: int, view: str, first_frame: int, mark: int | None = None
+) -> _Strip:
     figure = stick_figure(motion)
     shown = np.unique(np.rint(np.linspace(0, len(motion) - 1, frames)).astype(np.intp))
+    if mark is not None:  # in place of the figure nearest to it
+        shown[np.argmin(np.abs(shown - mark))] = mark
     anchor = int(figure.points[figure.anchor])
     path = _point_path(motion, anchor)
     poses = np.stack([figure.positions(motion[int(f)])[0] for f in shown]).astype(np.float64)
     poses[~np.isfinite(poses).all(axis=-1)] = np.nan
     camera = camera_for(motion, figure, path, view=view)
-    return _Strip(motion, figure, camera, path, shown, poses, first_frame)
+    return _Strip(motion, figure, camera, path, shown, poses, first_frame, mark)
 
 
 def _point_path(motion: Motion, point: int) -> NDArray[np.float32]:
@@ -282,7 +294,10 @@ def _path_extent(strip: _Strip) -> float:
 def _draw_stage(axes, strip: _Strip, k: int, centre, shift, radius: float, scale: float) -> None:
     figure, camera, now = strip.figure, strip.camera, int(strip.shown[k])
     rim = ink.disc(figure, camera, centre, radius) + shift
+    marked = now == strip.mark
     axes.fill(*rim.T, color=ink.FLOOR, lw=0, zorder=1)
+    if marked:
+        axes.plot(*np.append(rim, rim[:1], axis=0).T, color=MARK, lw=2.0, zorder=3)
     step = ink.grid_step(figure.size)
     grid = ink.grid_strokes(figure, camera, centre, radius, step=step)
     paint(axes, grid.shifted(shift), scale, zorder=2)

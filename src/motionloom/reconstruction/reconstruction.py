@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.carrier import body_skeleton
+from motionloom.motion.diagnostics.quality import quality_report
 from motionloom.motion.markers import Markers
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.parallel import Progress, one_thread
@@ -203,7 +204,7 @@ def reconstruct(
         confidence=seen / (1.0 + (found.distances / _HALF_CONFIDENCE) ** 2),
         markers=dict(zip(signal.roles, signal.labels, strict=True)),
         lost=signal.lost,
-    )
+    ).with_quality(quality_report)
 
 
 def reconstruction_stream(

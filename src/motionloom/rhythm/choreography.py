@@ -21,6 +21,12 @@ from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.carrier import hips_as_root
+from motionloom.motion.diagnostics.quality import (
+    QualityReport,
+    SourceStatistics,
+    TakesUsed,
+    quality_report,
+)
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.ragged import Ragged
 from motionloom.rhythm.dance_nodes import DanceNode
@@ -219,6 +225,21 @@ class Choreography:
     def phrases(self, order: int) -> Phrases:
         """Likelihood of the next node after up to `order` last ones."""
         return Phrases.of(self.node_sequences, self.graph.transitions, order)
+
+    @cached_property
+    def statistics(self) -> tuple[SourceStatistics, ...]:
+        """What is usual in the movements of each character, with which dances are compared."""
+        bodies = range(len(self.movements[0].bodies))
+        return tuple(
+            SourceStatistics.of((one.bodies[c] for one in self.movements), whole_takes=False)
+            for c in bodies
+        )
+
+    def quality(self, motion: Motion, body: int = 0) -> QualityReport:
+        """Quality of a dance of one character, relative to the movements of that character."""
+        offered = {one.source[body]: "not danced" for one in self.movements}
+        takes = TakesUsed.of(motion.sources, motion.fps, {**self.left_out, **offered})
+        return quality_report(motion, usual=self.statistics[body]).with_parts(takes=takes)
 
     def onto(self, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
         """The same movements, retargeted to other skeletons."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.blending.player import FrameBlock, frame_count
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance
-from motionloom.motion.diagnostics.quality import QualityReport, quality_report
+from motionloom.motion.diagnostics.quality import BeatFit, QualityReport
 from motionloom.motion.provenance import merged
 from motionloom.motion.scene import Scene
 from motionloom.rhythm.dance_player import DancePlayer
@@ -45,12 +46,19 @@ class Dance:
     path : tuple of int
         Nodes of the transition graph, in the order in which they were danced.
     choreography : Choreography
+        On the skeletons of the motions.
     """
 
     motions: tuple[Motion, ...]
     music: Music
     path: tuple[int, ...]
     choreography: Choreography
+
+    def __post_init__(self) -> None:
+        motions = (
+            one.with_quality(partial(self._quality, n)) for n, one in enumerate(self.motions)
+        )
+        object.__setattr__(self, "motions", tuple(motions))
 
     @property
     def scene(self) -> Scene:
@@ -59,6 +67,10 @@ class Dance:
 
     def found_beats(self) -> Array:
         """Beats of the dance in seconds, found from the motion alone."""
+        return self._found_beats
+
+    @cached_property
+    def _found_beats(self) -> Array:
         return found_beats(self.motions, self.music)
 
     def beats_on_time(self, *, found: Array | None = None) -> tuple[int, int]:
@@ -76,10 +88,16 @@ class Dance:
         return audible(self.music, path, self.motions[0].duration)
 
     def quality(self) -> QualityReport:
-        """Foot slide, floor penetration and seam accelerations of the leader."""
-        sources = [movement.motion for movement in self.choreography.movements]
-        same = sources[0].skeleton.key == self.motions[0].skeleton.key
-        return quality_report(self.motions[0], sources=sources if same else None)
+        """Worst figures of all characters, with the fit to the music; `motions` have one each."""
+        reports = (motion.quality for motion in self.motions)
+        return QualityReport.worst_of([report for report in reports if report is not None])
+
+    def _quality(self, body: int, motion: Motion) -> QualityReport:
+        report = self.choreography.quality(motion, body)
+        if body:
+            return report
+        score = self.score()
+        return report.with_parts(beats=BeatFit(score.known, score.matched))
 
 
 def dance(
@@ -111,7 +129,7 @@ def dance(
         )  # fmt: skip
         frames = frame_count(seconds, None, player.fps)
         motions, nodes = _recorded(player, frames, path)
-        return Dance(motions, piece, nodes, choreography)
+        return Dance(motions, piece, nodes, steps)
 
     clock = MusicClock(piece)
     if not chosen.synced:

@@ -29,7 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.blending.inertialization import Inertializer
 from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion import Skeleton
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.rhythm.dance_nodes import WILLING, DanceNode, between
@@ -125,6 +126,10 @@ class DancePlayer(Player):
         self._frame = 0.0  # of the movement, played last
         self._place = np.asarray(place, np.float64)
         self._weights = self._places = np.empty(0)
+
+    def quality(self, motion: Motion) -> QualityReport:
+        """Quality of frames recorded, relative to the movements."""
+        return self.choreography.quality(motion)
 
     def _read(self, count: int) -> FrameBlock:
         return self.read_all(count)[0]

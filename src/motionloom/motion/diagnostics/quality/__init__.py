@@ -1,35 +1,51 @@
 """Quality of a motion: measures, and the report that all synthesis returns and prints."""
 
-from motionloom.motion.diagnostics.quality.gate import quality_report, worst_seam
+from motionloom.motion.diagnostics.quality.gate import (
+    QualityMeter,
+    SourceStatistics,
+    quality_report,
+    worst_seam,
+)
+from motionloom.motion.diagnostics.quality.limbs import limb_overlaps
 from motionloom.motion.diagnostics.quality.measures import (
     FootSlide,
     floor_penetration,
     foot_slide,
     joint_accelerations,
+    jump_sizes,
     part_path,
     seam_accelerations,
     usual_acceleration,
 )
-from motionloom.motion.diagnostics.quality.report import (
+from motionloom.motion.diagnostics.quality.parts import (
     BeatFit,
     PathFit,
-    QualityReport,
     Seam,
     TakesUsed,
+    WorstFrame,
 )
+from motionloom.motion.diagnostics.quality.report import QualityReport
+from motionloom.motion.diagnostics.quality.support import imbalance, repeated_steps
 
 __all__ = [
     "BeatFit",
     "FootSlide",
     "PathFit",
+    "QualityMeter",
     "QualityReport",
     "Seam",
+    "SourceStatistics",
     "TakesUsed",
+    "WorstFrame",
     "floor_penetration",
     "foot_slide",
+    "imbalance",
     "joint_accelerations",
+    "jump_sizes",
+    "limb_overlaps",
     "part_path",
     "quality_report",
+    "repeated_steps",
     "seam_accelerations",
     "usual_acceleration",
     "worst_seam",

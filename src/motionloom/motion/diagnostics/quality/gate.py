@@ -1,28 +1,120 @@
 """Quality gate: all measures of a finished motion in one report.
 
-Clean-up, retargeting and all synthesis use the same report, so that their figures compare.
+Clean-up, retargeting and all synthesis use the same report, so that their figures compare. What
+is usual depends on the takes: a dancer's crossed legs are no fault in a dance. So seams, limbs,
+balance, slide and steps are compared with `SourceStatistics` where the sources are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
+from motionloom.motion.diagnostics.quality.limbs import Capsules, limb_overlaps
 from motionloom.motion.diagnostics.quality.measures import (
+    contact_slides,
     contacts_of,
-    floor_penetration,
-    foot_slide,
+    floor_depths,
+    joint_jumps,
     seam_accelerations,
     usual_acceleration,
 )
-from motionloom.motion.diagnostics.quality.report import QualityReport, Seam
+from motionloom.motion.diagnostics.quality.parts import Seam, WorstFrame
+from motionloom.motion.diagnostics.quality.report import QualityReport, worst_frames
+from motionloom.motion.diagnostics.quality.support import imbalance, repeated_steps, steps
 from motionloom.motion.feet.contacts import FootContacts
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
+    from motionloom.motion.provenance import Provenance
+
+Array = NDArray[np.float64]
+
+# Limits. The second of two holds where the sources are not known: 99 % of CMU's takes are below.
+MAX_SLIDE = 0.03  # metres per contact, or 1.5 times that of the sources
+MAX_SLIDE_SPEED = 0.15  # m/s: at least where contacts slide this fast, feet skate
+MAX_FLOOR = (0.01, 0.03)  # metres, mean over frames; or 1.5 times that of the sources
+MAX_SEAM = 1.5  # of the sources' 99.9th percentile
+MAX_REPEATED_STEPS = 0.05  # share of steps
+MAX_JUMP = 0.1  # metres in one frame
+MAX_OVERLAP = (0.04, 0.08)  # metres
+MAX_IMBALANCE = (0.05, 0.15)  # metres
+
+_SAME_STEP = 0.2  # seconds within which a repeated step is that of the take
+_LEAST_STEPS = 4
+_JUDGED = 3  # steps that a block leaves to the next one: the last two, and that between them
+
+
+@dataclass(frozen=True, eq=False)
+class SourceStatistics:
+    """What is usual in the sources of a motion.
+
+    Attributes
+    ----------
+    acceleration : float
+        99.9th percentile of the accelerations of all joints and frames, m/s^2.
+    slide, floor : float
+        Slide per contact and floor penetration, metres.
+    overlaps : ndarray, shape (pairs,)
+        Depth by which each pair of limbs overlaps, metres; the largest of all frames.
+    imbalance : float
+        Distance of the centre of mass outside the feet while the body stands, metres; the largest
+        of all frames.
+    repeated_steps : mapping of str to ndarray
+        For each take, the frames of steps that repeat a foot.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> SourceStatistics.of([ml.demo.clip("walk")]).slide < 0.02
+    True
+    """
+
+    acceleration: float
+    slide: float = 0.0
+    floor: float = 0.0
+    overlaps: Array = field(default_factory=lambda: np.zeros(0))
+    imbalance: float = 0.0
+    repeated_steps: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, sources: Iterable[Motion], *, whole_takes: bool = True) -> SourceStatistics:
+        """Statistics of motions with one skeleton and rate.
+
+        With `whole_takes`, provenance counts frames of these very motions, and steps of the
+        result can be compared with them; not so for clips cut out of takes.
+        """
+        motions = list(sources)
+        slides: list[float] = []
+        depths, overlaps, off = [0.0], [], [0.0]
+        repeated = {}
+        for motion in motions:
+            depth = limb_overlaps(motion)
+            if depth.size:
+                overlaps.append(depth.max(axis=0))
+            contacts = _contacts(motion, None)
+            if contacts is None or not len(motion):
+                continue
+            slides += [slide.distance_m for slide in contact_slides(motion, contacts)]
+            depths.append(float(floor_depths(motion, contacts).mean()))
+            standing = _imbalance(motion, contacts)
+            if standing is not None:
+                off.append(float(np.nanmax(standing)))
+            if whole_takes:
+                repeated[motion.name] = repeated_steps(motion, contacts)
+        return cls(
+            usual_acceleration(motions),
+            float(np.mean(slides)) if slides else 0.0,
+            max(depths),
+            np.max(overlaps, axis=0) if overlaps else np.zeros(0),
+            max(off),
+            repeated,
+        )
 
 
 def quality_report(
@@ -30,21 +122,20 @@ def quality_report(
     contacts: FootContacts | None = None,
     *,
     sources: Iterable[Motion] | None = None,
-    usual: float | None = None,
+    usual: SourceStatistics | None = None,
 ) -> QualityReport:
-    """Slide per contact, floor penetration and smoothness of the seams of a motion.
+    """All measures of a motion; those that the skeleton has no joints for are None.
 
     Parameters
     ----------
     motion : Motion
-        Figures of the feet are None where the skeleton has no ankles or feet.
     contacts : FootContacts, optional
         Default: those of the motion.
     sources : iterable of Motion, optional
-        Its sources, on the same skeleton and at the same rate, with which the accelerations at
-        seams are compared. Default: no comparison.
-    usual : float, optional
-        Their `usual_acceleration`, if already computed.
+        The takes it was made of, on the same skeleton and at the same rate, with which it is
+        compared. Default: no comparison; seams and steps have no figure then.
+    usual : SourceStatistics, optional
+        Their statistics, if already computed.
 
     Examples
     --------
@@ -52,13 +143,165 @@ def quality_report(
     >>> quality_report(ml.demo.clip("walk")).foot_slide_m < 0.05
     True
     """
-    has_seams = motion.provenance is not None and bool(motion.provenance.seams)
-    if usual is None and sources is not None and has_seams:
-        usual = usual_acceleration(sources)
-    slide, depth = _feet(motion, contacts)
-    seam = None if usual is None else worst_seam(motion, usual)
-    ratio = None if seam is None else seam.ratio
-    return QualityReport(slide, depth, ratio, seam).with_parts()
+    if usual is None and sources is not None:
+        usual = SourceStatistics.of(sources)
+    meter = QualityMeter(usual)
+    meter.add(motion, contacts)
+    return meter.report()
+
+
+class QualityMeter:
+    """Quality of a motion, measured in one piece or, for hours of motion, block by block.
+
+    Parameters
+    ----------
+    usual : SourceStatistics, optional
+        What the motion is compared with.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> meter = QualityMeter()
+    >>> meter.add(walk[:80])
+    >>> meter.add(walk[60:], start=60, seen=20)
+    >>> meter.report().jumps
+    0
+    """
+
+    def __init__(self, usual: SourceStatistics | None = None) -> None:
+        self._usual = usual
+        self._slide = self._contact_seconds = self._depth = 0.0
+        self._contacts = self._frames = self._steps = self._repeats = self._jumps = 0
+        self._seam: Seam | None = None
+        self._peaks: dict[str, WorstFrame] = {}  # value: the largest so far
+
+    def add(
+        self, motion: Motion, contacts: FootContacts | None = None, *, start: int = 0, seen: int = 0
+    ) -> None:
+        """Measure a block whose first frame is frame `start` of the whole motion.
+
+        The first `seen` frames were part of the block before; they are there for continuity.
+        """
+        found = _contacts(motion, contacts)
+        if found is not None and len(motion):
+            self._add_feet(motion, found, start, seen)
+            self._add_steps(motion, found, start, seen)
+            self._add_balance(motion, found, start)
+        self._add_seams(motion, start)
+        each = joint_jumps(motion)
+        sizes = each.max(axis=1, initial=0.0)
+        self._jumps += int(np.count_nonzero(sizes[max(seen - _JUDGED, 0) :]))
+        if sizes.any():
+            frame = int(np.argmax(sizes))
+            part = _jumping_part(motion, each[frame])
+            self._note(motion, start, "jump", float(sizes[frame]), frame + 1, part)
+        self._add_limbs(motion, start)
+
+    def _note(
+        self, motion: Motion, start: int, measure: str, value: float, frame: int, detail: str = ""
+    ) -> None:
+        """Keep a value if it is the largest of its measure so far."""
+        if measure in self._peaks and value <= self._peaks[measure].value:
+            return
+        take = "" if motion.provenance is None else motion.provenance.take_at(frame)
+        at = start + frame
+        self._peaks[measure] = WorstFrame(measure, value, 1.0, at, at / motion.fps, detail, take)
+
+    def _add_feet(self, motion: Motion, contacts: FootContacts, start: int, seen: int) -> None:
+        for slide in contact_slides(motion, contacts):
+            if slide.start_frame < seen:
+                continue
+            self._contacts += 1
+            self._slide += slide.distance_m
+            self._contact_seconds += (slide.end_frame - 1 - slide.start_frame) / motion.fps
+            middle = (slide.start_frame + slide.end_frame) // 2
+            part = slide.part.replace("_", " ")
+            self._note(motion, start, "slide", slide.distance_m, middle, f"the {part}")
+        depths = floor_depths(motion, contacts)
+        self._depth += float(depths[seen:].sum())
+        self._frames += len(depths) - seen
+        deepest = int(np.argmax(depths))
+        self._note(motion, start, "floor", float(depths[deepest]), deepest)
+
+    def _add_steps(self, motion: Motion, contacts: FootContacts, start: int, seen: int) -> None:
+        usual, provenance = self._usual, motion.provenance
+        if usual is None or provenance is None or not usual.repeated_steps:
+            return
+        self._steps += sum(frame >= seen for frame, _ in steps(motion, contacts))
+        for frame in repeated_steps(motion, contacts):
+            if frame < seen or _repeats_in_take(provenance, int(frame), motion.fps, usual):
+                continue
+            self._repeats += 1
+            if "steps" not in self._peaks:
+                self._note(motion, start, "steps", 1.0, int(frame))
+
+    def _add_balance(self, motion: Motion, contacts: FootContacts, start: int) -> None:
+        off = _imbalance(motion, contacts)
+        if off is not None:
+            frame = int(np.nanargmax(off))
+            own = 0.0 if self._usual is None else self._usual.imbalance
+            self._note(motion, start, "balance", max(float(off[frame]) - own, 0.0), frame)
+
+    def _add_seams(self, motion: Motion, start: int) -> None:
+        seam = None if self._usual is None else worst_seam(motion, self._usual.acceleration)
+        if seam is None or (self._seam is not None and seam.ratio <= self._seam.ratio):
+            return
+        self._seam = replace(
+            seam, frame=start + seam.frame, second=seam.second + start / motion.fps
+        )
+        self._note(motion, start, "seam", seam.ratio, seam.frame, f"{seam.before} to {seam.after}")
+
+    def _add_limbs(self, motion: Motion, start: int) -> None:
+        depth = limb_overlaps(motion)
+        if not depth.size:
+            return
+        own = None if self._usual is None else self._usual.overlaps
+        if own is not None and len(own) == depth.shape[1]:
+            depth = np.maximum(depth - own, 0.0)
+        frame, pair = np.unravel_index(int(np.argmax(depth)), depth.shape)
+        parts = Capsules.of(motion.skeleton).pair_name(int(pair))
+        self._note(motion, start, "limbs", float(depth[frame, pair]), int(frame), parts)
+
+    def report(self) -> QualityReport:
+        """The report of all blocks added."""
+        slide = self._slide / self._contacts if self._contacts else None
+        depth = self._depth / self._frames if self._contacts else None
+        repeated = self._repeats / self._steps if self._steps >= _LEAST_STEPS else None
+        values = {"slide": slide, "floor": depth, "steps": repeated}
+        limits = self._limits()
+        worst = [
+            replace(peak, value=float(value), limit=limits[measure])
+            for measure, peak in self._peaks.items()
+            if (value := values.get(measure, peak.value)) is not None
+        ]
+        return QualityReport(
+            slide,
+            depth,
+            None if self._seam is None else self._seam.ratio,
+            self._seam,
+            None if repeated is None else 1.0 - repeated,
+            self._jumps,
+            self._peaks["limbs"].value if "limbs" in self._peaks else None,
+            self._peaks["balance"].value if "balance" in self._peaks else None,
+            worst_frames(worst),
+        ).with_parts()
+
+    def _limits(self) -> dict[str, float]:
+        """The largest value of each measure that is no warning."""
+        usual = self._usual
+        mean_seconds = self._contact_seconds / max(self._contacts, 1)
+        skating = max(MAX_SLIDE, MAX_SLIDE_SPEED * mean_seconds)
+        alone = usual is None
+        return {
+            "slide": skating if usual is None else min(skating, max(MAX_SLIDE, 1.5 * usual.slide)),
+            "floor": MAX_FLOOR[1] if usual is None else max(MAX_FLOOR[0], 1.5 * usual.floor),
+            "seam": MAX_SEAM,
+            "steps": MAX_REPEATED_STEPS,
+            "jump": MAX_JUMP,
+            "limbs": MAX_OVERLAP[alone],
+            "balance": MAX_IMBALANCE[alone],
+        }
 
 
 def worst_seam(motion: Motion, usual: float) -> Seam | None:
@@ -75,13 +318,43 @@ def worst_seam(motion: Motion, usual: float) -> Seam | None:
     return Seam(frame, frame / motion.fps, before, after, float(largest[worst]) / usual)
 
 
-def _feet(motion: Motion, contacts: FootContacts | None) -> tuple[float | None, float | None]:
-    """Slide per contact and floor penetration; None where there are no feet or no contacts."""
+def _contacts(motion: Motion, contacts: FootContacts | None) -> FootContacts | None:
+    """Contacts of a motion; None where the skeleton has no feet."""
     try:
-        found = contacts_of(motion, contacts)
+        return contacts_of(motion, contacts)
     except RoleError:
-        return None, None
-    slide = foot_slide(motion, found)
-    if not slide.contacts:
-        return None, None
-    return slide.per_contact_m, floor_penetration(motion, found)
+        return None
+
+
+def _imbalance(motion: Motion, contacts: FootContacts) -> Array | None:
+    """`imbalance`; None if the body never stands still, or too little of it is known."""
+    try:
+        off = imbalance(motion, contacts)
+    except RoleError:
+        return None
+    return off if np.isfinite(off).any() else None
+
+
+def _jumping_part(motion: Motion, jumps: Array) -> str:
+    """Name of the joint that jumps most, of jumps (J,); the body, if the hips do."""
+    names = motion.skeleton.names
+    hips = motion.skeleton.roles.get("hips")
+    if hips in names and jumps[names.index(hips)] > 0.0:
+        return "the whole body"
+    return names[int(np.argmax(jumps))]
+
+
+def _repeats_in_take(
+    provenance: Provenance, frame: int, fps: float, usual: SourceStatistics
+) -> bool:
+    """Whether a take repeats a foot at the step of `frame`, or is not known."""
+    for source in provenance.sources:
+        if source.start <= frame < source.end:
+            own = usual.repeated_steps.get(source.motion)
+            if own is None:
+                return True
+            rate = (source.end_frame - source.start_frame) / (source.end - source.start)
+            there = source.start_frame + rate * (frame - source.start)
+            if np.any(np.abs(own - there) <= _SAME_STEP * fps):
+                return True
+    return False

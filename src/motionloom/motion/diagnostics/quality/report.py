@@ -1,208 +1,63 @@
 """Quality report: the figures of a synthesized motion, as data and as one line of text.
 
 The report holds what was measured on the motion itself and, where the verb that made the motion
-knows them, the fit to a path, the takes used, the speeds that can be had and the fit to music.
-Every limit stands in this module; a limit that is passed becomes a warning that says what to try.
+knows them, the fit to a path, the takes used, the speeds that can be had and the fit to music. A
+limit that is passed becomes a warning that says what to try.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from motionloom.motion.provenance import Source
+from motionloom.motion.diagnostics.quality.parts import (
+    BeatFit,
+    PathFit,
+    Seam,
+    TakesUsed,
+    WorstFrame,
+)
 
-# Limits; a figure beyond its limit is a warning.
-MAX_FOOT_SLIDE = 0.03  # metres per contact
-MAX_FLOOR_PENETRATION = 0.01  # metres, mean over frames
-MAX_SEAM_RATIO = 1.5  # of the sources' 99.9th percentile
 MAX_PATH_MEAN = 0.25  # metres
 MAX_PATH_WORST = 1.0  # metres: about one step
 MAX_DETOUR = 1.3  # length walked over length of the path
 MAX_GOAL = 0.25  # metres
 MIN_BEATS = 0.8  # share of the beats met by landings
 
-_TAKES_NAMED = 4  # takes named in the line, those with most seconds first
-
-
-@dataclass(frozen=True)
-class Seam:
-    """A seam between two takes.
-
-    Attributes
-    ----------
-    frame : int
-        Middle of the transition.
-    second : float
-        The same as a time.
-    before, after : str
-        Names of the takes that meet; empty where they are not known.
-    ratio : float
-        Largest joint acceleration within 0.25 s, over the 99.9th percentile of the sources.
-
-    Examples
-    --------
-    >>> str(Seam(60, 2.0, "walk", "jog", 1.25))
-    '1.25 at 2.00 s (walk to jog)'
-    """
-
-    frame: int
-    second: float
-    before: str
-    after: str
-    ratio: float
-
-    def __str__(self) -> str:
-        takes = f" ({self.before} to {self.after})" if self.before or self.after else ""
-        return f"{self.ratio:.2f} at {self.second:.2f} s{takes}"
-
-
-@dataclass(frozen=True)
-class PathFit:
-    """How well a motion keeps to a path on the floor, or reaches a goal.
-
-    Attributes
-    ----------
-    mean_m, worst_m : float or None
-        Distance of the hips from the nearest point of the path, over the floor, mean and largest
-        over all frames; None for a goal without a path.
-    length_m : float
-        Length of the way of the hips over the floor, summed from frame to frame.
-    path_length_m : float or None
-        Length of the path.
-    goal_m : float or None
-        Distance of the hips from the goal, or from the end of the path, in the last frame.
-
-    Examples
-    --------
-    >>> fit = PathFit.of([[0, 0.1], [1, 0.1], [2, -0.3]], path=[[0, 0], [2, 0]])
-    >>> round(fit.mean_m, 3), round(fit.worst_m, 3), round(fit.goal_m, 3), fit.path_length_m
-    (0.167, 0.3, 0.3, 2.0)
-    """
-
-    mean_m: float | None = None
-    worst_m: float | None = None
-    length_m: float = 0.0
-    path_length_m: float | None = None
-    goal_m: float | None = None
-
-    @classmethod
-    def of(
-        cls, track: ArrayLike, *, path: ArrayLike | None = None, goal: ArrayLike | None = None
-    ) -> PathFit:
-        """Fit of a way over the floor (T, 2) to a path (n, 2), a goal (2,), or both; x, z."""
-        way = np.asarray(track, np.float64)
-        length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
-        off, long = None, None
-        if path is not None:
-            line = np.asarray(path, np.float64)
-            off = _distances_to_line(way, line)
-            long = float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum())
-            goal = line[-1] if goal is None else goal
-        return cls(
-            None if off is None else float(off.mean()),
-            None if off is None else float(off.max()),
-            length,
-            long,
-            None if goal is None else float(np.linalg.norm(way[-1] - np.asarray(goal)[:2])),
-        )
-
-    def __str__(self) -> str:
-        parts = []
-        if self.mean_m is not None and self.worst_m is not None:
-            parts.append(f"path {self.mean_m:.2f} m off on average, {self.worst_m:.2f} m at worst")
-        if self.path_length_m is not None:
-            parts.append(f"{self.length_m:.1f} m walked for {self.path_length_m:.1f} m")
-        if self.goal_m is not None:
-            parts.append(f"end {self.goal_m:.2f} m off")
-        return ", ".join(parts)
-
-
-@dataclass(frozen=True)
-class TakesUsed:
-    """Takes that a motion is made of, and those that were offered but not used.
-
-    Attributes
-    ----------
-    used : dict of str to float
-        Seconds of each take, the longest first; blended takes by their weights.
-    unused : dict of str to str
-        Reason for each take that was offered: ``"not drawn"``, ``"cut off"``, ...
-
-    Examples
-    --------
-    >>> str(TakesUsed({"walk": 12.0, "jog": 3.5}, {"hop": "cut off"}))
-    'takes walk 12.0 s, jog 3.5 s; unused: 1 cut off (hop)'
-    """
-
-    used: Mapping[str, float] = field(default_factory=dict)
-    unused: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, sources: Iterable[Source], fps: float, unused: Mapping[str, str] | None = None
-    ) -> TakesUsed:
-        """Seconds of each take of a motion; of `unused`, those are kept that are not used."""
-        seconds: dict[str, float] = {}
-        for source in sources:
-            time = (source.end - source.start) * source.weight / fps
-            seconds[source.motion] = seconds.get(source.motion, 0.0) + time
-        used = dict(sorted(seconds.items(), key=lambda item: -item[1]))
-        left = {name: why for name, why in (unused or {}).items() if name not in used}
-        return cls(used, left)
-
-    def __str__(self) -> str:
-        named = [f"{name} {time:.1f} s" for name, time in list(self.used.items())[:_TAKES_NAMED]]
-        more = len(self.used) - len(named)
-        text = "takes " + (", ".join(named) or "none") + (f" and {more} more" if more else "")
-        reasons: dict[str, list[str]] = {}
-        for name, why in self.unused.items():
-            reasons.setdefault(why, []).append(name)
-        parts = [
-            f"{len(names)} {why}" + (f" ({', '.join(names)})" if len(names) <= 2 else "")
-            for why, names in reasons.items()
-        ]
-        return text + (f"; unused: {', '.join(parts)}" if parts else "")
-
-
-@dataclass(frozen=True)
-class BeatFit:
-    """How well a dance meets its music.
-
-    Attributes
-    ----------
-    total : int
-        Beats of the music.
-    within_one_frame : int
-        Of these, beats with a beat of the motion within one frame.
-    landings_on_beat, landings_total : int or None
-        Beats on which a foot lands, and beats on which one could.
-    landing_coherence : float or None
-        Coherence of the landings with the music, 0 to 1.
-
-    Examples
-    --------
-    >>> str(BeatFit(62, 61, 50, 60, 0.9))
-    '61 of 62 beats within a frame, feet land on 50 of 60 beats, coherence 0.90'
-    """
-
-    total: int
-    within_one_frame: int
-    landings_on_beat: int | None = None
-    landings_total: int | None = None
-    landing_coherence: float | None = None
-
-    def __str__(self) -> str:
-        text = f"{self.within_one_frame} of {self.total} beats within a frame"
-        if self.landings_on_beat is not None:
-            text += f", feet land on {self.landings_on_beat} of {self.landings_total} beats"
-        if self.landing_coherence is not None:
-            text += f", coherence {self.landing_coherence:.2f}"
-        return text
+# What a passed limit is called, and what to try.
+_ADVICE: dict[str, tuple[str, str]] = {
+    "slide": (
+        "feet slide {cm:.1f} cm per contact, {detail} most of all at {at}",
+        "try motionloom clean, or leave out takes that slide themselves",
+    ),
+    "floor": (
+        "feet are {cm:.1f} cm below the floor on average, most of all at {at}",
+        "try motionloom clean on the takes, or takes on one level floor",
+    ),
+    "seam": (
+        "the seam at {at} accelerates {value:.1f} times as much as the takes ({detail})",
+        "try a longer blend, more takes, or another seed",
+    ),
+    "steps": (
+        "{percent:.0f} % of the steps repeat a foot where the takes alternate, first at {at}",
+        "try more takes, or match feet at transitions",
+    ),
+    "jump": (
+        "{detail} jumps {cm:.0f} cm in one frame at {at}{take}",
+        "try motionloom doctor on the take, or leave it out",
+    ),
+    "limbs": (
+        "{detail} overlap {cm:.1f} cm deeper than in the takes at {at}",
+        "try another seed, or leave out takes that hold their limbs otherwise",
+    ),
+    "balance": (
+        "the body is {cm:.0f} cm out of balance while it stands at {at}",
+        "try another seed or target, or more takes",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -212,15 +67,29 @@ class QualityReport:
     Attributes
     ----------
     foot_slide_m : float or None
-        Horizontal travel of heel and ball within a contact, mean over contacts; None where no
-        contacts are found.
+        Horizontal travel of heel (ankle) and ball within a contact, summed from frame to frame,
+        mean over all contacts; None where no contacts are found.
     floor_penetration_m : float or None
-        Depth of the balls below the ground, mean over frames; None where no contacts are found.
+        Depth of the deeper ball below its height in the nearest contact, mean over frames; None
+        where no contacts are found.
     seam_acceleration_ratio : float or None
-        Largest joint acceleration near a seam, over the 99.9th percentile of those of the
-        sources; None for a motion without seams.
+        Largest joint acceleration (second difference of world positions) within 0.25 s of a seam,
+        over the 99.9th percentile of all joints and frames of the sources; None without seams.
     worst_seam : Seam or None
         The seam with that acceleration.
+    foot_alternation : float or None
+        Share of the steps that are made by the other foot than the step before, or that repeat
+        a foot where the take does so, too; None with fewer than four steps or unknown takes.
+    jumps : int or None
+        Frames in which a joint jumps by at least 0.1 m; see `jump_sizes`.
+    limb_intersection_m : float or None
+        Depth by which two body parts, drawn as capsules, overlap more than in the sources; the
+        largest over all frames and pairs of parts.
+    balance_m : float or None
+        Distance of the centre of mass outside the feet, while the body stands still, more than
+        in the sources; the largest over all frames. None if it never stands still.
+    worst : tuple of WorstFrame
+        Worst frame of each measure, the one farthest beyond its limit first.
     path : PathFit or None
         Distance from the path or goal, for motions that have one.
     takes : TakesUsed or None
@@ -235,13 +104,18 @@ class QualityReport:
     Examples
     --------
     >>> QualityReport(0.004, 0.0).line()
-    'feet slide 0.4 cm per contact; floor penetration 0.0 cm'
+    'feet slide 0.4 cm per contact, floor penetration 0.0 cm'
     """
 
     foot_slide_m: float | None
     floor_penetration_m: float | None
     seam_acceleration_ratio: float | None = None
     worst_seam: Seam | None = None
+    foot_alternation: float | None = None
+    jumps: int | None = None
+    limb_intersection_m: float | None = None
+    balance_m: float | None = None
+    worst: tuple[WorstFrame, ...] = ()
     path: PathFit | None = None
     takes: TakesUsed | None = None
     speeds_m_s: tuple[float, float] | None = None
@@ -259,14 +133,18 @@ class QualityReport:
         >>> report.warnings[0].split(":")[0]
         'the motion is 5.0 times as long as the path'
         """
-        own = [text for text in self.warnings if text not in limits_passed(self)]
         changed = replace(self, **parts)
-        every = [*limits_passed(changed), *own, *warnings]
+        every = [*limits_passed(changed), *self._notes(), *warnings]
         return replace(changed, warnings=tuple(dict.fromkeys(every)))
+
+    def _notes(self) -> list[str]:
+        """Warnings of the verb that made the motion, beside those of limits."""
+        limits = limits_passed(self)
+        return [text for text in self.warnings if text not in limits]
 
     @classmethod
     def worst_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
-        """The worst of each figure over several motions; at least one.
+        """The worst of each figure over several motions, with the takes of all; at least one.
 
         Examples
         --------
@@ -277,13 +155,18 @@ class QualityReport:
         """
         seams = [report.worst_seam for report in reports if report.worst_seam is not None]
         paths = [report.path for report in reports if report.path is not None]
+        steps = [one.foot_alternation for one in reports if one.foot_alternation is not None]
         summed = replace(
             cls._summed_up(reports, max),
             worst_seam=max(seams, key=lambda seam: seam.ratio, default=None),
+            foot_alternation=min(steps, default=None),
+            worst=worst_frames(frame for report in reports for frame in report.worst),
             path=max(paths, key=lambda fit: fit.worst_m or fit.goal_m or 0.0, default=None),
+            takes=TakesUsed.joined([one.takes for one in reports if one.takes is not None]),
+            speeds_m_s=next((one.speeds_m_s for one in reports if one.speeds_m_s), None),
+            beats=next((one.beats for one in reports if one.beats is not None), None),
         )
-        own = [w for one in reports for w in one.warnings if w not in limits_passed(one)]
-        return summed.with_parts(warnings=own)
+        return summed.with_parts(warnings=[text for one in reports for text in one._notes()])
 
     @classmethod
     def mean_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
@@ -292,58 +175,65 @@ class QualityReport:
 
     @classmethod
     def _summed_up(
-        cls, reports: Sequence[QualityReport], measure: Callable[[list[float]], float]
+        cls, reports: Sequence[QualityReport], measure: Callable[[list[float]], Any]
     ) -> QualityReport:
-        def over(name: str) -> float | None:
+        names = (
+            "foot_slide_m", "floor_penetration_m", "seam_acceleration_ratio", "foot_alternation",
+            "jumps", "limb_intersection_m", "balance_m",
+        )  # fmt: skip
+        found: dict[str, Any] = {}
+        for name in names:
             known = [figure for one in reports if (figure := getattr(one, name)) is not None]
-            return measure(known) if known else None
-
-        return cls(
-            over("foot_slide_m"), over("floor_penetration_m"), over("seam_acceleration_ratio")
-        )
+            found[name] = measure(known) if known else None
+        return cls(**found)
 
     def line(self) -> str:
         """The report as one line for people, without its warnings."""
-        if self.foot_slide_m is None:
-            parts = ["no foot contacts found"]
-        else:
-            parts = [f"feet slide {100 * self.foot_slide_m:.1f} cm per contact"]
-        if self.floor_penetration_m is not None:
-            parts.append(f"floor penetration {100 * self.floor_penetration_m:.1f} cm")
-        if self.worst_seam is not None:
-            parts.append(f"worst seam {self.worst_seam}")
-        elif self.seam_acceleration_ratio is not None:
-            parts.append(f"worst seam {self.seam_acceleration_ratio:.2f}")
+        parts = [", ".join(self._figures())]
         if self.speeds_m_s is not None:
             parts.append("speeds {:.1f} to {:.1f} m/s can be had".format(*self.speeds_m_s))
         parts += [str(part) for part in (self.path, self.beats, self.takes) if part is not None]
         return "; ".join(parts)
+
+    def _figures(self) -> list[str]:
+        """What was measured on the motion itself, in words."""
+        if self.foot_slide_m is None:
+            found = ["no foot contacts found"]
+        else:
+            found = [f"feet slide {100 * self.foot_slide_m:.1f} cm per contact"]
+        if self.floor_penetration_m is not None:
+            found.append(f"floor penetration {100 * self.floor_penetration_m:.1f} cm")
+        if self.worst_seam is not None:
+            found.append(f"worst seam {self.worst_seam}")
+        elif self.seam_acceleration_ratio is not None:
+            found.append(f"worst seam {self.seam_acceleration_ratio:.2f}")
+        if self.foot_alternation is not None:
+            found.append(f"{100 * self.foot_alternation:.0f} % of steps alternate")
+        if self.jumps is not None:
+            found.append(f"{self.jumps:.0f} jumps" if self.jumps else "no jumps")
+        if self.limb_intersection_m is not None:
+            found.append(f"limbs overlap {100 * self.limb_intersection_m:.1f} cm")
+        if self.balance_m is not None:
+            found.append(f"out of balance {100 * self.balance_m:.1f} cm")
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data."""
         return asdict(self)
 
 
+def worst_frames(frames: Iterable[WorstFrame]) -> tuple[WorstFrame, ...]:
+    """Of each measure the most severe frame; the most severe of all first."""
+    worst: dict[str, WorstFrame] = {}
+    for frame in frames:
+        if frame.measure not in worst or frame.severity > worst[frame.measure].severity:
+            worst[frame.measure] = frame
+    return tuple(sorted(worst.values(), key=lambda frame: -frame.severity))
+
+
 def limits_passed(report: QualityReport) -> list[str]:
     """One sentence for each figure of a report that is beyond its limit."""
-    found = []
-    if (report.foot_slide_m or 0.0) > MAX_FOOT_SLIDE:
-        found.append(
-            f"feet slide {100 * (report.foot_slide_m or 0.0):.1f} cm per contact: "
-            "try motionloom clean, or leave out takes that slide themselves"
-        )
-    if (report.floor_penetration_m or 0.0) > MAX_FLOOR_PENETRATION:
-        found.append(
-            f"feet are {100 * (report.floor_penetration_m or 0.0):.1f} cm below the floor on "
-            "average: try motionloom clean on the takes, or takes on one level floor"
-        )
-    seam = report.worst_seam
-    if (report.seam_acceleration_ratio or 0.0) > MAX_SEAM_RATIO:
-        where = f" at {seam.second:.1f} s" if seam is not None else ""
-        found.append(
-            f"the seam{where} accelerates {report.seam_acceleration_ratio:.1f} times as much as "
-            "the takes: try a longer blend, more takes, or another seed"
-        )
+    found = [_sentence(frame) for frame in report.worst if frame.passed]
     if report.path is not None:
         found += _path_limits(report.path)
     beats = report.beats
@@ -358,6 +248,19 @@ def limits_passed(report: QualityReport) -> list[str]:
             "with clear steps, music nearer to their tempo, or give tempo and first beat"
         )
     return found
+
+
+def _sentence(worst: WorstFrame) -> str:
+    what, advice = _ADVICE[worst.measure]
+    text = what.format(
+        value=worst.value,
+        cm=100 * worst.value,
+        percent=100 * worst.value,
+        at=f"{worst.second:.1f} s",
+        detail=worst.detail,
+        take=f" ({worst.take})" if worst.take else "",
+    )
+    return f"{text}: {advice}"
 
 
 def _path_limits(fit: PathFit) -> list[str]:
@@ -378,17 +281,3 @@ def _path_limits(fit: PathFit) -> list[str]:
             "or more takes"
         )
     return found
-
-
-def _distances_to_line(
-    points: NDArray[np.float64], line: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Distance of each point (T, 2) from the nearest point of a line through points (n, 2)."""
-    nearest = np.full(len(points), np.inf)
-    for a, b in zip(line[:-1], line[1:], strict=True):
-        along = b - a
-        squared = float(along @ along)
-        share = np.clip((points - a) @ along / squared, 0.0, 1.0) if squared else np.zeros(1)
-        off = np.linalg.norm(points - (a + share[:, None] * along), axis=1)
-        nearest = np.minimum(nearest, off)
-    return nearest

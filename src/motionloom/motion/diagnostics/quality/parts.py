@@ -1,0 +1,258 @@
+"""Parts of a quality report: worst frames, seams, fit to a path, takes used, fit to music."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.motion.provenance import Source
+
+_TAKES_NAMED = 4  # takes named in the line, those with most seconds first
+
+
+@dataclass(frozen=True)
+class WorstFrame:
+    """The worst frame of one measure.
+
+    Attributes
+    ----------
+    measure : str
+        ``slide, floor, seam, steps, jump, limbs`` or ``balance``.
+    value, limit : float
+        The figure that is judged, and the largest that is no warning, in the same unit.
+    frame : int
+    second : float
+        The frame as a time.
+    detail : str
+        Where on the body, or between which takes.
+    take : str
+        The take in that frame; empty where it is not known.
+
+    Examples
+    --------
+    >>> WorstFrame("limbs", 0.06, 0.04, 30, 1.0, "left shin and right shin").passed
+    True
+    """
+
+    measure: str
+    value: float
+    limit: float
+    frame: int
+    second: float
+    detail: str = ""
+    take: str = ""
+
+    @property
+    def severity(self) -> float:
+        """The value over its limit."""
+        return self.value / self.limit
+
+    @property
+    def passed(self) -> bool:
+        """Whether the value is beyond the limit."""
+        return self.value > self.limit
+
+
+@dataclass(frozen=True)
+class Seam:
+    """A seam between two takes.
+
+    Attributes
+    ----------
+    frame : int
+        Middle of the transition.
+    second : float
+        The same as a time.
+    before, after : str
+        Names of the takes that meet; empty where they are not known.
+    ratio : float
+        Largest joint acceleration within 0.25 s, over the 99.9th percentile of the sources.
+
+    Examples
+    --------
+    >>> str(Seam(60, 2.0, "walk", "jog", 1.25))
+    '1.25 at 2.00 s (walk to jog)'
+    """
+
+    frame: int
+    second: float
+    before: str
+    after: str
+    ratio: float
+
+    def __str__(self) -> str:
+        takes = f" ({self.before} to {self.after})" if self.before or self.after else ""
+        return f"{self.ratio:.2f} at {self.second:.2f} s{takes}"
+
+
+@dataclass(frozen=True)
+class PathFit:
+    """How well a motion keeps to a path on the floor, or reaches a goal.
+
+    Attributes
+    ----------
+    mean_m, worst_m : float or None
+        Distance of the hips from the nearest point of the path, over the floor, mean and largest
+        over all frames; None for a goal without a path.
+    length_m : float
+        Length of the way of the hips over the floor, summed from frame to frame.
+    path_length_m : float or None
+        Length of the path.
+    goal_m : float or None
+        Distance of the hips from the goal, or from the end of the path, in the last frame.
+
+    Examples
+    --------
+    >>> fit = PathFit.of([[0, 0.1], [1, 0.1], [2, -0.3]], path=[[0, 0], [2, 0]])
+    >>> round(fit.mean_m, 3), round(fit.worst_m, 3), round(fit.goal_m, 3), fit.path_length_m
+    (0.167, 0.3, 0.3, 2.0)
+    """
+
+    mean_m: float | None = None
+    worst_m: float | None = None
+    length_m: float = 0.0
+    path_length_m: float | None = None
+    goal_m: float | None = None
+
+    @classmethod
+    def of(
+        cls, track: ArrayLike, *, path: ArrayLike | None = None, goal: ArrayLike | None = None
+    ) -> PathFit:
+        """Fit of a way over the floor (T, 2) to a path (n, 2), a goal (2,), or both; x, z."""
+        way = np.asarray(track, np.float64)
+        length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
+        off, long = None, None
+        if path is not None:
+            line = np.asarray(path, np.float64)
+            off = _distances_to_line(way, line)
+            long = float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum())
+            goal = line[-1] if goal is None else goal
+        return cls(
+            None if off is None else float(off.mean()),
+            None if off is None else float(off.max()),
+            length,
+            long,
+            None if goal is None else float(np.linalg.norm(way[-1] - np.asarray(goal)[:2])),
+        )
+
+    def __str__(self) -> str:
+        parts = []
+        if self.mean_m is not None and self.worst_m is not None:
+            parts.append(f"path {self.mean_m:.2f} m off on average, {self.worst_m:.2f} m at worst")
+        if self.path_length_m is not None:
+            parts.append(f"{self.length_m:.1f} m walked for {self.path_length_m:.1f} m")
+        if self.goal_m is not None:
+            parts.append(f"end {self.goal_m:.2f} m off")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class TakesUsed:
+    """Takes that a motion is made of, and those that were offered but not used.
+
+    Attributes
+    ----------
+    used : dict of str to float
+        Seconds of each take, the longest first; blended takes by their weights.
+    unused : dict of str to str
+        Reason for each take that was offered: ``"not drawn"``, ``"cut off"``, ...
+
+    Examples
+    --------
+    >>> str(TakesUsed({"walk": 12.0, "jog": 3.5}, {"hop": "cut off"}))
+    'takes walk 12.0 s, jog 3.5 s; unused: 1 cut off (hop)'
+    """
+
+    used: Mapping[str, float] = field(default_factory=dict)
+    unused: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, sources: Iterable[Source], fps: float, unused: Mapping[str, str] | None = None
+    ) -> TakesUsed:
+        """Seconds of each take of a motion; of `unused`, those are kept that are not used."""
+        seconds: dict[str, float] = {}
+        for source in sources:
+            time = (source.end - source.start) * source.weight / fps
+            seconds[source.motion] = seconds.get(source.motion, 0.0) + time
+        used = dict(sorted(seconds.items(), key=lambda item: -item[1]))
+        left = {name: why for name, why in (unused or {}).items() if name not in used}
+        return cls(used, left)
+
+    @classmethod
+    def joined(cls, parts: Sequence[TakesUsed]) -> TakesUsed | None:
+        """Takes of several motions: seconds are summed, unused are those that none uses."""
+        if not parts:
+            return None
+        seconds: dict[str, float] = {}
+        for name, time in (item for part in parts for item in part.used.items()):
+            seconds[name] = seconds.get(name, 0.0) + time
+        used = dict(sorted(seconds.items(), key=lambda item: -item[1]))
+        offered = {name: why for part in parts for name, why in part.unused.items()}
+        return cls(used, {name: why for name, why in offered.items() if name not in used})
+
+    def __str__(self) -> str:
+        named = [f"{name} {time:.1f} s" for name, time in list(self.used.items())[:_TAKES_NAMED]]
+        more = len(self.used) - len(named)
+        text = "takes " + (", ".join(named) or "none") + (f" and {more} more" if more else "")
+        reasons: dict[str, list[str]] = {}
+        for name, why in self.unused.items():
+            reasons.setdefault(why, []).append(name)
+        parts = [
+            f"{len(names)} {why}" + (f" ({', '.join(names)})" if len(names) <= 2 else "")
+            for why, names in reasons.items()
+        ]
+        return text + (f"; unused: {', '.join(parts)}" if parts else "")
+
+
+@dataclass(frozen=True)
+class BeatFit:
+    """How well a dance meets its music.
+
+    Attributes
+    ----------
+    total : int
+        Beats of the music.
+    within_one_frame : int
+        Of these, beats with a beat of the motion within one frame.
+    landings_on_beat, landings_total : int or None
+        Beats on which a foot lands, and beats on which one could.
+    landing_coherence : float or None
+        Coherence of the landings with the music, 0 to 1.
+
+    Examples
+    --------
+    >>> str(BeatFit(62, 61, 50, 60, 0.9))
+    '61 of 62 beats within a frame, feet land on 50 of 60 beats, coherence 0.90'
+    """
+
+    total: int
+    within_one_frame: int
+    landings_on_beat: int | None = None
+    landings_total: int | None = None
+    landing_coherence: float | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.within_one_frame} of {self.total} beats within a frame"
+        if self.landings_on_beat is not None:
+            text += f", feet land on {self.landings_on_beat} of {self.landings_total} beats"
+        if self.landing_coherence is not None:
+            text += f", coherence {self.landing_coherence:.2f}"
+        return text
+
+
+def _distances_to_line(
+    points: NDArray[np.float64], line: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Distance of each point (T, 2) from the nearest point of a line through points (n, 2)."""
+    nearest = np.full(len(points), np.inf)
+    for a, b in zip(line[:-1], line[1:], strict=True):
+        along = b - a
+        squared = float(along @ along)
+        share = np.clip((points - a) @ along / squared, 0.0, 1.0) if squared else np.zeros(1)
+        off = np.linalg.norm(points - (a + share[:, None] * along), axis=1)
+        nearest = np.minimum(nearest, off)
+    return nearest

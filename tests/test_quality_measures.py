@@ -1,0 +1,227 @@
+"""Measures of the quality gate: against their definitions, and against faults put into takes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.motion.diagnostics.quality import (
+    QualityMeter,
+    SourceStatistics,
+    imbalance,
+    jump_sizes,
+    limb_overlaps,
+    quality_report,
+    repeated_steps,
+)
+from motionloom.motion.diagnostics.quality.limbs import Capsules, segment_distances
+from motionloom.motion.kinematics.body import centre_of_mass
+from motionloom.motion.provenance import Provenance, Source
+from motionloom.motion.rotations import quaternions as rot
+from tests.naive import quality as naive
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return as_made(ml.demo.clip("walk"))
+
+
+@pytest.fixture(scope="module")
+def standing():
+    return as_made(ml.demo.clip("reach_side_high_left"))
+
+
+def as_made(take, seams=()):
+    """The take as if it had been synthesized of itself."""
+    return replace(
+        take, provenance=Provenance((Source(take.name, 0, len(take), 0, len(take)),), tuple(seams))
+    )
+
+
+def passed(motion, take):
+    return {frame.measure for frame in quality_report(motion, sources=[take]).worst if frame.passed}
+
+
+def hump(frames, start, end, ease=4):
+    """One between two frames, zero elsewhere, with soft edges."""
+    k = np.arange(frames)
+    return np.clip((k - start + ease) / ease, 0, 1) * np.clip((end + ease - k) / ease, 0, 1)
+
+
+def turned(motion, role, axis, angles):
+    """Local rotation of a joint turned by angles (T,) about an axis of its parent."""
+    joint = motion.skeleton.names.index(motion.skeleton.roles[role])
+    half = 0.5 * np.asarray(angles)[:, None]
+    turn = np.concatenate([np.cos(half), np.sin(half) * np.asarray(axis, float)], axis=1)
+    rotations = motion.rotations.astype(np.float64)
+    rotations[:, joint] = rot.multiply(turn, rotations[:, joint])
+    return replace(motion, rotations=rotations)
+
+
+def leaning(motion, angle):
+    """The whole body turned forwards about its ankles, feet included."""
+    pivot = motion.role_positions(["left_ankle", "right_ankle"])[0].mean(axis=0)
+    turn = np.array([np.cos(0.5 * angle), np.sin(0.5 * angle), 0.0, 0.0])
+    rotations = motion.rotations.astype(np.float64)
+    rotations[:, 0] = rot.multiply(turn, rotations[:, 0])
+    root = rot.rotate(turn, (motion.root - pivot).astype(np.float64)) + pivot
+    return replace(motion, rotations=rotations, root=root)
+
+
+# --- faults ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["walk", "standing"])
+def test_a_clean_take_passes_no_limit(kind, request):
+    take = request.getfixturevalue(kind)
+    report = quality_report(take, sources=[take])
+    assert report.warnings == ()
+    assert report.jumps == 0 and report.limb_intersection_m == 0.0
+
+
+def test_feet_that_drift_are_a_slide_and_nothing_else(walk):
+    root = walk.root + np.arange(len(walk))[:, None] / walk.fps * np.float32([0.12, 0.0, 0.0])
+    assert passed(replace(walk, root=root), walk) == {"slide"}
+
+
+def test_a_body_that_dips_goes_below_the_floor_and_nothing_else(walk):
+    contacts = walk.contacts()
+    middle = [sum(contacts.intervals("left_ball")[k]) // 2 for k in range(1, 4)]
+    root = walk.root.copy()
+    for frame in middle:
+        root[:, 1] -= 0.12 * hump(len(walk), frame + 8, frame + 12, ease=5)
+    assert passed(replace(walk, root=root), walk) == {"floor"}
+
+
+def test_an_abrupt_seam_is_seen_and_nothing_else(walk):
+    root = walk.root.copy()
+    root[60, 0] += 0.08
+    torn = replace(as_made(walk, seams=[60]), root=root)
+    assert passed(torn, walk) == {"seam"}
+    assert passed(as_made(walk, seams=[60]), walk) == set()
+
+
+def test_a_foot_that_skips_its_step_is_seen_and_nothing_else(walk):
+    start, end = walk.contacts().intervals("left_ball")[1]
+    lifted = turned(walk, "left_knee", [1, 0, 0], 1.0 * hump(len(walk), start - 4, end, ease=6))
+    assert passed(lifted, walk) == {"steps"}
+    report = quality_report(lifted, sources=[walk])
+    assert 0.5 < report.foot_alternation < 1.0
+    assert quality_report(walk, sources=[walk]).foot_alternation == 1.0
+
+
+def test_steps_that_the_take_repeats_itself_are_no_fault(walk):
+    start, end = walk.contacts().intervals("left_ball")[1]
+    hopping = turned(walk, "left_knee", [1, 0, 0], 1.0 * hump(len(walk), start - 4, end, ease=6))
+    assert len(repeated_steps(hopping, hopping.contacts())) == 1
+    assert quality_report(hopping, sources=[hopping]).foot_alternation == 1.0
+
+
+@pytest.mark.parametrize("size", [0.15, 0.4])
+def test_a_body_that_jumps_in_one_frame_is_seen_and_nothing_else(walk, size):
+    root = walk.root.copy()
+    root[60:, 0] += size
+    assert passed(replace(walk, root=root), walk) == {"jump"}
+    report = quality_report(replace(walk, root=root), sources=[walk])
+    assert report.jumps == 1
+    (worst,) = (frame for frame in report.worst if frame.measure == "jump")
+    assert worst.frame == 60 and worst.detail == "the whole body" and worst.take == walk.name
+
+
+def test_an_arm_that_flips_for_one_frame_jumps_away_and_back(walk):
+    angles = np.zeros(len(walk))
+    angles[50] = 1.5
+    flipped = turned(walk, "right_shoulder", [1, 0, 0], angles)
+    assert np.count_nonzero(jump_sizes(flipped)) == 2
+    assert passed(flipped, walk) == {"jump"}
+
+
+def test_a_fast_kick_is_no_jump():
+    kick = ml.demo.clip("kick_front_high_right")
+    assert not jump_sizes(kick).any()
+    assert np.linalg.norm(np.diff(kick.positions(), axis=0), axis=-1).max() > 0.1
+
+
+def test_an_arm_through_the_trunk_is_seen_and_nothing_else(standing):
+    bend = 0.7 * hump(len(standing), 30, 60, ease=15)
+    crossed = standing
+    for role, axis, by in (("right_shoulder", [0, 0, 1], 1.3), ("right_elbow", [0, 1, 0], 2.6)):
+        crossed = turned(crossed, role, axis, by * bend / 0.7)
+    depth = limb_overlaps(crossed).max()
+    assert depth > 0.04, depth
+    assert passed(crossed, standing) == {"limbs"}
+    assert quality_report(crossed, sources=[crossed]).limb_intersection_m == 0.0
+
+
+def test_a_body_that_leans_too_far_is_out_of_balance_and_nothing_else(standing):
+    lean = leaning(standing, 0.3)
+    assert passed(lean, standing) == {"balance"}
+    assert quality_report(lean, sources=[lean]).balance_m == 0.0
+
+
+# --- definitions ----------------------------------------------------------------------
+
+
+def test_segment_distances_match_their_definition():
+    rng = np.random.default_rng(3)
+    ends = rng.normal(size=(4, 60, 3))
+    ends[1, :5] = ends[0, :5]  # a point
+    ends[3, 5:10] = ends[2, 5:10] + (ends[1, 5:10] - ends[0, 5:10])  # parallel
+    ends[2, 10:15] = 0.3 * ends[0, 10:15] + 0.7 * ends[1, 10:15]  # touching
+    expected = [naive.segment_distance(*each) for each in ends.transpose(1, 0, 2)]
+    np.testing.assert_allclose(segment_distances(*ends), expected, atol=1e-4)
+
+
+def test_overlaps_of_limbs_match_their_definition(walk):
+    capsules = Capsules.of(walk.skeleton)
+    squeezed = turned(walk, "left_hip", [0, 0, 1], -0.3 * np.ones(len(walk)))
+    points = squeezed.positions(end_sites=True).astype(float)
+    found = limb_overlaps(squeezed)
+    assert found.max() > 0.01
+    for frame in (0, 40, 90):
+        for number, (a, b) in enumerate(capsules.pairs):
+            ends = [points[frame, k] for part in (a, b) for k in capsules.ends[part]]
+            apart = naive.segment_distance(*ends)
+            expected = max(capsules.radii[a] + capsules.radii[b] - apart, 0.0)
+            assert found[frame, number] == pytest.approx(expected, abs=1e-4)
+
+
+def test_radii_grow_with_the_body(walk):
+    small, large = (Capsules.of(walk.skeleton.scaled(factor)) for factor in (0.6, 1.2))
+    np.testing.assert_allclose(np.array(large.radii) / np.array(small.radii), 2.0)
+
+
+def test_imbalance_matches_its_definition(standing):
+    lean = leaning(standing, 0.3)
+    contacts = lean.contacts()
+    found = imbalance(lean, contacts)
+    judged = np.flatnonzero(np.isfinite(found))
+    assert len(judged) and np.nanmax(found) > 0.0
+    centre = centre_of_mass(lean)[:, [0, 2]]
+    roles = [f"{side}_{part}" for side in ("left", "right") for part in ("ankle", "foot", "toe")]
+    feet = lean.role_positions(roles)[..., [0, 2]].astype(float)
+    both = contacts.standing("left") & contacts.standing("right")
+    for frame in judged[both[judged]][::20]:
+        expected = naive.distance_outside(centre[frame], list(feet[frame]))
+        assert found[frame] == pytest.approx(max(expected - 0.06, 0.0), abs=2e-3)
+
+
+def test_a_body_that_walks_is_not_asked_for_balance(walk):
+    assert np.isnan(imbalance(walk, walk.contacts())).all()
+    assert quality_report(walk).balance_m is None
+
+
+def test_measured_in_blocks_the_report_is_the_same(walk):
+    root = walk.root.copy()
+    root[70:, 0] += 0.3
+    torn = replace(as_made(walk, seams=[70]), root=root)
+    usual = SourceStatistics.of([walk])
+    meter = QualityMeter(usual)
+    meter.add(torn[:72])
+    meter.add(torn[42:], start=42, seen=30)
+    whole, parts = quality_report(torn, usual=usual), meter.report()
+    assert parts.worst_seam == whole.worst_seam and parts.jumps == whole.jumps == 1
+    assert parts.limb_intersection_m == pytest.approx(whole.limb_intersection_m)
+    assert parts.foot_slide_m == pytest.approx(whole.foot_slide_m, abs=0.005)
+    assert [one.frame for one in parts.worst[:2]] == [one.frame for one in whole.worst[:2]]
