@@ -10,6 +10,7 @@ import motionloom as ml
 from motionloom.formats.inference import facing
 from motionloom.motion import Skeleton
 from motionloom.motion.diagnostics.issues import find_issues
+from motionloom.motion.diagnostics.measurements import Measurements
 from motionloom.motion.rotations import quaternions as rot
 
 
@@ -70,7 +71,41 @@ def test_rates_are_judged_alike_at_any_true_rate(jump):
     for fps in (24.0, 60.0, 120.0):
         true = jump.resample(fps)
         assert "rate" not in alarms(true)
-        assert "rate" in alarms(seeded.twice_as_fast(true))
+        assert "rate" in alarms(seeded.twice_as_fast(true)), fps
+
+
+def test_a_flight_at_one_g_proves_the_rate(jump):
+    """Pushed to and fro harder than shoes can hold: an alarm only where the body never flies."""
+    seconds = np.arange(len(jump)) / jump.fps
+    shaken = jump.root.astype(np.float64)
+    shaken[:, 0] += 0.07 * np.sin(2.0 * np.pi * 2.5 * seconds) * (jump.root[:, 1] < 1.0)
+    shaken = replace(jump, root=shaken)
+    measured = Measurements(shaken)
+    assert measured.flight_gravity == pytest.approx(1.0, abs=0.35)
+    assert "rate" not in alarms(shaken)
+    walk = ml.demo.clip("walk")
+    seconds = np.arange(len(walk)) / walk.fps
+    root = walk.root.astype(np.float64)
+    root[:, 0] += 0.07 * np.sin(2.0 * np.pi * 2.5 * seconds)
+    issue = only(replace(walk, root=root), "rate")
+    assert issue.severity == "warning"
+    assert "too fast, or it jitters" in issue.message
+    assert issue.advice.endswith("give its true rate: --fps")
+
+
+@pytest.mark.parametrize("factor", [2.0, 3.0, 4.0])
+def test_the_true_rate_is_advised(jump, factor):
+    true = jump.resample(120.0)
+    issue = only(replace(true, fps=factor * 120.0), "rate")
+    assert issue.severity == "error"
+    assert issue.advice.endswith("--fps 120")
+
+
+def test_runs_cause_no_alarm_about_rate_or_sides():
+    for name in [name for name in ml.demo.names() if "run" in name or "jog" in name]:
+        run = ml.demo.clip(name)
+        for motion in (run, with_bones_along_x(run)):
+            assert not {"rate", "sides"} & alarms(motion), name
 
 
 def test_swapped_names_are_seen_by_the_toes(walk):

@@ -35,6 +35,11 @@ _ANY_LOW = 0.08  # a body that comes this low was on the floor at some time
 _STEADY = 0.13  # spread of the lowest point of a lying or sitting body
 _BALL_HEIGHT = 0.02  # from the sole to the joint at the ball of the foot
 
+_AIRBORNE = 0.04  # metres of the lowest point of the feet above where they stand
+_FLIGHT_FRAMES = 4
+_FASTEST_FALLS = 85.0  # percentile
+_LEAST_FALL = 0.4  # g; less is a foot that is lifted, or a body that hangs
+
 _VISIBLE_LEAP = 0.20  # metres in one frame, beyond the steps before and after
 
 
@@ -161,3 +166,29 @@ class Measurements:
         for frame in self.turn_frames:
             curve[max(0, frame - window) : frame + window] = np.nan
         return curve if np.isfinite(curve[:, 0]).sum() > 4 else None
+
+    @cached_property
+    def flight_gravity(self) -> float | None:
+        """Downward acceleration of the centre of mass while the body is in the air, in g.
+
+        A high percentile over flights, in which both feet are well above the ground and nothing
+        pushes the body sideways (a body that sits down with lifted feet falls more slowly); None if
+        there are none.
+        """
+        if self.acceleration is None or not self.has(*_FEET):
+            return None
+        toes = [role for role in ("left_toe", "right_toe") if role in self.roles]
+        low = np.min([self.position(role)[:, 1] for role in (*_FEET, *toes)], axis=0)
+        known = np.isfinite(self.acceleration[:, 0])
+        airborne = (low > np.percentile(low, 5.0) + _AIRBORNE) & known
+        edges = np.flatnonzero(np.diff(airborne, prepend=False, append=False))
+        falls: list[float] = []
+        for start, end in edges.reshape(-1, 2):
+            if end - start < _FLIGHT_FRAMES:
+                continue
+            inside = self.acceleration[start + 1 : end - 1]
+            fall = float(np.median(-inside[:, 1]))
+            push = float(np.median(np.hypot(inside[:, 0], inside[:, 2])))
+            if fall > _LEAST_FALL and push < 0.5 * fall:
+                falls += [fall] * int(end - start)
+        return float(np.percentile(falls, _FASTEST_FALLS)) if falls else None
