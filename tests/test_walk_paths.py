@@ -8,8 +8,9 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.diagnostics.quality import PathFit
 from motionloom.motion_graph import motion_graph
-from motionloom.motion_graph.paths import compared, hips_path, rounded, sampled_path
+from motionloom.motion_graph.paths import distances, hips_path, rounded, sampled_path
 
 SQUARE = [(0.0, 0.0), (0.0, 6.0), (6.0, 6.0), (6.0, 0.0), (0.0, 0.0)]
 ZIGZAG = [(0.0, 0.0), (2.8, 2.8), (0.0, 5.6), (2.8, 8.4)]
@@ -24,11 +25,14 @@ def straight():
 @pytest.mark.parametrize("corners", [SQUARE, ZIGZAG], ids=["square", "zigzag"])
 def test_corners_are_rounded_and_no_laps_are_made(straight, corners):
     walk = straight.walk(path=corners, seed=1)
-    fit = compared(hips_path(walk), sampled_path(corners))
+    fit = walk.quality.path
     assert fit.length_m < 1.1 * fit.path_length_m
-    assert fit.mean_m < 0.25 and fit.worst_m < 0.8 and fit.missed_m < 0.8
-    assert fit.goal_m < 0.5
-    assert straight.quality(walk).foot_slide_m < 0.015
+    assert fit.mean_m < 0.25 and fit.worst_m < 0.8 and fit.goal_m < 0.5
+    assert distances(sampled_path(corners), hips_path(walk)).max() < 0.8
+    assert walk.quality.foot_slide_m < 0.015
+    said = " ".join(walk.quality.warnings)
+    assert f"{len(corners) - 2} corners of the path at" in said and "rounded to a radius of" in said
+    assert "the body is turned by up to" in said and "(mirror=True)" in said
     rate = np.abs(np.convolve(np.diff(walk.headings()), np.ones(15) / 15, "valid")) * walk.fps
     assert rate.max() < 1.3  # rad/s: the body is never spun round
 
@@ -38,7 +42,7 @@ def test_the_hips_follow_the_path_below_a_joint_that_stands_still(straight):
     path = [(0.0, 0.0), (0.0, 3.0), (3.0, 3.0)]
     carried = motion_graph([_carried(motion) for motion in straight.motions])
     walk = carried.walk(path=path, seed=1)
-    fit = compared(hips_path(walk), sampled_path(path))
+    fit = walk.quality.path
     assert fit.mean_m < 0.3 and fit.length_m < 1.2 * fit.path_length_m
 
 
@@ -77,15 +81,13 @@ def test_a_path_without_tight_bends_is_left_as_it_is():
     np.testing.assert_allclose(rounded(circle, 3.0), circle, atol=1e-6)
 
 
-def test_comparison_matches_the_definition(rng):
+def test_distances_match_the_definition(rng):
     path = sampled_path([(0.0, 0.0), (0.0, 4.0)])
     walked = np.linspace(0.0, 4.4, 50) + 1j * rng.normal(scale=0.2, size=50)
-    fit = compared(walked, path)
     away = np.hypot(walked.imag, np.maximum(walked.real - 4.0, 0.0))
-    assert fit.mean_m == pytest.approx(away.mean(), abs=2e-3)
-    assert fit.worst_m == pytest.approx(away.max(), abs=2e-3)
-    assert fit.path_length_m == pytest.approx(4.0)
-    assert fit.goal_m == pytest.approx(abs(walked[-1] - 4.0))
+    np.testing.assert_allclose(distances(walked, path), away, atol=6e-3)
+    fit = PathFit.of(np.column_stack([walked.imag, walked.real]), path=[(0.0, 0.0), (0.0, 4.0)])
+    assert fit.mean_m == pytest.approx(distances(walked, path).mean(), rel=0.02)
 
 
 def test_a_path_that_cannot_be_walked_says_why(straight):

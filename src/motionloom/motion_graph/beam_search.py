@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ _DETOUR, _SLACK = 1.2, 1.5
 # Costs of a frame, in square metres: constant, motion without the wanted label, distance from
 # the guide, turning by 1 rad/s; and of the last frame: distance and heading from the goal.
 _TIME, _LABEL, _GUIDE, _TURN, _GOAL, _FACING = 0.002, 1.0, 0.02, 0.03, 30.0, 8.0
+_REPEAT = 0.02  # and of a transition, for each second that its target has been played before
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +79,7 @@ class _Branch:
     transition: int
     turning: float = 0.0  # radians by which the last frame was turned
     walked: float = 0.0  # metres
+    played: dict[int, int] = field(default_factory=dict)  # frames of each motion before this one
 
 
 def best_route(
@@ -195,9 +197,12 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
     for k, number in enumerate(which):
         motion, frame = graph.transitions.target[number]
         step = int(steps[k])
+        played = dict(branch.played)
+        played[branch.motion] = played.get(branch.motion, 0) + step
+        repeated = _REPEAT * played.get(int(motion), 0) / graph.fps
         further.append(
             _Branch(
-                branch.cost + float(trace.costs[step]),
+                branch.cost + float(trace.costs[step]) + repeated,
                 int(motion),
                 int(frame),
                 int(graph.transitions.enter[number, 1]),
@@ -208,6 +213,7 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
                 int(number),
                 float(trace.turns[step]),
                 float(trace.walked[step]),
+                played,
             )
         )
     return ended, further

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -25,10 +25,8 @@ from motionloom.blending.transitions import Transition
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import (
-    PathFit,
     QualityReport,
     SourceStatistics,
-    TakesUsed,
     quality_report,
 )
 from motionloom.motion.gait import gaits
@@ -38,6 +36,7 @@ from motionloom.motion_graph.foot_support import FootSupport
 from motionloom.motion_graph.label_frames import label_frames
 from motionloom.motion_graph.settings import WalkSettings
 from motionloom.motion_graph.transitions import Transitions, blended
+from motionloom.motion_graph.walk_quality import moving_speeds, walk_parts
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
@@ -401,6 +400,11 @@ class MotionGraph:
         """What is usual in the motions, with which walks are compared."""
         return SourceStatistics.of(self.motions)
 
+    @cached_property
+    def speeds(self) -> tuple[float, float]:
+        """Least and largest speed of the motions while they move, m/s."""
+        return moving_speeds(self.motions)
+
     @property
     def unused(self) -> dict[str, str]:
         """Reason for each motion that walks cannot, or need not, use."""
@@ -413,7 +417,9 @@ class MotionGraph:
         why = self.removed.reasons.get(name)
         return f"cut off ({why})" if why else "cut off"
 
-    def quality(self, motion: Motion, goals: WalkSettings | None = None) -> QualityReport:
+    def quality(
+        self, motion: Motion, goals: WalkSettings | None = None, notes: Sequence[str] = ()
+    ) -> QualityReport:
         """Quality of a motion made from this graph, relative to the graph's motions.
 
         Parameters
@@ -421,18 +427,12 @@ class MotionGraph:
         motion : Motion
         goals : WalkSettings, optional
             The path or goal of the walk, with which its way is compared.
+        notes : sequence of str
+            Further warnings.
         """
         report = quality_report(motion, usual=self.statistics)
         track = motion.role_positions(["hips"])[:, 0, [0, 2]]
-        takes = TakesUsed.of(motion.sources, motion.fps, self.unused)
-        return report.with_parts(path=path_fit(track, goals), takes=takes)
-
-
-def path_fit(track: NDArray[np.float32], goals: WalkSettings | None) -> PathFit | None:
-    """Fit of the way of the hips (T, 2) to the path or goal of a walk; None without either."""
-    if goals is None or (goals.path is None and goals.goal is None):
-        return None
-    return PathFit.of(track, path=goals.floor_path(), goal=goals.goal_values())
+        return report.with_parts(**walk_parts(self, track, motion.sources, goals, notes))
 
 
 def _named_frame(place: MotionFrame | str) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Paths on the floor: sampled, rounded at corners, and compared with the path that was walked.
+"""Paths on the floor: sampled, rounded at corners, and the distance of a walker from them.
 
 Takes that only walk straight ahead cannot turn a sharp corner. The corner is then rounded: the
 path bends with the least radius that can be walked, instead of the walker making a lap to get
@@ -7,7 +7,6 @@ back onto it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -61,9 +60,9 @@ def as_numbers(given: Any) -> NDArray[np.float64]:
         return np.empty(0)
 
 
-def _resampled(floor: Floor) -> Floor:
+def _resampled(floor: Floor, step: float = STEP) -> Floor:
     along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(floor)))])
-    at = np.linspace(0.0, along[-1], int(np.ceil(along[-1] / STEP)) + 1)
+    at = np.linspace(0.0, along[-1], int(np.ceil(along[-1] / step)) + 1)
     return np.interp(at, along, floor.real) + 1j * np.interp(at, along, floor.imag)
 
 
@@ -93,53 +92,17 @@ def rounded(path: Floor, radius: float) -> Floor:
     return _resampled(points)
 
 
-@dataclass(frozen=True)
-class PathComparison:
-    """A path that was walked, beside the one it should follow; all in metres.
-
-    Attributes
-    ----------
-    mean_m, worst_m : float
-        Distance of the walker from the nearest point of the path.
-    missed_m : float
-        Largest distance of a point of the path from the walker: how far corners are cut.
-    length_m, path_length_m : float
-        Length of what was walked, and of the path.
-    goal_m : float
-        Distance from the end of the path in the last frame.
-    """
-
-    mean_m: float
-    worst_m: float
-    missed_m: float
-    length_m: float
-    path_length_m: float
-    goal_m: float
-
-
-def compared(walked: Floor, path: Floor) -> PathComparison:
-    """Distances of the positions walked (T,) from a sampled path.
+def distances(points: Floor, path: Floor) -> NDArray[np.float64]:
+    """Distance (T,) of points (T,) from the nearest point of a path, metres.
 
     Examples
     --------
     >>> path = sampled_path([(0.0, 0.0), (0.0, 4.0)])
-    >>> compared(path + 0.1j, path).mean_m
+    >>> float(distances(path[:1] + 0.1j, path)[0])
     0.1
     """
     from scipy.spatial import cKDTree
 
-    at = np.arange(5 * (len(path) - 1) + 1) / 5.0  # every centimetre
-    fine = np.interp(at, np.arange(len(path)), path.real) + 1j * np.interp(
-        at, np.arange(len(path)), path.imag
-    )
-    here, there = (np.column_stack([one.real, one.imag]) for one in (walked, fine))
-    away = np.asarray(cKDTree(there).query(here)[0])
-    missed = np.asarray(cKDTree(here).query(there)[0])
-    return PathComparison(
-        float(away.mean()),
-        float(away.max()),
-        float(missed.max()),
-        float(np.abs(np.diff(walked)).sum()),
-        float(np.abs(np.diff(path)).sum()),
-        float(abs(walked[-1] - path[-1])),
-    )
+    fine = _resampled(path, 0.2 * STEP)
+    here, there = (np.column_stack([one.real, one.imag]) for one in (points, fine))
+    return np.asarray(cKDTree(there).query(here)[0])

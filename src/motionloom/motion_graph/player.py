@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import csv
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,14 +29,14 @@ from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput
 from motionloom.formats.bvh.writer import bvh_stream
 from motionloom.motion import Motion, Source
-from motionloom.motion.diagnostics.quality import QualityMeter, QualityReport, TakesUsed
+from motionloom.motion.diagnostics.quality import QualityMeter, QualityReport
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.provenance import merged
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.motion_graph.graph import path_fit
 from motionloom.motion_graph.paths import hips_path
 from motionloom.motion_graph.routes import frames_to
 from motionloom.motion_graph.settings import WalkSettings
+from motionloom.motion_graph.walk_quality import walk_parts
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class GraphPlayer(Player):
         goals: WalkSettings | None = None,
     ) -> None:
         self.goals = goals
+        self._notes = () if route is None else route.notes
         self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
         self.log: deque[PlayedTransition] = deque(maxlen=_LOG)
         self._rng = np.random.default_rng(seed)
@@ -102,6 +104,7 @@ class GraphPlayer(Player):
         self._label: str | None = None
         self._remaining_frames: NDArray[np.float64] | None = None
         self._uses = np.zeros(len(graph), np.int64)
+        self._frames_of = np.zeros(len(graph.motions), np.int64)  # played of each motion
         self._foot_lock = StreamingFootLock(graph.skeleton, graph.fps) if lock_feet else None
         self._script = None if route is None else deque(route.transitions)
         self._turns = None if route is None else route.turns
@@ -118,7 +121,7 @@ class GraphPlayer(Player):
 
     def quality(self, motion: Motion) -> QualityReport:
         """Quality of frames recorded, relative to the motions of the graph and to the goals."""
-        return self.graph.quality(motion, self.goals)
+        return self.graph.quality(motion, self.goals, self._notes)
 
     @property
     def position(self) -> tuple[int, int]:
@@ -171,7 +174,7 @@ class GraphPlayer(Player):
             motion.save(path)
             quality, sources = self.quality(motion), motion.sources
             return WalkReport(frames, quality, sources, self.transition_count, tuple(self.log))
-        meter = _WalkMeter(self.graph, self.goals)
+        meter = _WalkMeter(self.graph, self.goals, self._notes)
         played: list[Source] = []
         with bvh_stream(path, self.skeleton, frames=frames, fps=self.fps) as out:
             left = frames
@@ -217,6 +220,7 @@ class GraphPlayer(Player):
         contacts = self.graph.foot_supports[self._motion].parts[part]
         source = Source(motion.name, first, last, self._played, self._played + last - first)
         self._frame = last
+        self._frames_of[self._motion] += last - first
         return FrameBlock(rotations, root, contacts, self._played, (source,))
 
     def _blend(self, count: int) -> FrameBlock:
@@ -315,8 +319,13 @@ class GraphPlayer(Player):
         else:
             near = frames <= max(self._frame + _HORIZON * self.fps, frames[0])
             which = which[near]
-        weights = 1.0 / (1.0 + self._uses[which]) ** 2
+        weights = 1.0 / (1.0 + self._uses[which]) ** 2 / self._repetition(which) ** 2
         return int(self._rng.choice(which, p=weights / weights.sum()))
+
+    def _repetition(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How much motions were played that transitions lead to; 1 up to a few seconds."""
+        seconds = self._frames_of[self.graph.transitions.target[which, 0]] / self.fps
+        return np.maximum(seconds / _HORIZON, 1.0)
 
     def _labelled(self, frames, which):
         """Those of the transitions that lead to frames where the wanted label holds."""
@@ -377,8 +386,10 @@ class WalkReport:
 class _WalkMeter:
     """Quality of the frames played, block by block."""
 
-    def __init__(self, graph: MotionGraph, goals: WalkSettings | None) -> None:
-        self._graph, self._goals = graph, goals
+    def __init__(
+        self, graph: MotionGraph, goals: WalkSettings | None, notes: Sequence[str]
+    ) -> None:
+        self._graph, self._goals, self._notes = graph, goals, notes
         self._meter = QualityMeter(graph.statistics)
         self._last: FrameBlock | None = None  # the frames before the next block
         self._tracks: list[NDArray[np.float32]] = []
@@ -396,6 +407,7 @@ class _WalkMeter:
         self._played += block.sources
 
     def report(self) -> QualityReport:
-        takes = TakesUsed.of(self._played, self._graph.fps, self._graph.unused)
-        fit = path_fit(np.concatenate(self._tracks), self._goals) if self._tracks else None
-        return self._meter.report().with_parts(path=fit, takes=takes)
+        track = np.concatenate(self._tracks) if self._tracks else np.zeros((0, 2), np.float32)
+        goals = self._goals if self._tracks else None
+        parts = walk_parts(self._graph, track, self._played, goals, self._notes)
+        return self._meter.report().with_parts(**parts)

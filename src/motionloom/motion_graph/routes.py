@@ -20,13 +20,13 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion_graph.paths import (
     STEP,
     Floor,
-    PathComparison,
     as_numbers,
-    compared,
+    distances,
     rounded,
     sampled_path,
 )
 from motionloom.motion_graph.settings import WalkSettings
+from motionloom.motion_graph.walk_quality import path_notes
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
@@ -234,8 +234,8 @@ class Route:
         Radians by which the body is turned in each frame, to bend a straight walk along a path.
     places : ndarray of complex, shape (frames,), optional
         Planned positions of the hips.
-    radius_m : float
-        Least radius to which bends of the path are rounded; 0: the path as it was given.
+    notes : tuple of str
+        What was done to follow a path: corners rounded, the body turned.
     """
 
     start: tuple[int, int]
@@ -246,7 +246,7 @@ class Route:
     cost: float = 0.0
     turns: NDArray[np.float64] | None = None
     places: Floor | None = None
-    radius_m: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 class NoRoute(InvalidInput):
@@ -300,22 +300,23 @@ def _along_path(
             )
         except NoRoute:
             continue
-        assert route.places is not None
-        fit = compared(route.places, path)
-        cut = 0.0 if not radius else float(compared(here, path).missed_m)
-        if best is None or _badness(fit) < best[0]:
-            best = (_badness(fit), replace(route, radius_m=radius))
-        if fit.worst_m <= cut + _FOLLOWED and fit.length_m <= _DETOUR * fit.path_length_m:
+        assert route.places is not None and route.turns is not None
+        away, missed = distances(route.places, path), distances(path, route.places)
+        detour = _length(route.places) - _DETOUR * _length(path)
+        badness = float(away.mean() + away.max() + missed.max()) + max(detour, 0.0)
+        if best is None or badness < best[0]:
+            notes = path_notes(path, radius, route.turns, graph.fps)
+            best = (badness, replace(route, notes=tuple(notes)))
+        cut = distances(path, here).max()
+        if away.max() <= cut + _FOLLOWED and detour <= 0.0:
             break
     if best is None:
         raise NoRoute(_no_route(graph, path))
     return best[1]
 
 
-def _badness(fit: PathComparison) -> float:
-    """Distances from a path in both directions, and metres of detour."""
-    detour = max(fit.length_m - _DETOUR * fit.path_length_m, 0.0)
-    return fit.mean_m + fit.worst_m + fit.missed_m + detour
+def _length(places: Floor) -> float:
+    return float(np.abs(np.diff(places)).sum())
 
 
 def _no_route(graph: MotionGraph, path: Floor) -> str:

@@ -1,0 +1,136 @@
+"""What a walk through a motion graph did: path, takes, speeds, and warnings of what to try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import Motion, Source
+from motionloom.motion.diagnostics.quality import PathFit, TakesUsed
+from motionloom.motion.smoothing import gaussian_smooth
+from motionloom.motion_graph.paths import Floor, distances, hips_path, rounded
+
+if TYPE_CHECKING:
+    from motionloom.motion_graph.graph import MotionGraph
+    from motionloom.motion_graph.settings import WalkSettings
+
+_MOVING = 0.3  # m/s
+_SPEEDS = (5.0, 95.0)  # percentiles of the speeds of the motions that can be had
+_LONG, _SHARE = 10.0, 0.6  # seconds of a walk, and share of one take in it that is told
+_CORNER = 0.1  # metres by which a corner must be cut to be told
+_STEP_SECONDS = 0.55  # of a walking step
+
+
+def walk_parts(
+    graph: MotionGraph,
+    track: NDArray[np.float32],
+    sources: Iterable[Source],
+    goals: WalkSettings | None,
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Parts of the quality report of a walk.
+
+    Parameters
+    ----------
+    graph : MotionGraph
+    track : ndarray, shape (T, 2)
+        Floor positions x, z of the hips.
+    sources : iterable of Source
+        Provenance of the frames.
+    goals : WalkSettings, optional
+        Path or goal of the walk.
+    notes : sequence of str
+        What was done to reach it; they become warnings.
+    """
+    takes = TakesUsed.of(sources, graph.fps, graph.unused)
+    warnings = [*notes, *_one_take(graph, takes)]
+    return {
+        "path": path_fit(track, goals),
+        "takes": takes,
+        "speeds_m_s": graph.speeds,
+        "warnings": warnings,
+    }
+
+
+def path_fit(track: NDArray[np.float32], goals: WalkSettings | None) -> PathFit | None:
+    """Fit of the way of the hips (T, 2) to the path or goal of a walk; None without either."""
+    if goals is None or (goals.path is None and goals.goal is None):
+        return None
+    return PathFit.of(track, path=goals.floor_path(), goal=goals.goal_values())
+
+
+def moving_speeds(motions: Sequence[Motion]) -> tuple[float, float]:
+    """Least and largest speed over a second of motions that move, m/s; zero if none does."""
+    found = []
+    for motion in motions:
+        hips = hips_path(motion)
+        both = gaussian_smooth(np.column_stack([hips.real, hips.imag]), 0.25 * motion.fps)
+        found.append(np.linalg.norm(np.diff(both, axis=0), axis=1) * motion.fps)
+    speeds = np.concatenate(found)
+    moving = speeds[speeds > _MOVING]
+    if not len(moving):
+        return 0.0, 0.0
+    low, high = np.percentile(moving, _SPEEDS)
+    return float(low), float(high)
+
+
+def path_notes(path: Floor, radius: float, turns: NDArray[np.float64], fps: float) -> list[str]:
+    """One sentence on corners that were rounded, and one on how the body is turned.
+
+    Parameters
+    ----------
+    path : ndarray of complex, shape (n,)
+        As it was given, sampled.
+    radius : float
+        Least radius of its bends as it was walked, metres; 0: as it was given.
+    turns : ndarray, shape (T,)
+        Radians by which the body is turned in each frame.
+    fps : float
+    """
+    notes = []
+    if radius:
+        away = distances(path, rounded(path, radius))
+        corners = _corners(path, away)
+        if corners:
+            named = ", ".join(f"({place.imag:.1f}, {place.real:.1f})" for place in corners[:4])
+            more = f" and {len(corners) - 4} more" if len(corners) > 4 else ""
+            one = len(corners) == 1
+            notes.append(
+                f"{len(corners)} {'corner' if one else 'corners'} of the path at {named}{more} "
+                f"{'is' if one else 'are'} rounded to a radius of {radius:g} m, cut by up to "
+                f"{away.max():.2f} m: the takes do not turn that sharply. Add takes that turn, or "
+                "mirror them (mirror=True)"
+            )
+    rate = np.degrees(np.abs(turns) * fps)
+    strong = rate > 22.0  # beyond what is hardly visible, 0.35 rad/s
+    if strong.any():
+        notes.append(
+            f"the body is turned by up to {rate.max():.0f} degrees per second "
+            f"({rate.max() * _STEP_SECONDS:.0f} per step) for {strong.sum() / fps:.1f} s to follow "
+            "the path, with the feet held in place"
+        )
+    return notes
+
+
+def _corners(path: Floor, away: NDArray[np.float64]) -> list[complex]:
+    """The point of each cut corner that is farthest from the rounded path."""
+    from motionloom.motion.segment import intervals
+
+    return [path[a + int(np.argmax(away[a:b]))] for a, b in intervals(away > _CORNER)]
+
+
+def _one_take(graph: MotionGraph, takes: TakesUsed) -> list[str]:
+    """A warning if a long walk is nearly all of one take although there are others."""
+    total = sum(takes.used.values())
+    if len(graph.motions) < 3 or total < _LONG:
+        return []
+    name, seconds = max(takes.used.items(), key=lambda item: item[1])
+    if seconds <= _SHARE * total:
+        return []
+    return [
+        f"{seconds:.0f} of {total:.0f} s are of one take ({name}): try another seed, leave it out "
+        "(exclude), or allow more transitions (per_minute)"
+    ]
