@@ -319,13 +319,18 @@ class GraphPlayer(Player):
         else:
             near = frames <= max(self._frame + _HORIZON * self.fps, frames[0])
             which = which[near]
-        weights = 1.0 / (1.0 + self._uses[which]) ** 2 / self._repetition(which) ** 2
+        weights = 1.0 / (1.0 + self._uses[which]) ** 2 / self._repetition(which)
         return int(self._rng.choice(which, p=weights / weights.sum()))
 
     def _repetition(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How much motions were played that transitions lead to; 1 up to a few seconds."""
-        seconds = self._frames_of[self.graph.transitions.target[which, 0]] / self.fps
-        return np.maximum(seconds / _HORIZON, 1.0)
+        """Divisor of the weight of transitions to motions that were played for some seconds.
+
+        As takes are most similar to themselves, most transitions lead back to the same take: those
+        to a motion that was played for long count as one.
+        """
+        target = self.graph.transitions.target[which, 0]
+        long = np.maximum(self._frames_of[target] / (_HORIZON * self.fps), 1.0)
+        return np.where(long > 1.0, long**2 * np.bincount(target)[target], 1.0)
 
     def _labelled(self, frames, which):
         """Those of the transitions that lead to frames where the wanted label holds."""
