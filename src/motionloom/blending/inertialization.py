@@ -49,7 +49,13 @@ class Inertializer:
         self._age: int | None = None
         self._last: tuple[Array, Array] | None = None
 
-    def seam(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
+    def seam(
+        self,
+        rotations: NDArray[np.float32],
+        root: NDArray[np.float32],
+        *,
+        fade: float | None = None,
+    ) -> None:
         """Start another motion with the next frame.
 
         Parameters
@@ -57,18 +63,21 @@ class Inertializer:
         rotations : ndarray, shape (3, J, 4)
             Its first three frames, as they will be given to `apply`.
         root : ndarray, shape (3, 3), or (3, 3 C) for C characters
+        fade : float, optional
+            Another rate of decay from now on, per second.
         """
+        self._fade = self._fade if fade is None else float(fade)
         if self._last is None:
             return
         before, places = self._last
         new, path = rotations.astype(np.float64), root.astype(np.float64)
         # Steps across the seam, extrapolated from the last motion and back from the next.
-        step, own = _led_on(*_turning(before)), _led_on(*_turning(new)[::-1])
+        step, own = led_on(*turning(before)), led_on(*turning(new)[::-1])
         self._turns = rot.log(
             rot.multiply(rot.multiply(rot.exp(step), before[-1]), rot.inverse(new[0]))
         )
         self._spins = (step - own) / self._dt
-        step, coming = _led_on(*np.diff(places, axis=0)), _led_on(*np.diff(path, axis=0)[::-1])
+        step, coming = led_on(*np.diff(places, axis=0)), led_on(*np.diff(path, axis=0)[::-1])
         self._shift = places[-1] + step - path[0]
         self._drift = (step - coming) / self._dt
         self._age = 0
@@ -103,12 +112,12 @@ class Inertializer:
         )
 
 
-def _turning(rotations: Array) -> Array:
+def turning(rotations: Array) -> Array:
     """Rotation vectors (n - 1, J, 3) from frame to frame."""
     return rot.log(rot.multiply(rotations[1:], rot.inverse(rotations[:-1])))
 
 
-def _led_on(before: Array, last: Array) -> Array:
+def led_on(before: Array, last: Array) -> Array:
     """The step after two steps, if their change continues by half."""
     return last + 0.5 * (last - before)
 

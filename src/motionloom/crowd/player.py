@@ -115,8 +115,9 @@ class CrowdPlayer:
             Moves and turns the agents.
         """
         agents, bodies = len(self), len(self.skeletons)
-        # Three frames for the seam, then the frames to play.
-        times = np.concatenate([[0.0, 1.0, 2.0], frames])
+        # The first three frames for the seam, then the frames to play.
+        speed = frames[1] - frames[0] if len(frames) > 1 else 1.0
+        times = np.concatenate([frames[0] + speed * np.arange(3.0), frames])
         size = len(times)
         turned = [np.empty((agents, size, len(s), 4), np.float32) for s in self.skeletons]
         moved = [np.empty((agents, size, 3), np.float32) for _ in range(bodies)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from motionloom.crowd.settings import BODY_WIDTH, DanceFloorSettings
 from motionloom.rhythm.settings import (
     LONGEST,
+    MAX_SEAM,
     RHYTHMIC,
     SHORTEST,
     TUNE,
@@ -82,6 +83,7 @@ class RhythmVerbs(Store):
         behaviour: float = 0.5,
         sigma: float | None = None,
         min_likelihood: float | None = None,
+        max_seam: float | None = MAX_SEAM,
         min_confidence: float = RHYTHMIC,
         kind: str = "",
         seed: int = 0,
@@ -125,6 +127,9 @@ class RhythmVerbs(Store):
             Of equation (22): how fast the likelihood falls with the difference of postures.
         min_likelihood : float, optional
             Drop transitions that are less likely. Default: 0.05, or one in the number of nodes.
+        max_seam : float, optional
+            Drop transitions with more than this multiple of the accelerations of the takes, onto
+            another foot, or with a jump of the body; see `motionloom.rhythm.seams`. None: keep all.
         min_confidence : float
             Skip takes whose beats are less certain.
         kind : str
@@ -164,6 +169,7 @@ class RhythmVerbs(Store):
             meter=meter, tempo_bpm=tempo_bpm, steady=steady, level=level, even=even,
             groups=groups, radius=radius, weights=weights, velocity_weight=velocity_weight,
             mirror=mirror, behaviour=behaviour, sigma=sigma, min_likelihood=min_likelihood,
+            max_seam=max_seam,
             min_confidence=min_confidence, kind=kind, seed=seed, label=names(label),
             only=names(only), exclude=names(exclude), preset=preset,
         )  # fmt: skip

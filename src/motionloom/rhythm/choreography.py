@@ -8,7 +8,7 @@ that can be edited by hand (`motionloom.rhythm.choreography_file`).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from motionloom.motion.diagnostics.quality import (
     SourceStatistics,
     TakesUsed,
     quality_report,
+    usual_acceleration,
 )
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.ragged import Ragged
@@ -42,6 +43,7 @@ from motionloom.rhythm.movements import (
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
 from motionloom.rhythm.phrases import Phrases
 from motionloom.rhythm.rules import load_rules, with_rules
+from motionloom.rhythm.seams import SeamTable, smooth_graph
 from motionloom.rhythm.settings import TUNE, ChoreographySettings, DanceSettings
 from motionloom.rhythm.transition_graph import TransitionGraph, combined_graph
 from motionloom.rhythm.transition_learning import (
@@ -85,6 +87,11 @@ class Choreography:
     runs : tuple of int
         Lengths of the sequences in which the movements follow one another in the takes; empty:
         unknown.
+    max_seam : float, optional
+        Largest acceleration at a transition, relative to `usual`; see `motionloom.rhythm.seams`.
+        Default: transitions are not checked.
+    usual : tuple of float
+        `usual_acceleration` of the takes in m/s^2, one per character; empty: of the movements.
 
     Examples
     --------
@@ -99,6 +106,8 @@ class Choreography:
     left_out: Mapping[str, str] = field(default_factory=dict)
     comparison: MovementComparison | None = None
     runs: tuple[int, ...] = ()
+    max_seam: float | None = None
+    usual: tuple[float, ...] = ()
 
     @property
     def meter(self) -> int:
@@ -164,7 +173,42 @@ class Choreography:
         starts = [begins for _, begins in runs]
         graph = learnt_graph(movements, lengths, apart, groups, chosen, starts=starts)
         how = MovementComparison.of(movements, chosen.weights, chosen.velocity_weight)
-        return cls(tuple(movements), graph.without_dead_ends(), chosen.kind, left_out, how, lengths)
+        return cls(
+            tuple(movements), graph if chosen.max_seam else graph.without_dead_ends(), chosen.kind,
+            left_out, how, lengths, usual=usual_accelerations(movements, analysed),
+        ).with_smooth_transitions(chosen.max_seam)  # fmt: skip
+
+    def with_smooth_transitions(self, max_seam: float | None) -> Choreography:
+        """With those transitions only that pass `motionloom.rhythm.seams`; None: with all.
+
+        Raises
+        ------
+        InvalidInput
+            If no dance can go on for ever without the others.
+        """
+        if max_seam is None:
+            return replace(self, max_seam=None)
+        checked = replace(self, max_seam=max_seam)
+        table = checked.seams()
+        assert table is not None  # noqa: S101 - there is a limit
+        made = replace(checked, graph=smooth_graph(self.graph, table))
+        made.__dict__["_seams"] = {1.0: table}
+        return made
+
+    def seams(self, speed: float = 1.0) -> SeamTable | None:
+        """The transitions between its movements, played at a speed; None: not checked."""
+        if self.max_seam is None:
+            return None
+        speed = float(2.0 ** (round(8.0 * np.log2(speed)) / 8.0))  # steps of 9 %
+        if speed not in self._seams:
+            self._seams[speed] = SeamTable.of(
+                self.movements, max_seam=self.max_seam, usual=self.accelerations, speed=speed
+            )
+        return self._seams[speed]
+
+    @cached_property
+    def _seams(self) -> dict[float, SeamTable]:
+        return {}
 
     def with_graph(self, graph: TransitionGraph) -> Choreography:
         """The same movements with another graph."""
@@ -229,15 +273,25 @@ class Choreography:
     @cached_property
     def statistics(self) -> tuple[SourceStatistics, ...]:
         """What is usual in the movements of each character, with which dances are compared."""
-        bodies = range(len(self.movements[0].bodies))
         return tuple(
-            SourceStatistics.of((one.bodies[c] for one in self.movements), whole_takes=False)
-            for c in bodies
+            replace(
+                SourceStatistics.of((one.bodies[c] for one in self.movements), whole_takes=False),
+                acceleration=usual,
+            )
+            for c, usual in enumerate(self.accelerations)
         )
 
+    @cached_property
+    def accelerations(self) -> tuple[float, ...]:
+        """`usual`, or that of the movements where the takes are not known."""
+        bodies = zip(*(movement.bodies for movement in self.movements), strict=True)
+        return self.usual or tuple(usual_acceleration(body) for body in bodies)
+
     def quality(self, motion: Motion, body: int = 0) -> QualityReport:
-        """Quality of a dance of one character, relative to the movements of that character."""
-        offered = {one.source[body]: "not danced" for one in self.movements}
+        """Quality of a dance of one character, relative to the takes of that character."""
+        offered = {one.source[body]: "without a smooth transition" for one in self.movements}
+        used = {k for group in self.graph.members for k in group}
+        offered |= {self.movements[k].source[body]: "not danced" for k in used}
         takes = TakesUsed.of(motion.sources, motion.fps, {**self.left_out, **offered})
         return quality_report(motion, usual=self.statistics[body]).with_parts(takes=takes)
 
@@ -247,8 +301,10 @@ class Choreography:
         given = [skeleton] * count if isinstance(skeleton, Skeleton) else list(skeleton)
         if len(given) != count:
             raise InvalidInput(f"skeleton must be one per character, {count}; got {len(given)}")
-        made = replace(self, movements=tuple(one.onto(given) for one in self.movements))
+        moved = tuple(one.onto(given) for one in self.movements)
+        made = replace(self, movements=moved, usual=())
         made.__dict__["smoothness"] = self.smoothness  # transitions are those of the takes
+        made.__dict__["_seams"] = self._seams
         return made
 
     def player(
@@ -403,6 +459,8 @@ class Choreography:
             "fps": self.fps,
             **self._comparison_as_dict(),
             "runs": list(self.runs),
+            **({} if self.max_seam is None else {"max_seam": self.max_seam}),
+            **({"usual": list(self.usual)} if self.usual else {}),
             "cuts": [
                 {
                     "source": list(movement.source),
@@ -431,6 +489,17 @@ class Choreography:
         with atomic_write(path) as scratch:
             scratch.write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
         return path
+
+
+def usual_accelerations(
+    movements: Sequence[Movement], takes: Iterable[tuple[Sequence[Motion], Any, Any]]
+) -> tuple[float, ...]:
+    """`usual_acceleration` of those takes, (motions, ...) each, that movements were cut from."""
+    used = {movement.source for movement in movements}
+    together = [
+        motions for motions, *_ in takes if tuple(motion.name for motion in motions) in used
+    ]
+    return tuple(usual_acceleration(body) for body in zip(*together, strict=True))
 
 
 def _analysed(

@@ -80,6 +80,7 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
     made = Choreography(
         tuple(movements), graph, str(data.get("kind", "")),
         comparison=_comparison(data, movements), runs=_runs(data, len(movements)),
+        max_seam=_max_seam(data), usual=tuple(map(float, data.get("usual", ()))),
     )  # fmt: skip
     return made.with_graph(graph)
 
@@ -95,6 +96,14 @@ def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> Movem
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise MotionFormatError(f"weights must be joints to numbers: {error}") from None
+
+
+def _max_seam(data: Mapping[str, Any]) -> float | None:
+    """Limit of the transitions; files of version 0.1 have none."""
+    given = data.get("max_seam")
+    if given is not None and not (isinstance(given, int | float) and given > 0.0):
+        raise MotionFormatError(f"max_seam must be over 0; got {given!r}")
+    return None if given is None else float(given)
 
 
 def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.blending.player import FrameBlock, frame_count
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance
-from motionloom.motion.diagnostics.quality import BeatFit, QualityReport
+from motionloom.motion.diagnostics.quality import BeatFit, QualityReport, seam_accelerations
 from motionloom.motion.provenance import merged
 from motionloom.motion.scene import Scene
 from motionloom.rhythm.dance_player import DancePlayer
@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 
 _STEER_FRAMES = 5  # frames between updates of the target
 _LARGEST_CORRECTION = 0.2  # beats
+_ROUNDS = 8  # dances made again without transitions that turned out rough
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +122,28 @@ def dance(
     seconds = piece.seconds if chosen.seconds is None else chosen.seconds
     first = int(piece.downbeats[0]) if len(piece.downbeats) else 0
 
+    avoid: set[tuple[int, int]] = set()
+
     def danced(clock: MusicClock | None) -> Dance:
-        player = DancePlayer(
-            steps, clock, seed=chosen.seed, first_beat=first, phrases=chosen.phrases,
-            loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.blend,
-            bend=chosen.bend,
-        )  # fmt: skip
-        frames = frame_count(seconds, None, player.fps)
-        motions, nodes = _recorded(player, frames, path)
-        return Dance(motions, piece, nodes, steps)
+        """A dance without transitions that turned out rough in the last one, if possible."""
+        best, least = None, np.inf
+        for _ in range(_ROUNDS):
+            player = DancePlayer(
+                steps, clock, seed=chosen.seed, first_beat=first, phrases=chosen.phrases,
+                loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.blend,
+                bend=chosen.bend, avoid=avoid,
+            )  # fmt: skip
+            frames = frame_count(seconds, None, player.fps)
+            motions, nodes, movements = _recorded(player, frames, path)
+            made = Dance(motions, piece, nodes, steps)
+            worst, rough = _rough_seams(motions, movements, steps)
+            if worst < least:
+                best, least = made, worst
+            if not rough - avoid:
+                break
+            avoid.update(rough)
+        assert best is not None  # noqa: S101 - the first worst is finite
+        return best
 
     clock = MusicClock(piece)
     if not chosen.synced:
@@ -137,12 +151,32 @@ def dance(
     return _corrected(danced, piece, clock, chosen.corrections)
 
 
+def _rough_seams(
+    motions: Sequence[Motion], movements: Sequence[int], steps: Choreography
+) -> tuple[float, set[tuple[int, int]]]:
+    """The worst seam, and the pairs of movements with seams above the limit.
+
+    Locked feet and changes of tempo can make a seam rougher than it was when the transitions were
+    checked.
+    """
+    if steps.max_seam is None:
+        return 0.0, set()
+    ratios = np.max(
+        [seam_accelerations(motion) / max(level, 1e-9)
+         for motion, level in zip(motions, steps.accelerations, strict=True)], axis=0,
+    )  # fmt: skip
+    pairs = list(zip(movements, movements[1:], strict=False))
+    rough = {pair for pair, ratio in zip(pairs, ratios, strict=False) if ratio > steps.max_seam}
+    return float(ratios.max(initial=0.0)), rough
+
+
 def _recorded(
     player: DancePlayer, frames: int, path: Array | None
-) -> tuple[tuple[Motion, ...], tuple[int, ...]]:
-    """Motions of a player that follows a path, and the nodes it went through."""
+) -> tuple[tuple[Motion, ...], tuple[int, ...], list[int]]:
+    """Motions of a player that follows a path, and the nodes and movements it went through."""
     parts: list[tuple[FrameBlock, ...]] = []
     nodes: list[int] = []
+    movements: list[int] = []
     done = 0
     while done < frames:
         if path is not None:
@@ -152,12 +186,13 @@ def _recorded(
         seen = len(player.path)
         parts.append(player.read_all(size))
         nodes += player.path[seen:]
+        movements += player.movements_played[seen:]
         done += size
     motions = tuple(
         _motion(number, FrameBlock.joined(body), player)
         for number, body in enumerate(zip(*parts, strict=True))
     )
-    return motions, tuple(nodes)
+    return motions, tuple(nodes), movements
 
 
 def _corrected(

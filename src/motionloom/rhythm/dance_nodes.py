@@ -94,7 +94,13 @@ class DanceNode:
         alike = len(self) < 2 or gaps[np.triu_indices(len(self), 1)].min() < 1e-6
         return None if alike else CardinalBasis.of(self.travel)
 
-    def weights_for(self, travel: Array, *, method: str = "least_squares") -> Array:
+    def weights_for(
+        self,
+        travel: Array,
+        *,
+        method: str = "least_squares",
+        among: NDArray[np.bool_] | None = None,
+    ) -> Array:
         """Blend weights (A, n) for wanted travels (A, 2) or (A, 3): ``x, z`` or ``x, z, turn``.
 
         Parameters
@@ -103,7 +109,13 @@ class DanceNode:
         method : {"least_squares", "cardinal"}
             Non-negative least squares, see `travel_weights`; or the paper's cardinal basis
             functions, which may be negative, for the nearest travel that is within reach.
+        among : ndarray of bool, shape (n,), optional
+            Movements that may have a weight, at least one; if not all, by least squares.
         """
+        if among is not None and not among.all():
+            rows = np.zeros((len(travel), len(self)))
+            rows[:, among] = travel_weights(self.travel[among, : travel.shape[1]], travel)
+            return rows
         weights = travel_weights(self.travel[:, : travel.shape[1]], travel)
         if method == "least_squares" or self.cardinal is None:
             return weights

@@ -20,6 +20,7 @@ How a dance obeys them: `motionloom.rhythm.dance_steering`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from motionloom.motion.kinematics.body import leg_length
 from motionloom.rhythm.dance_nodes import WILLING, DanceNode, between
 from motionloom.rhythm.dance_steering import CONTROLS, DanceSteering
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
+from motionloom.rhythm.seams import SeamTable
 
 if TYPE_CHECKING:
     from motionloom.rhythm.choreography import Choreography
@@ -69,11 +71,15 @@ class DancePlayer(Player):
         Blend weights of a steered dance; see `DanceNode.weights_for`.
     bend : bool
         Turn and shift a steered dance; see `DanceSteering`.
+    avoid : iterable of (int, int)
+        Pairs of movements of which the second does not follow the first.
 
     Attributes
     ----------
     path : list of int
         The last nodes, up to 1000.
+    movements_played : list of int
+        The movements with the largest weight there.
     """
 
     controls = (*CONTROLS, "tempo")
@@ -92,6 +98,7 @@ class DancePlayer(Player):
         dynamics: float = 0.0,
         blend: str = "least_squares",
         bend: bool = True,
+        avoid: Iterable[tuple[int, int]] = (),
     ) -> None:
         self.choreography = choreography
         self.nodes = choreography.dance_nodes
@@ -102,6 +109,7 @@ class DancePlayer(Player):
         self.skeleton = self.skeletons[0]
         self.clock = clock
         self.path: list[int] = []
+        self.movements_played: list[int] = []
         self._rng = np.random.default_rng(seed)
         self._first_beat = first_beat
         self._inertializers = [Inertializer(len(skeleton), self.fps) for skeleton in self.skeletons]
@@ -116,6 +124,7 @@ class DancePlayer(Player):
             bend=bend,
         )
         self._blend = blend
+        self._seams = self._seam_table(avoid)
         self._phrases = choreography.phrases(phrases) if phrases > 1 else None
         self._loudness = _standard(np.asarray(() if loudness is None else loudness, np.float64))
         self._dynamics = dynamics if len(self._loudness) else 0.0
@@ -152,7 +161,7 @@ class DancePlayer(Player):
             if ended and done < count:
                 if self._node is not None:
                     seams.append(start + done)
-                self._next(float(beats[done]) if beats is not None else 0.0)
+                self._next(None if beats is None else beats[done : done + 3])
         return tuple(
             self._block(body, pieces, start, tuple(sources), tuple(seams))
             for body in range(len(self.skeletons))
@@ -181,21 +190,17 @@ class DancePlayer(Player):
         if beats is not None:
             frames = (beats - self._start_beat) * self.choreography.beat_frames
         else:
-            main = self.nodes[self._node].movements[int(self._weights.argmax())]
-            at = self._natural + np.arange(count)
-            begin, end = main.source_frames(np.array([0.0, last]))
-            frames = np.interp(begin + at, main.beats, main.clock)
-            frames = np.where(begin + at >= end, last + 1.0, frames)
+            frames = self._natural_frames(self._natural + np.arange(count, dtype=np.float64))
         due = frames[: int(np.searchsorted(frames, last, side="left"))]
         self._natural += len(due)
         return np.maximum(due, 0.0), len(due) < count
 
-    def _next(self, beat: float) -> None:
-        """Start the next movement at the last downbeat before this beat of the clock."""
+    def _next(self, beats: Array | None) -> None:
+        """Start the next movement at the last downbeat before these beats of the next frames."""
         meter = self.choreography.meter
-        if self.clock is not None:
+        if beats is not None:
             first = self._first_beat + self.choreography.transition_phase
-            over = np.floor((beat - first) / meter)
+            over = np.floor((beats[0] - first) / meter)
             self._start_beat = first + meter * float(over)
         if len(self._places):
             self._place = self._places[-1]
@@ -204,25 +209,56 @@ class DancePlayer(Player):
         here, heading = self._steering.pose(self._place)
         goal = self._steering.goal(here, heading, self._played, seconds)
         before = self._main_movement()
+        able = self._able(before)
+        likelihoods = self._likelihoods(able)
         if goal is None:
-            self._node = self._drawn()
-            self._weights = np.eye(len(self._current))[self._one_of(self._node, before)]
+            self._node = self._drawn(likelihoods)
+            self._weights = np.eye(len(self._current))[self._one_of(self._node, before, able)]
         else:
+            members = self.choreography.graph.members
             blends = {
-                k: self._steering.weights(self.nodes[k], goal, heading, seconds, method=self._blend)
-                for k in np.flatnonzero(self._likelihoods).tolist()
-            }
-            self._node = self._drawn({k: miss for k, (_, miss) in blends.items()})
+                k: self._steering.weights(
+                    self.nodes[k], goal, heading, seconds, method=self._blend,
+                    among=able[list(members[k])],
+                )
+                for k in np.flatnonzero(likelihoods).tolist()
+            }  # fmt: skip
+            self._node = self._drawn(likelihoods, {k: miss for k, (_, miss) in blends.items()})
             self._weights = blends[self._node][0]
         node = self._current
+        fade = self._fade(before)
         self._places = node.places(self._weights, self._place)
         self._steering.plan(self._places, self._played, seconds)
         self.path = [*self.path[-999:], self._node]
-        begin = np.array([0.0, 1.0, 2.0])
+        main = self.choreography.graph.members[self._node][int(self._weights.argmax())]
+        self.movements_played = [*self.movements_played[-999:], main]
+        begin = self._first_frames(beats)
         for inertializer, (rotations, root, _) in zip(
-            self._inertializers, node.poses(self._weights, begin, self._places[:3]), strict=True
+            self._inertializers,
+            node.poses(self._weights, begin, between(self._places, begin)),
+            strict=True,
         ):
-            inertializer.seam(rotations, root)
+            inertializer.seam(rotations, root, fade=fade)
+
+    def _first_frames(self, beats: Array | None) -> Array:
+        """The first three frames of the movement, as they will be played."""
+        if beats is None:
+            frames = self._natural_frames(np.arange(3, dtype=np.float64))
+        else:
+            begin = (beats[0] - self._start_beat) * self.choreography.beat_frames
+            speed = self.choreography.meter * self.choreography.period / self.movement_seconds
+            if len(beats) > 1:
+                speed = (beats[1] - beats[0]) * self.choreography.beat_frames
+            frames = begin + speed * np.arange(3.0)
+        return np.clip(frames, 0.0, self._current.frames - 1.0)
+
+    def _natural_frames(self, played: Array) -> Array:
+        """Frames of the movement at the speed of its take, after some played ones."""
+        last = self._current.frames - 1
+        main = self._current.movements[int(self._weights.argmax())]
+        begin, end = main.source_frames(np.array([0.0, last]))
+        frames = np.interp(begin + played, main.beats, main.clock)
+        return np.where(begin + played >= end, last + 1.0, frames)
 
     def _main_movement(self) -> int | None:
         """The movement with the largest blend weight."""
@@ -230,12 +266,46 @@ class DancePlayer(Player):
             return None
         return self.choreography.graph.members[self._node][int(self._weights.argmax())]
 
-    def _one_of(self, node: int, before: int | None) -> int:
+    def _seam_table(self, avoid: Iterable[tuple[int, int]]) -> SeamTable | None:
+        """Transitions at the tempo of the clock on which a dance can go on for ever.
+
+        Music that is faster than the takes makes all movements faster. Where no dance is left
+        then, the transitions are those at the speed of the takes.
+        """
+        steps = self.choreography
+        speed = 1.0 if self.clock is None else steps.period / self.clock.period_at(0.0)
+        for tried in (speed, 1.0):
+            table = steps.seams(tried)
+            found = None if table is None else table.without(avoid).within(steps.graph)
+            if table is None or found is not None:
+                return found
+        return None
+
+    def _able(self, before: int | None) -> NDArray[np.bool_]:
+        """Movements (N,) that may be next; all, where the transitions of the graph allow none."""
+        every = np.ones(len(self.choreography.movements), bool)
+        if self._seams is None:
+            return every
+        if before is None:
+            return np.asarray(self._seams.allowed.any(axis=1))
+        after = self._seams.allowed[before]
+        blended = np.array(self.choreography.graph.members[self._node or 0])[self._weights > 0.2]
+        smooth = self._seams.allowed[blended].all(axis=0)
+        return smooth if smooth.any() else after if after.any() else every
+
+    def _fade(self, before: int | None) -> float | None:
+        """Rate of decay of the seam to the movement chosen now."""
+        after = self._main_movement()
+        if self._seams is None or before is None or after is None:
+            return None
+        return float(self._seams.fades[before, after])
+
+    def _one_of(self, node: int, before: int | None, able: NDArray[np.bool_]) -> int:
         """A random movement of a node; smooth transitions are likelier."""
         members = list(self.choreography.graph.members[node])
         if before is None:
-            return int(self._rng.integers(len(members)))
-        likelihoods = self.choreography.smoothness[before, members] + 1e-3
+            return int(self._rng.choice(np.flatnonzero(able[members])))
+        likelihoods = (self.choreography.smoothness[before, members] + 1e-3) * able[members]
         likelihoods = likelihoods * self._suited(self._energies[members])
         return int(self._rng.choice(len(members), p=likelihoods / likelihoods.sum()))
 
@@ -252,16 +322,16 @@ class DancePlayer(Player):
         loud = float(self._loudness[first : first + self.choreography.meter].mean())
         return np.asarray(np.exp(self._dynamics * loud * energies))
 
-    @property
-    def _likelihoods(self) -> Array:
-        """Likelihood of each node to be next."""
+    def _likelihoods(self, able: NDArray[np.bool_]) -> Array:
+        """Likelihood of each node to be next, of those with movements that are `able`."""
         graph = self.choreography.graph
-        if self._node is None:
-            likelihoods = graph.start
-        elif self._phrases is not None:
-            likelihoods = self._phrases.likelihoods(self.path)
-        else:
-            likelihoods = graph.transitions[self._node]
+        fits = np.array([able[list(group)].any() for group in graph.members])
+        likelihoods = (graph.start if self._node is None else graph.transitions[self._node]) * fits
+        if self._node is None and not likelihoods.any():
+            likelihoods = fits.astype(np.float64)
+        if self._node is not None and self._phrases is not None:
+            phrased = self._phrases.likelihoods(self.path) * fits
+            likelihoods = phrased if phrased.any() else likelihoods
         if not likelihoods.any():
             raise InvalidInput("the graph has a dead end; use graph.without_dead_ends()")
         if not self._dynamics:
@@ -269,10 +339,10 @@ class DancePlayer(Player):
         mean = np.array([self._energies[list(group)].mean() for group in graph.members])
         return np.asarray(likelihoods * self._suited(mean))
 
-    def _drawn(self, misses: dict[int, float] | None = None) -> int:
+    def _drawn(self, likelihoods: Array, misses: dict[int, float] | None = None) -> int:
         """The next node at random; those that miss a goal by more metres are less likely."""
-        likelihoods = self._likelihoods.copy()
         if misses:
+            likelihoods = likelihoods.copy()
             nodes, metres = np.array(list(misses)), np.array(list(misses.values()))
             likelihoods[nodes] *= np.exp(-(metres - metres.min()) / WILLING)
         return int(self._rng.choice(len(likelihoods), p=likelihoods / likelihoods.sum()))

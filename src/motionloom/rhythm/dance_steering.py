@@ -119,9 +119,19 @@ class DanceSteering:
         return behind * min(1.0, self._reach / max(abs(behind), 1e-9))
 
     def weights(
-        self, node: DanceNode, goal: complex, heading: float, seconds: float, *, method: str
+        self,
+        node: DanceNode,
+        goal: complex,
+        heading: float,
+        seconds: float,
+        *,
+        method: str,
+        among: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, float]:
-        """Blend weights (n,) of a node for a goal, and by how many metres they miss it."""
+        """Blend weights (n,) of a node for a goal, and by how many metres they miss it.
+
+        `among` (n,) are the movements that may have a weight; default: all.
+        """
         local = goal * np.exp(-1j * heading)
         if self._controls["facing"] is not None:
             turn = _wrapped(float(np.asarray(self._controls["facing"])) - heading)
@@ -132,7 +142,7 @@ class DanceSteering:
             bends = bends[np.abs(bends) < np.pi] if self._bends else np.zeros(1)
             ways = local * np.exp(-1j * bends)
             wanted = np.column_stack([ways.imag, ways.real])
-        rows = node.weights_for(wanted, method=method)
+        rows = node.weights_for(wanted, method=method, among=among)
         misses = np.linalg.norm(rows @ node.travel[:, :2] - wanted[:, :2], axis=1)
         costs = misses if len(wanted) == 1 else misses + _EFFORT * abs(goal) * np.abs(bends)
         best = int(costs.argmin())

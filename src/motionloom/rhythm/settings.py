@@ -15,6 +15,7 @@ from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, s
 SHORTEST, LONGEST = 0.28, 1.5  # seconds between beats: 214 and 40 beats per minute
 TUNE = "tune"  # instead of a music file: a generated tune
 RHYTHMIC = 0.25  # confidence below which a motion has no rhythm
+MAX_SEAM = 1.5  # largest acceleration at a seam, over the 99.9th percentile of the takes
 
 
 _TEMPOS = (60.0 / LONGEST, 60.0 / SHORTEST)
@@ -83,7 +84,7 @@ class ChoreographySettings(Settings):
     """How to learn a choreography from takes; see `motionloom.Library.choreography`."""
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kp03": {"even": False, "min_confidence": 0.0}
+        "kp03": {"even": False, "min_confidence": 0.0, "max_seam": None}
     }
 
     meter: int | None = setting(None, "Beats per movement. [estimated]", least=1)
@@ -120,6 +121,12 @@ class ChoreographySettings(Settings):
         "Drop transitions that are less likely. [0.05, by chance in large graphs]",
         least=0.0,
         old_options=("--threshold",),
+    )
+    max_seam: float | None = setting(
+        MAX_SEAM,
+        "Drop transitions with more than this multiple of the accelerations of the takes, onto "
+        "another foot, or with a jump of the body.",
+        above=0.0,
     )
     min_confidence: float = setting(RHYTHMIC, "Skip takes whose beats are less certain.")
     kind: str = setting("", "Name of the dance, for example waltz.")

@@ -6,7 +6,7 @@ the correction that holds it is released after the contact by a critically dampe
 nothing jumps. The root follows the held feet by another spring, and is lowered where a leg is
 too short.
 
-The state is fifty numbers per character; it does not grow with time.
+The state is sixty numbers per character; it does not grow with time.
 """
 
 from __future__ import annotations
@@ -40,11 +40,17 @@ _SETTLE_RATE = _LOWER_RATE  # 1/s: a ball in contact comes down to its ground, w
 _FIRM_RISE_STREAMING = 0.04
 _MAX_LOWERING = 0.08  # metres by which the root is lowered at most
 _MAX_CORRECTION = 0.35  # metres: a foot that would be held farther from its path is released
+# After a seam a foot may stand in the next motion while it is still on its way there: held at once,
+# it stops from 3 m/s in one frame. So a foot is held as soon as it is slow, or no longer slows
+# down: a foot that skates has a steady speed.
+_CATCH_SPEED = 0.6  # m/s: slower feet are held at once
+_SKATE_SPEED = 1.5  # m/s: faster feet do not skate, they travel
+_SLOWS = 0.95  # of the last speed: a foot that slows down
 
 # Rows of the state: per foot ankle and ball (correction, its velocity, position held, phase), then
 # the correction of the root.
 _POINTS = 4
-_STATE = (_POINTS + 1, 10)
+_STATE = (_POINTS + 1, 13)
 
 
 class StreamingFootLock:
@@ -211,15 +217,18 @@ def _spring_step(state, c, target, rate, dt):
 
 
 @kernel
-def _hold_point(state, place, stands, other, other_held, dt):
+def _hold_point(state, place, stands, other, other_held, first, dt):
     """Advance the correction of one point by a frame.
 
     Columns: 0-2 correction, 3-5 its velocity, 6-8 position held, 9 phase: held (1), free (0),
-    or released until the contact ends (2).
+    or released until the contact ends (2); 10-11 last position on the floor, 12 last speed.
     """
-    if stands and state[9] == 0.0:
+    here, there = place[0] + state[0], place[2] + state[2]
+    speed = 0.0 if first else math.hypot(here - state[10], there - state[11]) / dt
+    travels = speed > _SKATE_SPEED or (speed > _CATCH_SPEED and speed < _SLOWS * state[12])
+    if stands and not travels and state[9] == 0.0:
         state[9] = 1.0
-        state[6], state[8] = place[0] + state[0], place[2] + state[2]
+        state[6], state[8] = here, there
     elif not stands:
         state[9] = 0.0
     if state[9] == 1.0:
@@ -233,6 +242,7 @@ def _hold_point(state, place, stands, other, other_held, dt):
             state[c] = held
         else:
             _spring_step(state, c, other[c] if other_held else 0.0, _RELEASE_RATE, dt)
+    state[10], state[11], state[12] = place[0] + state[0], place[2] + state[2], speed
 
 
 @kernel
@@ -297,8 +307,10 @@ def _lock(
             balls[side] = place[ball_parents[side]] + bone
             heel_state, ball_state = state[2 * side], state[2 * side + 1]
             heel_stands, ball_stands = contacts[t, 2 * side], contacts[t, 2 * side + 1]
-            _hold_point(ball_state, balls[side], ball_stands, heel_state, heel_state[9] == 1.0, dt)
-            _hold_point(heel_state, ankle, heel_stands, ball_state, ball_state[9] == 1.0, dt)
+            fixed = heel_state[9] == 1.0
+            _hold_point(ball_state, balls[side], ball_stands, heel_state, fixed, first, dt)
+            fixed = ball_state[9] == 1.0
+            _hold_point(heel_state, ankle, heel_stands, ball_state, fixed, first, dt)
             if math.isnan(levels[t, side]):
                 ball_state[1] = max(0.0, floor - balls[side, 1])
             else:
