@@ -40,6 +40,13 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.stdout.split() == ["False", "False"]
 
 
+def test_the_package_runs_as_a_module():
+    command = [sys.executable, "-m", "motionloom", "nosuch"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "motionloom: No such command 'nosuch'; see motionloom --help\n"
+
+
 def test_info_of_a_library_lists_what_is_in_it(walk, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     lib.add(walk)
