@@ -15,7 +15,7 @@ LAYERS = [
     "errors", "ragged", "settings", "configuration", "atomic_write", "kernels", "parallel",
     "motion", "formats", "demo", "store", "distance", "alignment", "search", "blending",
     "parametric", "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction", "evaluation",
-    "library", "plots", "studio", "cli",
+    "library", "plots", "studio", "cli", "__main__",
 ]  # fmt: skip
 
 # The doors that look ahead: (file, function) -> what it may import. `Motion.save` and
