@@ -34,6 +34,7 @@ from motionloom.rhythm.motion_beats.period import (
     self_similarity,
     superposed,
 )
+from motionloom.rhythm.motion_beats.steps import led_by_steps, step_cycle
 from motionloom.rhythm.motion_beats.tracking import (
     density,
     grid_phase,
@@ -240,12 +241,17 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
     )
     signal = superposed(candidates)
     combined = settings.period == "combined"
+    likeness = _likeness(motions) if combined else None
     found = periods(
-        signal, _likeness(motions) if combined else None, rate=first.fps, shortest=shortest,
+        signal, likeness, rate=first.fps, shortest=shortest,
         longest=min(longest, 0.6 * first.duration),
     )  # fmt: skip
     if not found or len(candidates) < 3:
         return _no_beats(candidates, first, longest)
+    if likeness is not None:
+        cycle = step_cycle(candidates.feet, candidates.seconds)
+        if cycle is not None:
+            found = led_by_steps(found, cycle, likeness, rate=first.fps, shortest=shortest)
     reference, times = _counted(candidates, signal, found[0].seconds, settings)
     slower = next((one for one in found if one.ratio == 2 and one.strength >= _AS_WELL), None)
     if combined and slower is not None and steps_alternate(times, candidates.landings):

@@ -13,16 +13,16 @@ selects these.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion.feet.contacts import SIDES, landings
+from motionloom.errors import InvalidInput
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.smoothing import gaussian_smooth
+from motionloom.rhythm.motion_beats.landings import side_landings
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
@@ -62,8 +62,8 @@ class Candidates:
         two characters continues the numbers of the first.
     seconds : float
         Duration of the motion, from the first to the last frame.
-    landings : ndarray, shape (M,)
-        Landings of feet, seconds; not sorted for several characters.
+    feet : tuple of (ndarray, ndarray)
+        Landings of the left and the right foot of each character, seconds.
     """
 
     times: Array
@@ -71,10 +71,15 @@ class Candidates:
     weights: Array
     signals: NDArray[np.int64]
     seconds: float
-    landings: Array = field(default_factory=lambda: np.zeros(0))
+    feet: tuple[tuple[Array, Array], ...] = ()
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @property
+    def landings(self) -> Array:
+        """Landings of all feet, seconds, in order."""
+        return np.sort(np.concatenate([np.zeros(0), *(side for one in self.feet for side in one)]))
 
 
 def candidate_beats(
@@ -110,7 +115,7 @@ def candidate_beats(
     (True, True)
     """
     still = stillness(motions)
-    parts, feet, offset = [], [np.zeros(0)], 0
+    parts, feet, offset = [], [], 0
     for motion in motions:
         angles = smooth_angles(motion)
         noise = _noise(motion)
@@ -128,13 +133,13 @@ def candidate_beats(
             signal = offset + (column if weighted else column - column % 3)
             parts.append((where / motion.fps, size, weight, signal))
         if kind == "turns":
-            landed = _landings(motion)
-            feet.append(landed)
+            feet.append(side_landings(motion))
+            landed = np.sort(np.concatenate(feet[-1]))
             sizes = np.full(len(landed), _LANDING)
             weight = np.full(len(landed), _LANDING_WEIGHT)
             parts.append((landed, sizes, weight, offset + angles.shape[1]))
         offset += angles.shape[1] + 1
-    found = _in_order(parts, (len(motions[0]) - 1) / motions[0].fps, np.concatenate(feet))
+    found = _in_order(parts, (len(motions[0]) - 1) / motions[0].fps, tuple(feet))
     if weighted:
         return found
     one = np.ones(len(found))
@@ -205,22 +210,14 @@ def _reaches(skeleton: Skeleton) -> Array:
     return reach[: len(skeleton)]
 
 
-def _landings(motion: Motion) -> Array:
-    """Landings of the feet, seconds; none for a skeleton without feet."""
-    try:
-        contacts = motion.contacts()
-    except RoleError:
-        return np.zeros(0)
-    down = [landings(contacts.standing(side)) for side in SIDES]
-    return np.sort(np.concatenate(down)) / motion.fps
-
-
 def _at(values: Array, places: Array) -> Array:
     return np.interp(places, np.arange(len(values)), values)
 
 
 def _in_order(
-    parts: list[tuple[Array, Array, Array, int]], seconds: float, feet: Array
+    parts: list[tuple[Array, Array, Array, int]],
+    seconds: float,
+    feet: tuple[tuple[Array, Array], ...],
 ) -> Candidates:
     if not parts:
         none = np.zeros(0)

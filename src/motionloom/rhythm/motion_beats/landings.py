@@ -1,0 +1,267 @@
+"""Foot landings and beats: how well they agree, and beats moved to landings.
+
+Beats found in a motion and compared with the music tell how well the analysis agrees with itself.
+What an audience sees are feet that land. `landing_fit` counts them against beats that come from
+elsewhere, and `landed_beats` moves the beats of a take to its landings, so that a movement which is
+warped to music lands on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import RoleError
+from motionloom.motion.feet.contacts import SIDES, landings
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion
+
+Array = NDArray[np.float64]
+
+# A landing is on a beat within a tenth of a beat or one frame, whichever is more: 0.05 s at 120
+# beats per minute, where listeners begin to notice. By chance, a fifth of all landings are.
+NEAR = 0.1
+# Landings of two feet, or of two dancers, within this time are one event.
+_SAME = 0.1  # seconds
+# Largest distance of a landing from the beat that is moved to it, beats, and the range of the local
+# speed: a landing that needs more stays where it is.
+_REACH = 0.45
+_SPEEDS = (0.55, 1.8)
+_MISSED = 0.5  # cost of a landing that is not on a beat
+_STIFF = 1.0  # cost of the squared logarithm of the local speed, per beat
+_SKIP = 8  # beats without a landing that are interpolated; after more, speeds start afresh
+
+
+@dataclass(frozen=True)
+class LandingFit:
+    """Landings of feet against beats.
+
+    Attributes
+    ----------
+    total : int
+        Landings between the first and the last beat.
+    on_beat : int
+        Those within a tenth of a beat of a beat, or within one frame.
+    on_half_beat : int
+        Those near the middle between two beats, in addition.
+    beats, beats_met : int
+        Beats, and those near which a foot lands.
+    coherence : float
+        Length of the mean of ``exp(2 pi i phase)`` over all landings, 0 to 1, where the phase is
+        the position between two beats: 1 if all landings have the same phase.
+    noise : float
+        Expected coherence of as many landings at random, ``sqrt(pi / total) / 2``.
+    """
+
+    total: int
+    on_beat: int
+    on_half_beat: int
+    beats: int
+    beats_met: int
+    coherence: float
+    noise: float
+
+    @property
+    def share(self) -> float:
+        """Landings on a beat as a fraction of all; 0 if there are none."""
+        return self.on_beat / self.total if self.total else 0.0
+
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        if not self.total:
+            return "no foot lands"
+        return (
+            f"{self.on_beat} of {self.total} foot landings on a beat, {self.on_half_beat} on a "
+            f"half beat; {self.beats_met} of {self.beats} beats with a landing; coherence "
+            f"{self.coherence:.2f} (noise {self.noise:.2f})"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "landings_total": self.total,
+            "landings_on_beat": self.on_beat,
+            "landings_on_half_beat": self.on_half_beat,
+            "beats_total": self.beats,
+            "beats_with_landing": self.beats_met,
+            "landing_coherence": self.coherence,
+            "landing_noise": self.noise,
+        }
+
+    @classmethod
+    def total_of(cls, fits: Sequence[LandingFit]) -> LandingFit:
+        """The fit of several characters: counts are summed, coherences weighed by landings."""
+        total = sum(one.total for one in fits)
+        mean = sum(one.total * one.coherence for one in fits) / total if total else 0.0
+        return cls(
+            total,
+            sum(one.on_beat for one in fits),
+            sum(one.on_half_beat for one in fits),
+            sum(one.beats for one in fits),
+            sum(one.beats_met for one in fits),
+            float(mean),
+            _noise(total),
+        )
+
+
+def landing_fit(landed: ArrayLike, beats: ArrayLike, *, fps: float = 30.0) -> LandingFit:
+    """Compare landings with beats, both in seconds.
+
+    Parameters
+    ----------
+    landed : array_like, shape (N,)
+        From `foot_landings`; those before the first or after the last beat do not count.
+    beats : array_like, shape (K,)
+        For example of the music.
+    fps : float
+        Frames per second of the motion: the tolerance is at least one frame.
+
+    Examples
+    --------
+    >>> fit = landing_fit([0.0, 0.52, 1.25, 2.0], [0.0, 0.5, 1.0, 1.5, 2.0])
+    >>> fit.on_beat, fit.on_half_beat, fit.beats_met, round(fit.coherence, 2)
+    (3, 1, 3, 0.5)
+    """
+    grid = np.sort(np.asarray(beats, np.float64))
+    times = np.sort(np.asarray(landed, np.float64))
+    if len(grid) < 2:
+        return LandingFit(0, 0, 0, len(grid), 0, 0.0, 0.0)
+    frame = 1.0 / fps + 1e-6
+    times = times[(times >= grid[0] - frame) & (times <= grid[-1] + frame)]
+    if not len(times):
+        return LandingFit(0, 0, 0, len(grid), 0, 0.0, 0.0)
+    gaps = np.diff(grid)
+    place = np.clip(np.searchsorted(grid, times, side="right") - 1, 0, len(gaps) - 1)
+    phase = (times - grid[place]) / gaps[place]
+    within = np.maximum(NEAR, frame / gaps[place])
+    near = np.abs(phase - np.rint(phase)) <= within
+    half = ~near & (np.abs(phase - 0.5) <= within)
+    met = np.unique(place[near] + np.rint(phase[near]).astype(int))
+    return LandingFit(
+        len(times), int(near.sum()), int(half.sum()), len(grid), len(met),
+        float(np.abs(np.mean(np.exp(2j * np.pi * phase)))), _noise(len(times)),
+    )  # fmt: skip
+
+
+def foot_landings(motion: Motion) -> Array:
+    """Landings of both feet, seconds, in order; none for a skeleton without feet.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> len(foot_landings(ml.demo.clip("walk"))) > 4
+    True
+    """
+    return np.sort(np.concatenate(side_landings(motion)))
+
+
+def side_landings(motion: Motion) -> tuple[Array, Array]:
+    """Landings of the left and of the right foot, seconds."""
+    try:
+        contacts = motion.contacts()
+    except RoleError:
+        return np.zeros(0), np.zeros(0)
+    left, right = (landings(contacts.standing(side)) / motion.fps for side in SIDES)
+    return left, right
+
+
+def landing_events(landed: ArrayLike) -> Array:
+    """Mean times of groups of landings less than a tenth of a second apart, in order.
+
+    Examples
+    --------
+    >>> landing_events([1.0, 0.5, 0.54])
+    array([0.52, 1.  ])
+    """
+    times = np.sort(np.asarray(landed, np.float64))
+    if not len(times):
+        return times
+    groups: list[list[float]] = [[float(times[0])]]
+    for time in times[1:]:
+        if time - groups[-1][0] < _SAME:
+            groups[-1].append(float(time))
+        else:
+            groups.append([float(time)])
+    return np.array([np.mean(group) for group in groups])
+
+
+def landed_beats(times: Array, landed: ArrayLike) -> Array:
+    """Beats moved to landings where that is possible without much change of speed, (K,).
+
+    Each beat has at most one landing and each landing at most one beat. The assignment with the
+    least cost is found by dynamic programming: a landing that is left costs `_MISSED`, a change of
+    speed by the squared logarithm. Beats between are interpolated.
+
+    Examples
+    --------
+    >>> landed_beats(np.arange(5.0), [0.1, 1.0, 2.2, 4.0]).round(2)
+    array([0.1, 1. , 2.2, 3.1, 4. ])
+    """
+    events = landing_events(landed)
+    if len(times) < 3 or not len(events):
+        return times.copy()
+    count = np.arange(len(times), dtype=np.float64)
+    place = _extended(events, times)
+    pairs = [
+        (beat, number)
+        for number, at in enumerate(place)
+        for beat in range(int(np.floor(at)), int(np.floor(at)) + 2)
+        if 0 <= beat < len(times) and abs(at - beat) <= _REACH
+    ]
+    chosen = _cheapest(pairs, place)
+    if not chosen:
+        return times.copy()
+    beat_of = np.array([beat for beat, _ in chosen], np.float64)
+    shift = np.array([events[number] for _, number in chosen]) - np.interp(beat_of, count, times)
+    moved: Array = times + np.interp(count, beat_of, shift)
+    return moved
+
+
+def _extended(events: Array, times: Array) -> Array:
+    """Events as positions in beats; beyond both ends at the rate there."""
+    gaps = np.diff(times)
+    wide = np.concatenate([[times[0] - gaps[0]], times, [times[-1] + gaps[-1]]])
+    return np.interp(events, wide, np.arange(-1.0, len(times) + 1.0))
+
+
+def _cheapest(pairs: list[tuple[int, int]], place: Array) -> list[tuple[int, int]]:
+    """The sequence of pairs (beat, landing) with the least cost."""
+    best = np.full(len(pairs), np.inf)
+    back = np.full(len(pairs), -1)
+    for k, (beat, number) in enumerate(pairs):
+        best[k] = _MISSED * number + _STIFF * (place[number] - beat) ** 2
+        for j in range(k - 1, -1, -1):
+            before, earlier = pairs[j]
+            if beat - before > _SKIP:
+                break
+            if before >= beat or earlier >= number:
+                continue
+            speed = (place[number] - place[earlier]) / (beat - before)
+            if not _SPEEDS[0] <= speed <= _SPEEDS[1]:
+                continue
+            cost = (
+                best[j]
+                + _MISSED * (number - earlier - 1)
+                + _STIFF * (beat - before) * np.log(speed) ** 2
+            )
+            if cost < best[k]:
+                best[k], back[k] = cost, j
+    if not len(pairs):
+        return []
+    rest = np.array([_MISSED * (len(place) - 1 - number) for _, number in pairs])
+    k = int(np.argmin(best + rest))
+    chosen = []
+    while k >= 0:
+        chosen.append(pairs[k])
+        k = int(back[k])
+    return chosen[::-1]
+
+
+def _noise(count: int) -> float:
+    return float(0.5 * np.sqrt(np.pi / count)) if count else 0.0
