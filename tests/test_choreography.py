@@ -348,7 +348,7 @@ def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
 
     monkeypatch.setattr(module, "baum_welch", recorded)
     monkeypatch.setattr(module, "cut_movements", uneven)
-    Choreography.from_takes(dances[:2], ChoreographySettings(meter=4))
+    Choreography.from_takes(dances[:2], ChoreographySettings(meter=4, align="beats"))
     assert seen["starts"] == [True, False, True, False] and seen["lengths"][0] == 2
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.arguments import motion_from
+from motionloom.cli.arguments import is_library, motion_from
 from motionloom.cli.options import JSON, LIB, listed, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
@@ -16,6 +16,7 @@ from motionloom.library.settings import RHYTHMIC, BeatSettings, ChoreographySett
 
 if TYPE_CHECKING:
     from motionloom.library import Beats, Choreography
+    from motionloom.motion import Motion
 
 Takes = Annotated[
     str | None,
@@ -33,10 +34,19 @@ def beats(
     motions: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE|LIB:NAME...", help="One motion, or several that were danced together."
+            metavar="FILE|LIB:NAME...",
+            help="One motion, or several that were danced together, also as LIB:NAME+NAME.",
         ),
     ],
     *,
+    save: Annotated[
+        bool,
+        typer.Option(
+            "--save",
+            help="Keep --bpm, --first-beat and who danced together with the library, for all "
+            "commands; LIB:60_*+61_* pairs many takes. With neither: forget them.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Draw the beats: .png, .svg or .pdf.")
     ] = None,
@@ -49,10 +59,10 @@ def beats(
 
     Several motions of one frame rate and length (a couple) are analysed together.
     """
-    from motionloom.library import beats as beats_of
-
-    loaded = [motion_from(text) for text in motions]
-    found = beats_of(loaded, **settings.arguments() | {"tempo_bpm": (slowest, fastest)})
+    if save:
+        _save_beats(motions, settings, json=json)
+        return
+    loaded, found = _analysed(motions, settings.arguments() | {"tempo_bpm": (slowest, fastest)})
     if output is not None:
         from motionloom.plots.rhythm import write_beats
 
@@ -65,8 +75,45 @@ def beats(
         print(output)
 
 
+def _analysed(texts: list[str], options: dict[str, Any]) -> tuple[list[Motion], Beats]:
+    """Motions and their beats; those of a library as it knows them."""
+    from motionloom.library import beats as beats_of
+
+    place, names = _in_library(texts)
+    if place is not None and not any(":" in name for name in names):
+        lib = open_library(place)
+        return [lib[name] for name in names], lib.beats(names, **options)
+    loaded = [motion_from(text) for text in texts]
+    return loaded, beats_of(loaded, **options)
+
+
+def _in_library(texts: list[str]) -> tuple[Path | None, list[str]]:
+    """The library and the names, if all texts are ``LIB:NAME`` or ``LIB:NAME+NAME`` of one."""
+    parts = [text.partition(":") for text in texts if not Path(text).exists()]
+    places = {place for place, _, _ in parts}
+    if len(parts) != len(texts) or len(places) != 1 or not is_library(place := places.pop()):
+        return None, []
+    names = [name for _, _, rest in parts for name in rest.split("+")]
+    return Path(place), names
+
+
+def _save_beats(texts: list[str], settings: BeatSettings, *, json: bool) -> None:
+    place, names = _in_library(texts)
+    if place is None:
+        raise InvalidInput(
+            f"--save keeps beats with a library; name takes as LIB:NAME, got {' '.join(texts)}"
+        )
+    changed = open_library(place).set_beats(
+        "+".join(names), bpm=settings.bpm, first_beat=settings.first_beat
+    )
+    if json:
+        print_json({"takes": list(changed), "bpm": settings.bpm, "first_beat": settings.first_beat})
+    else:
+        remark(f"beats of {len(changed)} takes kept with {place}: {', '.join(changed[:8])}")
+
+
 def _print_beats(found: Beats) -> None:
-    sure = f"confidence {found.confidence:.2f}"
+    sure = "as given" if found.given else f"confidence {found.confidence:.2f}"
     if not found.rhythmic:
         print(f"no rhythm: {sure}, below {RHYTHMIC:g}")
     if not len(found):
@@ -79,6 +126,7 @@ def _print_beats(found: Beats) -> None:
         print(f"{counted}; {sure}")
     else:
         remark(f"best estimate: {counted}")
+    remark(f"  {found.landings.text}")
     for other in found.alternatives[:3]:
         ratio = f", {other.ratio} of it" if other.ratio else ""
         remark(

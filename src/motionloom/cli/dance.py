@@ -69,6 +69,14 @@ def dance(
     ] = None,
     slowest: Slowest = 40.0,
     fastest: Fastest = 214.0,
+    bpm: Annotated[
+        float | None,
+        typer.Option(metavar="BPM", help="Tempo of the takes (beats per minute). [found]"),
+    ] = None,
+    first_beat: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time of the first beat in the takes (s). [found]"),
+    ] = None,
     steady: Annotated[bool, typer.Option(help="Assume a constant tempo of each take.")] = False,
     level: Annotated[
         float,
@@ -88,8 +96,9 @@ def dance(
     lib = open_library(library)
     if kind is None:
         options = {
-            "meter": meter, "tempo_bpm": (slowest, fastest), "steady": steady, "level": level,
-            "preset": settings.preset, **motion_choice(motions),
+            "meter": meter, "tempo_bpm": (slowest, fastest), "bpm": bpm,
+            "first_beat": first_beat, "steady": steady, "level": level,
+            "align": settings.align, "preset": settings.preset, **motion_choice(motions),
         }  # fmt: skip
         steps = _choreography(lib, takes, graph, options, quiet=json)
     elif takes or graph or any(motion_choice(motions).values()):
@@ -102,7 +111,7 @@ def dance(
     )
     files = _write(made, output)
     draw_worst(made.motions, inspect)
-    score = made.score()
+    score, landed = made.score(), made.landings()
     leader = made.motions[0]
     if json:
         print_json(
@@ -116,6 +125,7 @@ def dance(
                 "beats_total": score.known,
                 "beats_within_one_frame": score.matched,
                 "beats_extra": score.extra,
+                "landings": landed.to_json(),
                 "nodes": [steps.graph.names[k] for k in made.path],
             }
         )
@@ -124,6 +134,7 @@ def dance(
         f"{len(steps.movements)} movements of {steps.meter} beats in {len(steps.graph)} nodes; "
         f"{score.matched} of {score.known} beats within a frame of the music, {score.extra} extra"
     )
+    remark(landed.text)
     print_quality(made.quality())
     for file in files:
         print(file)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from motionloom.crowd.dance_floor import DanceFloor
     from motionloom.crowd.march import March
     from motionloom.rhythm.choreography import Choreography
+    from motionloom.rhythm.given_beats import GivenBeats
     from motionloom.rhythm.motion_beats.beats import Beats
     from motionloom.rhythm.music.music import Music
 
@@ -38,6 +39,8 @@ class RhythmVerbs(Store):
         take: str | Sequence[str],
         *,
         tempo_bpm: tuple[float, float] = (60.0 / LONGEST, 60.0 / SHORTEST),
+        bpm: float | None = None,
+        first_beat: float | None = None,
         steady: bool = False,
         level: float = 1.0,
         weights: Mapping[str, float] | None = None,
@@ -49,6 +52,8 @@ class RhythmVerbs(Store):
     ) -> Beats:
         """Motion beats of a take, or of several that were danced together; see `motionloom.beats`.
 
+        Tempo, first beat and partners that `set_beats` has kept are used.
+
         Examples
         --------
         >>> import motionloom as ml, tempfile
@@ -58,22 +63,89 @@ class RhythmVerbs(Store):
         >>> lib.beats("groove").rhythmic
         True
         """
-        from motionloom.rhythm.motion_beats.beats import analyse_beats
+        from motionloom.rhythm.given_beats import beats_in
 
         together = [take] if isinstance(take, str) else list(take)
         settings = BeatSettings(
-            tempo_bpm=tempo_bpm, steady=steady, level=level, weights=weights, kind=kind,
-            midway=midway, weighted=weighted, period=period, preset=preset,
+            tempo_bpm=tempo_bpm, bpm=bpm, first_beat=first_beat, steady=steady, level=level,
+            weights=weights, kind=kind, midway=midway, weighted=weighted, period=period,
+            preset=preset,
         )  # fmt: skip
-        return analyse_beats([self[name] for name in together], settings)
+        beats_of = beats_in(self, self.__getitem__)
+        return beats_of([self[name] for name in together], settings)
+
+    def set_beats(
+        self,
+        takes: str | Sequence[str],
+        *,
+        bpm: float | None = None,
+        first_beat: float | None = None,
+    ) -> tuple[str, ...]:
+        """Keep tempo, first beat and partners of takes with the library, for all verbs.
+
+        Parameters
+        ----------
+        takes : str or sequence of str
+            Name of a take. Names in a list, or with ``+`` between them, are takes of one
+            performance: their beats are found together. Wildcards pair names that match alike:
+            ``"60_*+61_*"``.
+        bpm : float, optional
+            Tempo, beats per minute. Default: found.
+        first_beat : float, optional
+            Time of the first beat, seconds. Default: found.
+
+        Returns
+        -------
+        names : tuple of str
+            The takes that were changed. A single take without tempo and first beat is forgotten.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
+        >>> lib.set_beats("groove", bpm=100.0, first_beat=0.5)
+        ('groove',)
+        >>> lib.beats("groove").times[:3]
+        array([0.5, 1.1, 1.7])
+        """
+        from motionloom.library.crowd_plan import expanded
+        from motionloom.rhythm.given_beats import GivenBeats, given_beats, save_given_beats
+
+        BeatSettings(bpm=bpm, first_beat=first_beat)  # raises if they mean nothing
+        known = given_beats(self)
+        text = takes if isinstance(takes, str) else "+".join(takes)
+        changed: list[str] = []
+        for group in expanded(text, self.names):
+            together = group.split("+")
+            for name in together:
+                self.entry(name)  # raises if there is none
+                partners = tuple(other for other in together if other != name)
+                told = GivenBeats(bpm, first_beat, partners)
+                known.pop(name, None)
+                if told != GivenBeats():
+                    known[name] = told
+                changed.append(name)
+        save_given_beats(self, known)
+        return tuple(changed)
+
+    def given_beats(self) -> dict[str, GivenBeats]:
+        """What `set_beats` has kept, by take."""
+        from motionloom.rhythm.given_beats import given_beats
+
+        return given_beats(self)
 
     def choreography(
         self,
         *,
         meter: int | None = None,
         tempo_bpm: tuple[float, float] = (60.0 / LONGEST, 60.0 / SHORTEST),
+        bpm: float | None = None,
+        first_beat: float | None = None,
         steady: bool = False,
         level: float = 1.0,
+        align: Literal["landings", "beats"] = "landings",
         even: bool = True,
         groups: int | None = None,
         radius: float | None = None,
@@ -102,12 +174,21 @@ class RhythmVerbs(Store):
             Beats per movement. Default: estimated, 2 to 8.
         tempo_bpm : pair of float
             Slowest and fastest plausible tempo of the takes, beats per minute.
+        bpm : float, optional
+            Tempo of the takes, if it is known, beats per minute. Default: as `set_beats` has
+            kept it, or found.
+        first_beat : float, optional
+            Time of the first beat in the takes, seconds. Default: as for `bpm`.
         steady : bool
             Assume a constant tempo of each take.
         level : float
             Metrical level of the beats: 2 counts every other beat, 0.5 twice as many.
+        align : {"landings", "beats"}
+            What of a take meets the beats of the music: its foot landings, as far as they are
+            near beats, or its motion beats, as in the paper.
         even : bool
-            Drop movements whose beats are a quarter off their period.
+            Drop movements whose beats are a quarter off their period, or whose feet do not land
+            on beats.
         groups : int, optional
             Number of groups of similar movements (k-medoids). Default: found by subtractive
             clustering.
@@ -163,10 +244,12 @@ class RhythmVerbs(Store):
         (4, ('dance_0',))
         """
         from motionloom.rhythm.choreography import Choreography
+        from motionloom.rhythm.given_beats import beats_in
         from motionloom.search.filters import chosen_names
 
         settings = ChoreographySettings(
-            meter=meter, tempo_bpm=tempo_bpm, steady=steady, level=level, even=even,
+            meter=meter, tempo_bpm=tempo_bpm, bpm=bpm, first_beat=first_beat, steady=steady,
+            level=level, align=align, even=even,
             groups=groups, radius=radius, weights=weights, velocity_weight=velocity_weight,
             mirror=mirror, behaviour=behaviour, sigma=sigma, min_likelihood=min_likelihood,
             max_seam=max_seam,
@@ -178,7 +261,9 @@ class RhythmVerbs(Store):
         danced = [
             self[take] if isinstance(take, str) else [self[name] for name in take] for take in takes
         ]
-        return Choreography.from_takes(danced, settings, progress=progress)
+        return Choreography.from_takes(
+            danced, settings, beats_of=beats_in(self, self.__getitem__), progress=progress
+        )
 
     def load_choreography(self, path: str | Path) -> Choreography:
         """Read a choreography of takes of this library from a JSON file."""

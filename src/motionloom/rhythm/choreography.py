@@ -33,6 +33,7 @@ from motionloom.ragged import Ragged
 from motionloom.rhythm.dance_nodes import DanceNode
 from motionloom.rhythm.meter import downbeat, usual_meter
 from motionloom.rhythm.motion_beats.beats import Beats, analyse_beats
+from motionloom.rhythm.motion_beats.landings import landing_fit
 from motionloom.rhythm.movements import (
     Movement,
     MovementComparison,
@@ -44,7 +45,7 @@ from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
 from motionloom.rhythm.phrases import Phrases
 from motionloom.rhythm.rules import load_rules, with_rules
 from motionloom.rhythm.seams import SeamTable, smooth_graph
-from motionloom.rhythm.settings import TUNE, ChoreographySettings, DanceSettings
+from motionloom.rhythm.settings import TUNE, BeatSettings, ChoreographySettings, DanceSettings
 from motionloom.rhythm.transition_graph import TransitionGraph, combined_graph
 from motionloom.rhythm.transition_learning import (
     Groups,
@@ -66,6 +67,10 @@ Takes = Sequence[Motion | Sequence[Motion]]
 Run = tuple[list[Movement], bool]  # movements that follow each other; from the start of a take?
 
 _UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
+# The same for beats that were moved to landings: quick, quick, slow steps are uneven.
+_UNEVEN_LANDINGS = 0.7
+_SHORTEST = 1.0  # seconds: movements of an estimated meter that are shorter have twice the beats
+_LANDED = 0.75  # least share of the landings of a movement that are on its beats
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +145,7 @@ class Choreography:
         takes: Takes,
         settings: ChoreographySettings | None = None,
         *,
+        beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyse_beats,
         progress: Callable[[int], None] | None = None,
     ) -> Choreography:
         """Learn a choreography from takes.
@@ -149,6 +155,8 @@ class Choreography:
         takes : sequence of Motion, or of sequences of Motion
             A sequence of motions is danced by several characters together.
         settings : ChoreographySettings, optional
+        beats_of : callable, optional
+            Beats of a take; a library's knows tempos that were given by hand.
         progress : callable, optional
             Called with 1 for every analysed take.
 
@@ -166,7 +174,7 @@ class Choreography:
         (4, True)
         """
         chosen = settings or ChoreographySettings()
-        analysed, left_out = _analysed(takes, chosen, progress)
+        analysed, left_out = _analysed(takes, chosen, beats_of, progress)
         movements, runs = _cut(analysed, chosen, left_out)
         apart, groups = grouped_movements(movements, chosen)
         lengths = tuple(len(run) for run, _ in runs)
@@ -366,6 +374,7 @@ class Choreography:
         blend: Literal["least_squares", "cardinal"] = "least_squares",
         bend: bool = True,
         corrections: int = 6,
+        align: Literal["landings", "beats"] = "landings",
         preset: Literal["kp03"] | None = None,
     ) -> Motion | Scene:
         """Dance to a piece of music; several dancers make a `Scene`.
@@ -385,7 +394,7 @@ class Choreography:
         made = self.dance_to(
             music, seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton,
             phrases=phrases, dynamics=dynamics, blend=blend, bend=bend, corrections=corrections,
-            preset=preset,
+            align=align, preset=preset,
         )  # fmt: skip
         return made.motions[0] if len(made.motions) == 1 else made.scene
 
@@ -403,6 +412,7 @@ class Choreography:
         blend: Literal["least_squares", "cardinal"] = "least_squares",
         bend: bool = True,
         corrections: int = 6,
+        align: Literal["landings", "beats"] = "landings",
         preset: Literal["kp03"] | None = None,
     ) -> Dance:
         """Dance to a piece of music from its start to its end.
@@ -430,7 +440,9 @@ class Choreography:
         bend : bool
             Turn and shift the movements towards the path, beyond blending.
         corrections : int
-            How often the beats found again in the dance correct its clock, at most.
+            How often landings or beats found in the dance correct its clock, at most.
+        align : {"landings", "beats"}
+            What corrects the clock: the foot landings of the dance, or its motion beats.
         preset : {"kp03"}, optional
             Kim, Park and Shin 2003: cardinal weights, no bending, no correction.
 
@@ -444,7 +456,7 @@ class Choreography:
         settings = DanceSettings(
             seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton,
             phrases=phrases, dynamics=dynamics, blend=blend, bend=bend, corrections=corrections,
-            preset=preset,
+            align=align, preset=preset,
         )  # fmt: skip
         return dance(self, music, settings)
 
@@ -503,7 +515,10 @@ def usual_accelerations(
 
 
 def _analysed(
-    takes: Takes, settings: ChoreographySettings, progress: Callable[[int], None] | None
+    takes: Takes,
+    settings: ChoreographySettings,
+    beats_of: Callable[[Sequence[Motion], BeatSettings], Beats],
+    progress: Callable[[int], None] | None,
 ) -> tuple[list, dict[str, str]]:
     """(motions, beats, mirrored) of every rhythmic take, all on the skeleton of the first."""
     out: list[tuple[list[Motion], Beats, bool]] = []
@@ -512,7 +527,9 @@ def _analysed(
         motions = [hips_as_root(m) for m in ([take] if isinstance(take, Motion) else take)]
         name = next((motion.name for motion in motions if motion.name), "a take")
         try:
-            found = analyse_beats(motions, settings.beats)
+            found = beats_of(motions, settings.beats)
+            if settings.align == "landings":
+                found = found.on_landings()
             if found.confidence >= settings.min_confidence and len(found):
                 if out:
                     motions = _like_first(motions, out[0][0])
@@ -540,6 +557,9 @@ def _cut(
     meter = settings.meter
     if meter is None:
         meter = usual_meter([(motions, found) for motions, found, _ in analysed])
+        period = float(np.median([found.period for _, found, _ in analysed]))
+        while meter * period < _SHORTEST:
+            meter *= 2
     rate = analysed[0][0][0].fps
     beat_frames = max(round(float(np.median([b.period for _, b, _ in analysed])) * rate), 2)
     runs: list[Run] = []
@@ -549,8 +569,7 @@ def _cut(
                 motions, found, meter=meter, first_beat=downbeat(found, meter),
                 beat_frames=beat_frames, mirrored=mirrored,
             )  # fmt: skip
-            whole = [(cut, True)]
-            runs += _even_runs(cut, found.period * motions[0].fps) if settings.even else whole
+            runs += _even_runs(cut, found, settings) if settings.even else [(cut, True)]
         except InvalidInput as error:
             left_out[motions[0].name] = str(error)
     movements = [movement for run, _ in runs for movement in run]
@@ -569,14 +588,29 @@ def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
     return [conformed(m, like.skeleton, like.fps) for m, like in zip(motions, first, strict=True)]
 
 
-def _even_runs(movements: list[Movement], period: float) -> list[Run]:
-    """Runs of movements with evenly spaced beats; all movements, if few are even.
+def _even_runs(
+    movements: list[Movement], found: Beats, settings: ChoreographySettings
+) -> list[Run]:
+    """Runs of movements with even beats on which feet land; all movements, if few have them.
 
     An uneven beat is more often a missed detection than one that was danced so, and would be
     off the music.
     """
-    even = [bool(np.all(np.abs(np.diff(m.beats) / period - 1.0) < _UNEVEN)) for m in movements]
-    if 2 * sum(even) < len(even):
+    landed = settings.align == "landings"
+    most = _UNEVEN_LANDINGS if landed else _UNEVEN
+    period = found.period * found.fps
+    even = [bool(np.all(np.abs(np.diff(m.beats) / period - 1.0) < most)) for m in movements]
+    if landed:
+        fits = [
+            landing_fit(found.candidates.landings, m.beats / found.fps, fps=found.fps)
+            for m in movements
+        ]
+        on_beat = [
+            keeps and (not fit.total or fit.share >= _LANDED)
+            for keeps, fit in zip(even, fits, strict=True)
+        ]
+        even = on_beat if 4 * sum(on_beat) >= len(on_beat) else even
+    elif 2 * sum(even) < len(even):
         return [(movements, True)]
     runs: list[Run] = [([], True)]
     for movement, keeps_time in zip(movements, even, strict=True):

@@ -19,6 +19,12 @@ from motionloom.motion.provenance import merged
 from motionloom.motion.scene import Scene
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.motion_beats.beats import beats
+from motionloom.rhythm.motion_beats.landings import (
+    LandingFit,
+    foot_landings,
+    landing_events,
+    landing_fit,
+)
 from motionloom.rhythm.motion_beats.scores import BeatScore, beat_score
 from motionloom.rhythm.music.audio import audible
 from motionloom.rhythm.music.beat_clock import MusicClock
@@ -33,6 +39,8 @@ Array = NDArray[np.float64]
 _STEER_FRAMES = 5  # frames between updates of the target
 _LARGEST_CORRECTION = 0.2  # beats
 _ROUNDS = 8  # dances made again without transitions that turned out rough
+_FEWEST_LANDINGS = 8  # with fewer landings, motion beats correct the clock
+_AGREE = 0.8  # share of landings, and F-measure of motion beats, on the beats of the music
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +91,10 @@ class Dance:
         motion = self.motions[0]
         there = self.found_beats() if found is None else found
         return beat_score(self.music.inner_beats(motion.duration), there, fps=motion.fps)
+
+    def landings(self) -> LandingFit:
+        """Foot landings of all characters, detected in the dance, against beats of the music."""
+        return music_landings(self.motions, self.music)
 
     def sound(self, path: Path) -> Path:
         """An audio file of the music: the file itself, or tones written to `path` for a score."""
@@ -148,7 +160,7 @@ def dance(
     clock = MusicClock(piece)
     if not chosen.synced:
         return danced(None)
-    return _corrected(danced, piece, clock, chosen.corrections)
+    return _corrected(danced, piece, clock, chosen)
 
 
 def _rough_seams(
@@ -196,29 +208,50 @@ def _recorded(
 
 
 def _corrected(
-    danced: Callable[[MusicClock], Dance], music: Music, clock: MusicClock, corrections: int
+    danced: Callable[[MusicClock], Dance], music: Music, clock: MusicClock, settings: DanceSettings
 ) -> Dance:
-    """A dance whose beats, found again in the motion, meet those of the music.
+    """A dance whose landings, or beats found again in the motion, meet those of the music.
 
-    Transitions, foot locking and blending shift the beats of a movement a little. So the beats
-    of the dance are found again and its clock is corrected, several times; the best is returned.
+    Transitions, foot locking and blending shift the landings and beats of a movement a little. So
+    they are found again in the dance and its clock is corrected, several times; the best is
+    returned.
     """
     made = danced(clock)
-    if not corrections:
+    if not settings.corrections:
         return made
+    landed = _landings_decide(made, settings)
     best, most = made, -1.0
     positions = np.arange(len(music.beats), dtype=np.float64)
-    for left in range(corrections, -1, -1):
-        found = found_beats(made.motions, music)
-        score = made.score(found=found)
-        if score.f_measure > most:
-            best, most = made, score.f_measure
-        if not left or score.f_measure == 1.0 or not len(found):
+    for left in range(settings.corrections, -1, -1):
+        if landed:
+            found, score = _landing_events(made.motions), made.landings().share
+        else:
+            found = found_beats(made.motions, music)
+            score = made.score(found=found).f_measure
+        if score > most:
+            best, most = made, score
+        if not left or score == 1.0 or not len(found):
             break
         positions = _positions(clock, music, found, positions)
         clock = MusicClock(music, positions)
         made = danced(clock)
     return best
+
+
+def _landings_decide(made: Dance, settings: DanceSettings) -> bool:
+    """Whether landings rather than motion beats correct the clock of a dance.
+
+    Where feet land on the beats that are found anyway, motion beats are the finer measure.
+    """
+    if settings.align != "landings":
+        return False
+    landings = made.landings()
+    agree = landings.share >= _AGREE and made.score().f_measure >= _AGREE
+    return landings.total >= _FEWEST_LANDINGS and not agree
+
+
+def _landing_events(motions: Sequence[Motion]) -> Array:
+    return landing_events(np.concatenate([foot_landings(motion) for motion in motions]))
 
 
 def _positions(clock: MusicClock, music: Music, found: Array, positions: Array) -> Array:
@@ -265,6 +298,18 @@ def beats_on_time(
     expected = music.inner_beats(motions[0].duration)
     there = found_beats(motions, music) if found is None else found
     return len(expected), beat_score(expected, there, fps=motions[0].fps).matched
+
+
+def music_landings(motions: Sequence[Motion], music: Music) -> LandingFit:
+    """Foot landings of characters, detected in their motions, against beats of the music.
+
+    Unlike `beats_on_time`, this does not depend on the analysis of motion beats.
+    """
+    seconds = motions[0].duration
+    beats = music.beats[(music.beats >= 0.0) & (music.beats <= seconds)]
+    return LandingFit.total_of(
+        [landing_fit(foot_landings(motion), beats, fps=motion.fps) for motion in motions]
+    )
 
 
 def found_beats(motions: Sequence[Motion], music: Music) -> Array:

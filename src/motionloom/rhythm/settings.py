@@ -22,6 +22,8 @@ _TEMPOS = (60.0 / LONGEST, 60.0 / SHORTEST)
 _TEMPO = "Slowest and fastest plausible tempo."
 _STEADY = "Assume a constant tempo, as in the paper."
 _LEVEL = "Metrical level: 2 counts every other beat, 0.5 twice as many."
+_BPM = "Tempo of the takes, if it is known; their confidence is 1 then. [found]"
+_FIRST_BEAT = "Time of the first beat in the takes: beats are a regular grid from it. [found]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,8 @@ class BeatSettings(Settings):
     }
 
     tempo_bpm: tuple[float, float] = setting(_TEMPOS, _TEMPO, command=False)
+    bpm: float | None = setting(None, _BPM, unit="beats per minute", above=0.0, greatest=600.0)
+    first_beat: float | None = setting(None, _FIRST_BEAT, unit="s", least=0.0)
     steady: bool = setting(False, _STEADY)
     level: float = setting(1.0, _LEVEL, above=0.0, greatest=8.0)
     weights: Mapping[str, float] | None = setting(
@@ -84,14 +88,25 @@ class ChoreographySettings(Settings):
     """How to learn a choreography from takes; see `motionloom.Library.choreography`."""
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kp03": {"even": False, "min_confidence": 0.0, "max_seam": None}
+        "kp03": {"even": False, "min_confidence": 0.0, "align": "beats", "max_seam": None}
     }
 
     meter: int | None = setting(None, "Beats per movement. [estimated]", least=1)
     tempo_bpm: tuple[float, float] = setting(_TEMPOS, _TEMPO, command=False)
+    bpm: float | None = setting(None, _BPM, unit="beats per minute", above=0.0, greatest=600.0)
+    first_beat: float | None = setting(None, _FIRST_BEAT, unit="s", least=0.0)
     steady: bool = setting(False, _STEADY)
     level: float = setting(1.0, _LEVEL, above=0.0, greatest=8.0)
-    even: bool = setting(True, "Drop movements whose beats are a quarter off their period.")
+    align: Literal["landings", "beats"] = setting(
+        "landings",
+        "What of a take meets the beats of the music: its foot landings, as far as they are near "
+        "beats (landings), or its motion beats, as in the paper (beats).",
+    )
+    even: bool = setting(
+        True,
+        "Drop movements whose beats are a quarter off their period, or whose feet do not land on "
+        "beats.",
+    )
     groups: int | None = setting(
         None, "Number of groups of similar movements. [found by subtractive clustering]"
     )
@@ -144,8 +159,9 @@ class ChoreographySettings(Settings):
     def beats(self) -> BeatSettings:
         """How the beats of the takes are found."""
         return BeatSettings(
-            tempo_bpm=self.tempo_bpm, steady=self.steady, level=self.level, preset=self.preset
-        )
+            tempo_bpm=self.tempo_bpm, bpm=self.bpm, first_beat=self.first_beat,
+            steady=self.steady, level=self.level, preset=self.preset,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +169,7 @@ class DanceSettings(Settings):
     """How to dance to music; see `motionloom.rhythm.Choreography.dance`."""
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kp03": {"blend": "cardinal", "bend": False, "corrections": 0}
+        "kp03": {"blend": "cardinal", "bend": False, "corrections": 0, "align": "beats"}
     }
 
     seed: int = setting(0, "Random seed for the path through the transition graph.", least=0)
@@ -174,6 +190,11 @@ class DanceSettings(Settings):
     )
     bend: bool = setting(True, "Turn and shift movements towards the path, beyond blending.")
     corrections: int = setting(
-        6, "How often beats found in the dance correct its clock, at most.", least=0
+        6, "How often landings or beats found in the dance correct its clock, at most.", least=0
+    )
+    align: Literal["landings", "beats"] = setting(
+        "landings",
+        "What corrects the clock: foot landings in the dance (landings; motion beats if there are "
+        "few), or motion beats (beats).",
     )
     preset: Literal["kp03"] | None = setting(None, PRESET)

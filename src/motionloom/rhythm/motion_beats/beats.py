@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -23,6 +24,12 @@ from motionloom.rhythm.motion_beats.candidates import (
     candidate_beats,
     smooth_angles,
     stillness,
+)
+from motionloom.rhythm.motion_beats.landings import (
+    LandingFit,
+    landed_beats,
+    landing_events,
+    landing_fit,
 )
 from motionloom.rhythm.motion_beats.period import (
     Period,
@@ -59,6 +66,9 @@ OWN = 0.1
 # the period is at least half as strong, those are half beats: a body may also change direction
 # between steps. This changes none of 365 gaits and dances of CMU.
 _STEPS, _STRAY, _AS_WELL = 8, 0.1, 0.5
+# Landings of a dancer per beat above which those are twice the beats: each step has its beat. Walks
+# and marches have 1; CMU's 94 (Indian dance) has 1.4 to 1.8 at the level that the body prefers.
+_CROWDED = 1.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +97,8 @@ class Beats:
         Beats after which the motion repeats, 0 if it does not: a hint at the meter.
     fps, seconds : float
         Frame rate and duration of the motion.
+    given : bool
+        Whether the tempo or the first beat were given.
 
     Examples
     --------
@@ -106,6 +118,7 @@ class Beats:
     repeats: int
     fps: float
     seconds: float
+    given: bool = False
 
     def __len__(self) -> int:
         return len(self.times)
@@ -119,6 +132,16 @@ class Beats:
     def frames(self) -> Array:
         """Beats in fractional frames, shape (K,)."""
         return self.times * self.fps
+
+    def on_landings(self) -> Beats:
+        """The same beats, moved to foot landings where that is possible; see `landed_beats`."""
+        moved = landed_beats(self.times, self.candidates.landings, seconds=self.seconds)
+        return replace(self, times=moved)
+
+    @cached_property
+    def landings(self) -> LandingFit:
+        """How many foot landings are on a beat."""
+        return landing_fit(self.candidates.landings, self.times, fps=self.fps)
 
     @property
     def rhythmic(self) -> bool:
@@ -134,6 +157,7 @@ class Beats:
             "bpm": self.bpm,
             "confidence": self.confidence,
             "rhythmic": self.rhythmic,
+            "given": self.given,
             "repeats": self.repeats,
             "alternatives": [
                 {
@@ -145,6 +169,7 @@ class Beats:
                 for one in self.alternatives
             ],
             "candidates": len(self.candidates),
+            "landings": self.landings.to_json(),
         }
 
 
@@ -152,6 +177,8 @@ def beats(
     motion: Motion | Sequence[Motion],
     *,
     tempo_bpm: tuple[float, float] = (60.0 / LONGEST, 60.0 / SHORTEST),
+    bpm: float | None = None,
+    first_beat: float | None = None,
     steady: bool = False,
     level: float = 1.0,
     weights: Mapping[str, float] | None = None,
@@ -170,6 +197,10 @@ def beats(
         have one frame rate and one length.
     tempo_bpm : pair of float
         Slowest and fastest plausible tempo, beats per minute.
+    bpm : float, optional
+        The tempo, if it is known: beats per minute. Then the confidence is 1.
+    first_beat : float, optional
+        Time of the first beat, seconds. Then the beats are a regular grid from it.
     steady : bool
         Assume a constant tempo, as in the paper.
     level : float
@@ -213,6 +244,8 @@ def beats(
         _together(motion),
         BeatSettings(
             tempo_bpm=tempo_bpm,
+            bpm=bpm,
+            first_beat=first_beat,
             steady=steady,
             level=level,
             weights=weights,
@@ -231,56 +264,107 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
     slow, fast = settings.tempo_bpm
     shortest, longest = 60.0 / float(fast), 60.0 / float(slow)
     first = motions[0]
-    if first.duration < 3.0 * shortest:
+    least = 3.0 * (60.0 / settings.bpm if settings.bpm else shortest)
+    if first.duration < least:
         raise InvalidInput(
-            f"beats need at least {3.0 * shortest:.2f} s of motion; {first.name or 'the motion'} "
+            f"beats need at least {least:.2f} s of motion; {first.name or 'the motion'} "
             f"lasts {first.duration:.2f} s"
+        )
+    if settings.first_beat is not None and settings.first_beat > first.duration:
+        raise InvalidInput(
+            f"first_beat must be within the {first.duration:.2f} s of "
+            f"{first.name or 'the motion'}; got {settings.first_beat:g} s"
         )
     candidates = candidate_beats(
         motions, weights=settings.weights, kind=settings.kind, weighted=settings.weighted
     )
     signal = superposed(candidates)
-    combined = settings.period == "combined"
-    likeness = _likeness(motions) if combined else None
-    found = periods(
-        signal, likeness, rate=first.fps, shortest=shortest,
-        longest=min(longest, 0.6 * first.duration),
-    )  # fmt: skip
-    if not found or len(candidates) < 3:
+    found = _possible_periods(motions, candidates, signal, settings)
+    if not found:
         return _no_beats(candidates, first, longest)
-    if likeness is not None:
-        cycle = step_cycle(candidates.feet, candidates.seconds)
-        if cycle is not None:
-            found = led_by_steps(found, cycle, likeness, rate=first.fps, shortest=shortest)
-    reference, times = _counted(candidates, signal, found[0].seconds, settings)
-    slower = next((one for one in found if one.ratio == 2 and one.strength >= _AS_WELL), None)
-    if combined and slower is not None and steps_alternate(times, candidates.landings):
-        found = led_by(slower, found)
-        reference, times = _counted(candidates, signal, slower.seconds, settings)
-    if settings.level != 1.0:
-        found = led_by(at_level(signal, found, settings.level), found)
-        reference, times = _counted(candidates, signal, found[0].seconds, settings)
-    if settings.kind == "acceleration" and settings.midway:
+    found, reference, times = _beats_of(candidates, signal, found, settings)
+    if settings.kind == "acceleration" and settings.midway and settings.first_beat is None:
         reference, times = _midway(reference, times, stillness(motions), first.fps)
     best = found[0]
-    period = _refined(best, times)
+    given = settings.bpm is not None or settings.first_beat is not None
+    period = best.seconds if given else _refined(best, times)
+    sure = _confidence(
+        best, contrast(signal, shortest=shortest, longest=longest), len(times), candidates.seconds
+    )
     return Beats(
         times=times,
         period=period,
         phase=_phase(times, period),
-        confidence=_confidence(
-            best,
-            contrast(signal, shortest=shortest, longest=longest),
-            len(times),
-            candidates.seconds,
-        ),
+        confidence=1.0 if given else sure,
         alternatives=_alternatives(found, signal, period),
         candidates=candidates,
         reference=reference,
         repeats=best.repeats,
         fps=first.fps,
         seconds=first.duration,
+        given=given,
     )
+
+
+def _possible_periods(
+    motions: list[Motion], candidates: Candidates, signal: Array, settings: BeatSettings
+) -> list[Period]:
+    """Possible periods, the best first; empty if there are none."""
+    first = motions[0]
+    fast, slow = (60.0 / float(tempo) for tempo in reversed(settings.tempo_bpm))
+    likeness = _likeness(motions) if settings.period == "combined" else None
+    found = periods(
+        signal, likeness, rate=first.fps, shortest=fast, longest=min(slow, 0.6 * first.duration)
+    )
+    if settings.bpm is not None:
+        exact = Period(60.0 / settings.bpm, max((one.strength for one in found), default=1.0))
+        return led_by(exact, [exact, *found])
+    if not found or len(candidates) < 3:
+        return []
+    cycle = step_cycle(candidates.feet, candidates.seconds) if likeness is not None else None
+    if cycle is None or likeness is None:
+        return found
+    return led_by_steps(found, cycle, likeness, rate=first.fps, shortest=fast, longest=slow)
+
+
+def _beats_of(
+    candidates: Candidates, signal: Array, found: list[Period], settings: BeatSettings
+) -> tuple[list[Period], Array, Array]:
+    """The periods with the chosen level first, reference beats and motion beats."""
+    known = settings.bpm is not None
+    if settings.level != 1.0 and (known or settings.first_beat is not None):
+        found = led_by(at_level(signal, found, settings.level), found)
+    if settings.first_beat is not None or len(candidates) < 3:
+        grid = steady_beats(
+            settings.first_beat or 0.0, found[0].seconds, 0.0, candidates.seconds
+        )  # fmt: skip
+        return found, grid, grid
+    if not known and settings.period == "combined":
+        found = _level_of_steps(candidates, signal, found, shortest=60.0 / settings.tempo_bpm[1])
+    reference, times = _counted(candidates, signal, found[0].seconds, settings)
+    if known:
+        return found, reference, times
+    slower = next((one for one in found if one.ratio == 2 and one.strength >= _AS_WELL), None)
+    combined = settings.period == "combined"
+    if combined and slower is not None and steps_alternate(times, candidates.landings):
+        found = led_by(slower, found)
+        reference, times = _counted(candidates, signal, slower.seconds, settings)
+    if settings.level != 1.0:
+        found = led_by(at_level(signal, found, settings.level), found)
+        reference, times = _counted(candidates, signal, found[0].seconds, settings)
+    return found, reference, times
+
+
+def _level_of_steps(
+    candidates: Candidates, signal: Array, found: list[Period], *, shortest: float
+) -> list[Period]:
+    """The periods with half the best one first, if feet land more often than on every beat."""
+    landed = [len(landing_events(np.concatenate(feet))) for feet in candidates.feet]
+    period = found[0].seconds
+    crowded = float(np.mean(landed or [0])) > _CROWDED * candidates.seconds / period
+    if not crowded or 0.5 * period < shortest:
+        return found
+    return led_by(at_level(signal, found, 0.5), found)
 
 
 def huber_beats(candidates: Candidates, reference: Array, *, own_weight: float = OWN) -> Array:

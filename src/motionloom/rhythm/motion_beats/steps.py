@@ -1,10 +1,10 @@
 """Step cycles: the time after which the feet repeat, and how many beats it has.
 
 Landings are events, and the test for a period in events is the Z statistic of Buccheri et al.
-(1983): the power of the landings at a frequency and its first harmonics, here averaged over windows
-so that a pause does not matter. Dancers and walkers do with the right foot what they did with the
-left one half a cycle earlier, so right landings enter half a cycle later: harmonic j of a right foot
-has the sign ``(-1)^j``.
+(1983): the power of the landings at a frequency and its first harmonics, here averaged over
+windows so that a pause does not matter. Dancers and walkers do with the right foot what they did
+with the left one half a cycle earlier, so right landings enter half a cycle later: harmonic j of a
+right foot has the sign ``(-1)^j``.
 
 Many dances take three steps in half a cycle. In a waltz the steps are even, one on each of six
 beats; so are three strides of a walk. In a salsa they are quick, quick, slow, on six of eight
@@ -43,6 +43,7 @@ _QUICK_SLOW = 1.0
 _GAIT_LEAST, _GAIT = 0.2, 0.5
 _SAME = 0.04  # largest distance (natural log) of two measurements of one period
 _LAG_ERROR = 0.012  # typical relative error of a period from self-similarity
+_LEAST_ERROR = 0.01  # of the cycle: first and last steps are seldom at the tempo of the rest
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,13 @@ def landing_powers(feet: Feet, cycles: Array, seconds: float) -> Array:
 
 
 def led_by_steps(
-    found: list[Period], cycle: StepCycle, likeness: Array, *, rate: float, shortest: float
+    found: list[Period],
+    cycle: StepCycle,
+    likeness: Array,
+    *,
+    rate: float,
+    shortest: float,
+    longest: float,
 ) -> list[Period]:
     """Possible periods with the one that the steps speak for as the best.
 
@@ -137,8 +144,8 @@ def led_by_steps(
     likeness : ndarray, shape (L,)
         Self-similarity, lags at `rate` per second.
     rate : float
-    shortest : float
-        Shortest plausible period, seconds.
+    shortest, longest : float
+        Plausible periods, seconds.
 
     Returns
     -------
@@ -159,7 +166,9 @@ def led_by_steps(
         if _near(first.seconds, one):
             refined = replace(first, seconds=_mean(first.seconds, one, cycle.error))
             return led_by(refined, [refined, *found[1:]])
-    best = wanted[0]
+    best = next((one for one in wanted if shortest <= one <= longest), 0.0)
+    if not best:
+        return found
     beats = round(cycle.seconds / best)
     alike = _at(likeness, cycle.seconds * rate)
     led = Period(best, first.strength, beats, float(np.clip(alike, first.likeness, 1.0)))
@@ -184,7 +193,7 @@ def _near(a: float, b: float) -> bool:
 
 def _mean(lag: float, steps: float, error: float) -> float:
     """Mean of the periods from self-similarity or spectrum and from the steps, by precision."""
-    trust = np.array([1.0 / _LAG_ERROR, 1.0 / max(error, 1e-6)]) ** 2
+    trust = np.array([1.0 / _LAG_ERROR, 1.0 / max(error, _LEAST_ERROR)]) ** 2
     return float(np.exp(np.average(np.log([lag, steps]), weights=trust)))
 
 

@@ -1,0 +1,253 @@
+"""Foot landings and beats: tempo by hand, partners, step cycles, and music met by landings."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import ran as run
+
+import motionloom as ml
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.motion_beats.landings import (
+    LandingFit,
+    foot_landings,
+    landed_beats,
+    landing_fit,
+)
+from motionloom.rhythm.motion_beats.period import Period
+from motionloom.rhythm.motion_beats.steps import led_by_steps, step_cycle
+from motionloom.rhythm.music.music import Music
+from motionloom.rhythm.settings import ChoreographySettings
+
+SALSA = [(60, 61, k) for k in (1, 3, 5, 6, 8, 10, 11, 15)]
+
+
+def take_of(cmu30, name):
+    return ml.load(cmu30 / name.split("_")[0].zfill(3) / f"{name}.bvh")
+
+
+def dancer(pattern, cycle, rng, *, seconds=30.0, scatter=0.02):
+    """Landings of a dancer whose right foot does half a cycle later what the left one did."""
+    bars = np.arange(0.0, seconds, cycle)[:, None]
+    left, right = (
+        (bars + cycle * ((np.array(pattern) + late) % 1.0)).ravel() for late in (0.0, 0.5)
+    )
+    noisy = [side + scatter * rng.normal(size=len(side)) for side in (left, right)]
+    return tuple(np.sort(side[(side >= 0.0) & (side < seconds)]) for side in noisy)
+
+
+# --- landings against beats ---------------------------------------------------------------
+
+
+def test_landings_are_counted_on_beats_and_half_beats():
+    beats = np.arange(0.0, 10.0, 0.5)
+    fit = landing_fit([0.0, 0.52, 1.2, 1.75, 2.0, 12.0], beats)
+    assert (fit.total, fit.on_beat, fit.on_half_beat, fit.beats_met) == (5, 3, 1, 3)
+    assert fit.share == 0.6
+    assert "3 of 5 foot landings on a beat, 1 on a half beat" in fit.text
+    assert landing_fit([], beats).text == "no foot lands"
+
+
+def test_random_landings_have_the_coherence_of_noise(rng):
+    beats = np.arange(0.0, 100.0, 0.5)
+    fits = [landing_fit(rng.uniform(0.0, 99.0, 60), beats) for _ in range(200)]
+    assert np.mean([fit.coherence for fit in fits]) == pytest.approx(fits[0].noise, rel=0.1)
+    assert np.mean([fit.share for fit in fits]) == pytest.approx(0.2, abs=0.02)
+
+
+def test_landings_of_several_dancers_are_summed():
+    one, two = landing_fit([0.0, 1.0], [0.0, 1.0]), landing_fit([0.5], [0.0, 1.0])
+    both = LandingFit.total_of([one, two])
+    assert (both.total, both.on_beat, both.on_half_beat) == (3, 2, 1)
+
+
+def test_beats_move_to_landings_and_never_cross(rng):
+    times = np.arange(0.0, 20.0, 0.4)
+    steps = [0.0, 0.4, 0.96, 1.6, 2.0, 2.56]  # quick, quick, slow, the third too late
+    landed = np.concatenate([start + np.array(steps) for start in np.arange(0.0, 19.0, 3.2)])
+    moved = landed_beats(times, landed)
+    assert landing_fit(landed, times).share < 0.75
+    assert landing_fit(landed, moved).share > 0.95
+    for _ in range(20):
+        moved = landed_beats(times, np.sort(rng.uniform(0.0, 19.0, 60)))
+        assert np.all(np.diff(moved) > 0.15)
+
+
+def test_beats_of_a_march_half_a_beat_after_the_landings_are_shifted():
+    times = np.arange(0.3, 12.0, 0.6)
+    moved = landed_beats(times, np.arange(0.0, 12.0, 0.6), seconds=12.0)
+    assert landing_fit(np.arange(0.0, 12.0, 0.6), moved).share == 1.0
+
+
+# --- step cycles --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scatter", [0.01, 0.05])
+def test_even_and_quick_quick_slow_steps_are_told_apart(rng, scatter):
+    even = step_cycle([dancer([0.0, 2 / 6, 4 / 6], 2.8, rng, scatter=scatter)], 30.0)
+    slow = step_cycle([dancer([0.0, 2 / 8, 5 / 8], 2.8, rng, scatter=scatter)], 30.0)
+    assert even.seconds == pytest.approx(2.8, rel=0.01) and even.unevenness < 1.0
+    assert slow.seconds == pytest.approx(2.8, rel=0.01) and slow.unevenness > 5.0
+
+
+def test_random_landings_have_no_step_cycle(rng):
+    found = [
+        step_cycle([(np.sort(rng.uniform(0, 30, 25)), np.sort(rng.uniform(0, 30, 25)))], 30.0)
+        for _ in range(20)
+    ]
+    assert sum(one is not None for one in found) <= 1
+
+
+def test_a_pause_does_not_hide_the_cycle(rng):
+    first, second = (dancer([0.0, 2 / 8, 5 / 8], 2.8, rng, seconds=20.0) for _ in range(2))
+    both = tuple(np.concatenate([a, b + 23.7]) for a, b in zip(first, second, strict=True))
+    assert step_cycle([both], 44.0).seconds == pytest.approx(2.8, rel=0.012)
+
+
+def test_six_steps_in_eight_beats_replace_four_thirds_of_the_beat(rng):
+    cycle = step_cycle([dancer([0.0, 2 / 8, 5 / 8], 2.8, rng)], 30.0)
+    options = {"rate": 30.0, "shortest": 0.28, "longest": 1.5}
+    free = np.zeros(150)
+    found = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
+    assert led_by_steps(found, cycle, free, **options)[0].seconds == pytest.approx(0.35, rel=0.01)
+    walk = free.copy()
+    walk[[28, 84]] = 0.9  # every stride is like the last
+    assert led_by_steps(found, cycle, walk, **options)[0].seconds == pytest.approx(
+        2.8 / 6, rel=0.01
+    )
+
+
+@pytest.mark.cmu
+def test_partners_in_one_take_have_one_beat(cmu30):
+    """Without the step cycle, periods of partners agreed in 1 of these 8 takes (3 of all 15)."""
+    agree = 0
+    for leader, follower, k in SALSA:
+        pair = [take_of(cmu30, f"{name}_{k:02d}") for name in (leader, follower)]
+        alone = [ml.beats(one).period for one in pair]
+        agree += abs(alone[0] / alone[1] - 1.0) < 0.02
+        cycle = step_cycle([ml.beats(one).candidates.feet[0] for one in pair], pair[0].duration)
+        assert ml.beats(pair).period == pytest.approx(cycle.seconds / 8, rel=0.02), k
+    assert agree >= 6
+
+
+# --- tempo by hand, partners --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def groove():
+    return ml.demo.clip("dance_groove")
+
+
+def test_tempo_and_first_beat_are_taken_as_given(groove):
+    found = ml.beats(groove, bpm=90.0, first_beat=0.4)
+    assert found.period == pytest.approx(60.0 / 90.0) and found.confidence == 1.0 and found.given
+    assert np.allclose(found.times[:3], 0.4 + np.arange(3) * 60.0 / 90.0)
+    truth = ml.beats(groove)
+    tempo = ml.beats(groove, bpm=truth.bpm)
+    assert np.abs(tempo.times[:, None] - truth.times).min(axis=1).max() < 0.05
+    late = ml.beats(groove, first_beat=0.4)
+    assert late.times[0] == pytest.approx(0.4) and late.period == pytest.approx(truth.period, 0.01)
+
+
+def test_a_motion_that_is_refused_can_be_cut_with_a_tempo():
+    still = ml.demo.clip("sit_stand")
+    with pytest.raises(InvalidInput, match="no take has a rhythm"):
+        Choreography.from_takes([still])
+    made = Choreography.from_takes(
+        [still], ChoreographySettings(bpm=200.0, first_beat=0.0, meter=2, min_likelihood=0.0)
+    )
+    assert made.period == pytest.approx(0.3, abs=0.02) and len(made.movements) >= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"bpm": 0.0}, "bpm"), ({"first_beat": -1.0}, "first_beat"), ({"first_beat": 99.0}, "within")],
+)
+def test_what_cannot_be_a_beat_is_refused(groove, options, message):
+    with pytest.raises(InvalidInput, match=message):
+        ml.beats(groove, **options)
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    library = ml.Library.create(tmp_path_factory.mktemp("beats") / "takes.loom")
+    library.add_motion(ml.demo.clip("dance_groove"), name="groove")
+    for number, one in enumerate(ml.demo.couple(), 1):
+        library.add_motion(one.motion, name=f"{number}_waltz")
+    return library
+
+
+def test_a_library_keeps_tempo_and_partners(lib):
+    assert lib.set_beats("groove", bpm=90.0, first_beat=0.4) == ("groove",)
+    again = ml.Library(lib.path)
+    assert again.beats("groove").times[0] == pytest.approx(0.4)
+    assert again.beats("groove", bpm=60.0).period == pytest.approx(1.0)
+    assert lib.choreography(takes=["groove"], meter=4).period == pytest.approx(2 / 3, abs=0.02)
+    assert lib.set_beats("1_*+2_*") == ("1_waltz", "2_waltz")
+    assert lib.given_beats()["1_waltz"].partners == ("2_waltz",)
+    together = ml.beats([lib["1_waltz"], lib["2_waltz"]])
+    assert lib.beats("1_waltz").period == together.period
+    assert len(lib.beats("1_waltz").candidates.feet) == 1
+    assert lib.set_beats("groove") == ("groove",) and "groove" not in lib.given_beats()
+    with pytest.raises(LibraryError, match="no motion 'salsa'"):
+        lib.set_beats("salsa", bpm=90.0)
+
+
+def test_the_commands_give_keep_and_tell(lib, tmp_path):
+    take = f"{lib.path}:groove"
+    data = json.loads(run("beats", take, "--bpm", 90, "--first-beat", 0.4, "--json").stdout)
+    assert data["given"] and data["beats"][0] == 0.4 and data["landings"]["landings_total"] > 8
+    assert run("beats", take, "--bpm", 90, "--first-beat", 0.4, "--save").returncode == 0
+    assert json.loads(run("beats", take, "--json").stdout)["bpm"] == pytest.approx(90.0)
+    done = run(
+        "movements",
+        lib.path,
+        "--takes",
+        "groove",
+        "--meter",
+        4,
+        "-o",
+        tmp_path / "a.json",
+        "--json",
+    )
+    assert json.loads(done.stdout)["beat_frames"] == 20
+    assert run("beats", take, "--save").returncode == 0
+    assert not json.loads(run("beats", take, "--json").stdout)["given"]
+    both = run("beats", f"{lib.path}:1_waltz+2_waltz", "--json")
+    assert both.returncode == 0, both.stderr
+    assert "LIB:NAME" in run("beats", "nothing.bvh", "--save").stderr
+    out = tmp_path / "dance.bvh"
+    done = run("dance", lib.path, "tune", "--takes", "groove", "--bpm", 90, "--first-beat", 0.4,
+               "--meter", 4, "-o", out, "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["landings"]["landings_total"] > 0
+
+
+# --- music met by landings ----------------------------------------------------------------
+
+
+@pytest.mark.cmu
+@pytest.mark.parametrize(
+    "names", [("60_03", "60_06", "60_08"), ("61_01", "61_03", "61_15"), ("138_01", "138_02")]
+)
+def test_feet_of_captured_dance_land_on_the_beats_of_music(cmu30, names):
+    takes = [take_of(cmu30, name) for name in names]
+    song = Music(np.arange(0.2, 24.0, 0.42), 4, np.arange(0, 57, 4), 24.0)
+    shares = {}
+    for align in ("landings", "beats"):
+        steps = Choreography.from_takes(takes, ChoreographySettings(align=align, meter=4))
+        made = steps.dance_to(song, seed=2, align=align)
+        shares[align] = made.landings()
+    assert shares["landings"].share > 0.8 > shares["beats"].share
+    assert shares["landings"].coherence > 0.7
+
+
+def test_landings_of_a_skeleton_without_feet_are_none(groove):
+    from motionloom.motion import Motion, Skeleton
+
+    stick = Motion(
+        Skeleton(("a", "b"), (-1, 0), np.array([[0.0, 0, 0], [0, 1, 0]])),
+        np.tile([1.0, 0, 0, 0], (30, 2, 1)), np.zeros((30, 3)), 30.0,
+    )  # fmt: skip
+    assert len(foot_landings(stick)) == 0 and len(foot_landings(groove)) > 8
