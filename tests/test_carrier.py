@@ -151,6 +151,21 @@ def test_a_figure_without_hips_or_with_more_beside_them_is_left_alone(walk):
     assert body_root(crowd) == 0
 
 
+def test_ik_targets_are_no_limbs_but_feet_beside_the_legs_are():
+    names = ["root", "pelvis", "spine_01", "head", "thigh_l", "calf_l", "thigh_r", "calf_r"]
+    parents = [-1, 0, 1, 2, 1, 4, 1, 6]
+    for beside, root in (
+        (["ik_foot_root", "ik_foot_l", "ik_hand_gun", "camera_arm"], 1),
+        (["foot_l", "foot_r"], 0),
+    ):
+        count = len(beside)
+        rig = ml.Skeleton(
+            [*names, *beside], [*parents, *[0] * count], np.ones((len(names) + count, 3)),
+            role_map={"hips": "pelvis", "head": "head"},
+        )  # fmt: skip
+        assert body_root(rig) == root, beside
+
+
 @pytest.mark.parametrize("name", RIGS)
 def test_roles_of_every_rig_survive(name):
     """The names above the hips may have helped to tell the roles of the others."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion.roles.body_tree import BodyTree
+from motionloom.motion.roles.joint_names import labels_of
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton
 
@@ -112,7 +113,8 @@ class Carrier:
 def body_root(skeleton: Skeleton) -> int:
     """The joint that is the root of the body: hips and all other roles are at or below it.
 
-    It is 0 if no joint is above the body, or no joint has the role ``hips``.
+    It is 0 if no joint is above the body, if no joint has the role ``hips``, and for figures with
+    limbs beside the body.
 
     Examples
     --------
@@ -136,10 +138,15 @@ def _body_root(skeleton: Skeleton) -> int:
         root = tree.meeting(root, point)
     if root >= len(skeleton):
         return 0
-    # If more points are beside the body than in it, the roles are not those of the whole figure.
-    body = len(tree.below(root)) + 1
-    beside = len(tree.parents) - body - (len(tree.path_up(root)) - 1)
-    return root if body >= beside else 0
+    body, above = {root, *tree.below(root)}, set(tree.path_up(root))
+    beside = [point for point in range(len(tree.parents)) if point not in body | above]
+    # If more points are beside the body than in it, the roles are not those of the whole figure;
+    # if a limb is (the feet of rigs that pull the legs towards them), it would be lost.
+    labels = labels_of(skeleton.names)
+    limbs = [labels[joint] for joint in beside if joint < len(skeleton)]
+    if any(label.part and not (label.aside or label.tip) for label in limbs):
+        return 0
+    return root if len(body) >= len(beside) else 0
 
 
 def body_skeleton(skeleton: Skeleton) -> Skeleton:
