@@ -200,3 +200,81 @@ def test_wrong_goals_are_named(graph):
         player.steer(mood="good")
     with pytest.raises(InvalidInput, match="base poses are 0 to"):
         graph.player(start=99)
+
+
+def test_speeds_within_reach_are_obeyed_and_others_are_warned_of(graph):
+    slow, fast = graph.speeds
+    assert 0.6 < slow < fast < 2.0
+    for speed in np.linspace(slow + 0.05, fast - 0.05, 3):
+        walk = graph.walk(6.0, speed=float(speed))
+        hips = walk.role_positions(["hips"])[45:, 0, [0, 2]]
+        gone = np.linalg.norm(hips[-1] - hips[0]) / ((len(hips) - 1) / walk.fps)
+        assert gone == pytest.approx(speed, abs=0.15)
+        assert walk.quality.speeds_m_s == graph.speeds
+        assert not any("asked for" in text for text in walk.quality.warnings)
+    beyond = graph.walk(1.0, speed=fast + 1.0)
+    assert any(
+        f"keep {slow:.2f} to {fast:.2f} m/s: add faster" in w for w in beyond.quality.warnings
+    )
+
+
+def test_speeds_are_those_of_whole_rounds(graph):
+    """A fast edge alone is no speed that can be kept: every round through it counts."""
+    slow, fast = graph.speeds
+    assert slow >= min(edge.speeds[0] for edge in graph.edges) - 1e-3
+    assert fast <= max(edge.speeds[1] for edge in graph.edges)
+    best = 0.0
+    for length in range(1, 5):  # all rounds of up to four edges
+        for pose in range(len(graph.poses)):
+            best = max(best, _fastest_round(graph, pose, pose, length, 0.0, 0.0))
+    assert fast >= best - 2e-3
+
+
+def _fastest_round(graph, start, pose, left, metres, seconds):
+    found = metres / seconds if pose == start and seconds else 0.0
+    if left == 0:
+        return found
+    for number in graph.leaving(pose):
+        edge = graph.edges[number]
+        gone = metres + edge.speeds[1] * edge.seconds, seconds + edge.seconds
+        found = max(found, _fastest_round(graph, start, edge.target, left - 1, *gone))
+    return found
+
+
+def test_a_walk_is_steered_by_time(graph):
+    walk = graph.walk(8.0, direction=0.0, speed=1.2, steering=[(3.0, np.pi / 2, 1.1)])
+    hips = walk.role_positions(["hips"])[:, 0].astype(float)
+    first, last = hips[60] - hips[30], hips[-1] - hips[-45]
+    assert abs(np.arctan2(first[0], first[2])) < 0.3
+    assert abs(np.arctan2(last[0], last[2]) - np.pi / 2) < 0.3
+    with pytest.raises(InvalidInput, match="steering must be within the 2 s of the walk; got 3 s"):
+        graph.walk(2.0, steering=[(3.0, 0.0, None)])
+
+
+def test_the_command_describes_the_graph_and_writes_walks(tmp_path, walks):
+    import json
+
+    from typer.testing import CliRunner
+
+    from motionloom.cli import app
+
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    for walk in walks[:5]:
+        lib.add_motion(walk)
+
+    def run(*words):
+        return CliRunner().invoke(app, ["fat-graph", str(lib.path), "--examples", "4", *words])
+
+    told = json.loads(run("--json").stdout)
+    assert told["motions"] == 5 and told["edges"] and len(told["speeds"]) == 2
+    assert "base poses" in run().stdout
+    out = tmp_path / "walk.bvh"
+    steer = ["--speed", "3", "--seconds", "2", "--steer", "1:90"]
+    done = json.loads(run("-o", str(out), *steer, "--json").stdout)
+    assert done["frames"] == 60 and len(ml.load(out)) == 60 and done["sources"]
+    assert any("a speed of 3.00 m/s was asked for" in text for text in done["quality"]["warnings"])
+    with pytest.raises(InvalidInput, match=r"--steer must be SECOND:DEGREES or .* got 1"):
+        CliRunner().invoke(
+            app, ["fat-graph", str(lib.path), "-o", str(out), "--steer", "1"],
+            catch_exceptions=False,
+        )  # fmt: skip

@@ -44,6 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "synthesize": "parametric",
         "graph": "graph",
         "walk": "graph",
+        "fat-graph": "fat_graph",
         "reconstruct": "reconstruct",
     },
     "Dance": {

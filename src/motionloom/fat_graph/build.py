@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending import register
 from motionloom.blending.examples import conform
-from motionloom.distance.body_frame import Normalize
 from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
-from motionloom.fat_graph.base_poses import BasePoses, base_poses
+from motionloom.fat_graph.base_pose_search import BasePoses, base_poses
 from motionloom.fat_graph.graph import FatEdge, FatGraph
+from motionloom.fat_graph.settings import FatGraphSettings
 from motionloom.motion import Motion
 from motionloom.motion.segment import Segment
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
 from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.ragged import Ragged
-from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
 
 Array = NDArray[np.float64]
 
@@ -32,47 +30,6 @@ _DURATIONS = 1.4  # largest ratio of a clip's duration to the median of its edge
 _SAMPLES = 60  # samples of an edge
 _SPACING = 0.005  # radians and m/s between them
 _WAY = 0.3  # m/s: a slower body has no direction of travel
-
-
-@dataclass(frozen=True, kw_only=True)
-class FatGraphSettings(Settings):
-    """How a fat graph is built; see `motionloom.Library.fat_graph`.
-
-    Examples
-    --------
-    >>> FatGraphSettings(examples=4).radius
-    0.07
-    """
-
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kt10": {"features": "e15", "normalize": "paper"}
-    }
-
-    radius: float = setting(
-        0.07,
-        "Largest distance between neighbouring poses, root mean square over joints.",
-        unit="m",
-        above=0.0,
-    )
-    features: str | Any = setting("e15x3", "Features by which poses are compared.")
-    normalize: Normalize | None = setting(
-        None,
-        "Remove heading and place of every pose, or position and whole rotation of the pelvis "
-        "(full and paper) [heading].",
-    )
-    poses: int = setting(8, "At most this many base poses.", least=1)
-    k: int | None = setting(None, "Neighbours of a frame that are counted, at most [all].", least=1)
-    examples: int = setting(20, "Clips of a fat edge that are blended, at most.", least=2)
-    seed: int | Any = setting(0, "Random seed for sampling blends.", least=0)
-    label: Names = setting(None, LABEL)
-    only: Names = setting(None, ONLY)
-    exclude: Names = setting(None, EXCLUDE)
-    preset: Literal["kt10"] | None = setting(None, PRESET)
-
-    def check(self) -> None:
-        """Check that the radius is finite."""
-        if not np.isfinite(self.radius):
-            raise InvalidInput(f"radius must be finite; got {self.radius}")
 
 
 def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = None) -> FatGraph:

@@ -6,6 +6,7 @@ with the parameters turn and speed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.blending.player import FrameBlock, frame_count
+from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import (
     QualityReport,
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from motionloom.fat_graph.player import FatPlayer
 
 Array = NDArray[np.float64]
+
+_SPEED_TOLERANCE = 0.05  # m/s by which a speed asked for may be beyond those that can be kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +127,29 @@ class FatGraph:
         """Frames per second."""
         return self.motions[0].fps
 
-    @property
+    @cached_property
     def speeds(self) -> tuple[float, float]:
-        """Least and largest speed of any edge, m/s."""
-        ranges = np.array([edge.speeds for edge in self.edges])
-        return float(ranges[:, 0].min()), float(ranges[:, 1].max())
+        """Least and largest speed that can be kept, m/s.
+
+        A single short edge may be faster: these are the speeds of the slowest and of the fastest
+        round through the graph.
+        """
+        return -self._round_speed(0, -1.0), self._round_speed(1, 1.0)
+
+    def _round_speed(self, end: int, sign: float) -> float:
+        """Largest mean of `sign` times one end of the speeds over a round, by bisection."""
+        ends = [(e.source, e.target, sign * e.speeds[end], e.seconds) for e in self.edges]
+        low, high = min(speed for *_, speed, _ in ends), max(speed for *_, speed, _ in ends)
+        while high - low > 1e-3:
+            middle = 0.5 * (low + high)
+            gains = np.zeros(len(self.poses))
+            for _ in range(len(self.poses) + 1):  # longer without end: a round gains
+                before = gains.copy()
+                for source, target, speed, seconds in ends:
+                    gain = before[source] + (speed - middle) * seconds
+                    gains[target] = max(gains[target], gain)
+            low, high = (middle, high) if np.any(gains > before + 1e-9) else (low, middle)
+        return float(low)
 
     def leaving(self, pose: int) -> list[int]:
         """Numbers of the edges that leave a base pose; at least one."""
@@ -150,6 +173,7 @@ class FatGraph:
                 }
                 for edge in self.edges
             ],
+            "speeds": list(self.speeds),
             "removed": dict(self.removed),
         }
 
@@ -171,12 +195,80 @@ class FatGraph:
 
         return FatPlayer(self, direction=direction, speed=speed, start=start)
 
-    def quality(self, motion: Motion) -> QualityReport:
-        """Quality of a motion made from this graph, relative to the graph's motions."""
+    def walk(
+        self,
+        seconds: float,
+        *,
+        direction: float | None = 0.0,
+        speed: float | None = None,
+        steering: Sequence[tuple[float, float | None, float | None]] = (),
+    ) -> Motion:
+        """A walk with given directions and speeds.
+
+        Parameters
+        ----------
+        seconds : float
+            Duration.
+        direction, speed : float or None
+            As in `player`.
+        steering : sequence of (second, direction, speed)
+            Changes of both, in order of time; a speed of None stays what it was.
+
+        Returns
+        -------
+        motion : Motion
+            Its quality tells the takes used, and warns of speeds that cannot be kept.
+
+        Examples
+        --------
+        >>> from motionloom.fat_graph import FatGraphSettings, fat_graph
+        >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
+        >>> graph = fat_graph(walks, FatGraphSettings(examples=4))
+        >>> graph.walk(4.0, speed=1.2, steering=[(2.0, 0.8, None)]).duration
+        4.0
+        """
+        player = self.player(direction=direction, speed=speed)
+        frames, at = frame_count(seconds, None, self.fps), 0
+        parts: list[FrameBlock] = []
+        for second, heading, new_speed in sorted(steering, key=lambda change: change[0]):
+            until = round(second * self.fps)
+            if not 0 <= until < frames:
+                raise InvalidInput(
+                    f"steering must be within the {seconds:g} s of the walk; got {second:g} s"
+                )
+            parts += player.blocks(until - at)
+            at = until
+            player.steer(direction=heading)
+            if new_speed is not None:
+                player.steer(speed=new_speed)
+        parts += player.blocks(frames - at)
+        whole = FrameBlock.joined(parts)
+        return whole.to_motion(self.skeleton, self.fps, "walk").with_quality(player.quality)
+
+    def quality(self, motion: Motion, asked: Iterable[float] = ()) -> QualityReport:
+        """Quality of a motion made from this graph, relative to the graph's motions.
+
+        Parameters
+        ----------
+        motion : Motion
+        asked : iterable of float
+            Speeds asked for, m/s; those that cannot be kept are warnings.
+        """
         report = quality_report(motion, usual=self.statistics)
         names = [one.name for one in self.motions]
         takes = TakesUsed.of(motion.sources, motion.fps, dict.fromkeys(names, "not needed"))
-        return report.with_parts(takes=takes, speeds_m_s=self.speeds)
+        warnings = [text for speed in asked if (text := self._beyond(speed)) is not None]
+        return report.with_parts(takes=takes, speeds_m_s=self.speeds, warnings=warnings)
+
+    def _beyond(self, speed: float) -> str | None:
+        low, high = self.speeds
+        if low - _SPEED_TOLERANCE <= speed <= high + _SPEED_TOLERANCE:
+            return None
+        kind = "slower" if speed < low else "faster"
+        return (
+            f"a speed of {speed:.2f} m/s was asked for, but these takes keep {low:.2f} to "
+            f"{high:.2f} m/s: add {kind} takes, or ask for a speed within"
+        )
 
     @cached_property
     def statistics(self) -> SourceStatistics:

@@ -81,6 +81,7 @@ class FatPlayer(Player):
             "direction": _number(direction, "direction"),
             "speed": _number(speed, "speed"),
         }
+        self._asked = {} if speed is None else {float(speed): None}  # speeds, in order
         self._inertializer = Inertializer(len(self.skeleton), self.fps)
         self._foot_lock = StreamingFootLock(self.skeleton, self.fps)
         self._played = 0
@@ -91,8 +92,8 @@ class FatPlayer(Player):
         self._enter(start)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of frames recorded, relative to the motions of the graph."""
-        return self.graph.quality(motion)
+        """Quality of frames recorded, relative to the graph's motions and to speeds asked."""
+        return self.graph.quality(motion, self._asked)
 
     def _read(self, count: int) -> FrameBlock:
         parts, seams = [FrameBlock.empty(len(self.skeleton), self._played)], []
@@ -118,6 +119,8 @@ class FatPlayer(Player):
         self._controls |= {name: _number(value, name) for name, value in controls.items()}
         if "speed" in controls:
             self._costs = self._costs_to_go()
+            if (speed := self._controls["speed"]) is not None:
+                self._asked[speed] = None
         gone = min(self._frames_on_edge / max(self._edge.seconds * self.fps, 1.0), 1.0)
         if gone < _LATE:
             self._aim(gone)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from motionloom.crowd.ballroom import Ballroom
     from motionloom.crowd.march import March
     from motionloom.crowd.player import CrowdMotion
+    from motionloom.fat_graph.graph import FatGraph
     from motionloom.library.comparison import Comparison
     from motionloom.library.crowd_plan import CrowdPlan
     from motionloom.library.library import Library
@@ -51,6 +52,7 @@ _NAMES = {
     "library.comparison": ("Comparison",),
     "library.crowd_plan": ("CrowdPlan",),
     "library.library": ("Library",),
+    "fat_graph.graph": ("FatGraph",),
     "motion_graph.edits": ("EditedGraph",),
     "motion_graph.graph": ("MotionGraph",),
     "parametric.parameter_text": (
@@ -115,6 +117,7 @@ __all__ = [
     "March",
     "Match",
     "Matches",
+    "FatGraph",
     "MotionGraph",
     "Music",
     "ParameterKind",

@@ -6,6 +6,7 @@ from motionloom.crowd.settings import (
     DanceFloorSettings,
     MarchSettings,
 )
+from motionloom.fat_graph.settings import FatGraphSettings
 from motionloom.motion_graph.settings import GraphSettings, WalkSettings
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.reconstruction.settings import ReconstructSettings
@@ -39,6 +40,7 @@ __all__ = [
     "Dtw",
     "FAMILY_DISTANCE",
     "FamilySettings",
+    "FatGraphSettings",
     "GraphSettings",
     "ImportSettings",
     "LAZY_K",
