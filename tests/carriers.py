@@ -13,13 +13,13 @@ REFERENCE = (0.3, 0.1, -0.8)  # metres: where the fixed carrier stands
 KINDS = ("fixed", "tilted", "travelling", "rigid")
 
 
-def under_a_carrier(motion, kind, *, props=False):
-    """The same body motion below a joint ``Reference``.
+def under_a_carrier(motion, kind, *, props=False, name="Reference"):
+    """The same motion below a joint called `name`.
 
     Parameters
     ----------
     motion : Motion
-        Its root is the hips.
+        Of any root; a second call adds a second joint above the first.
     kind : {"fixed", "tilted", "travelling", "rigid"}
         The carrier stands still; stands still and turns a body that lies along z upright, as
         Blender's armatures do; travels below the body on the floor with its heading; moves and
@@ -32,12 +32,14 @@ def under_a_carrier(motion, kind, *, props=False):
     hips, hips_turn = motion.root.astype(float), motion.rotations[:, 0].astype(float)
     back = rot.inverse(turn)
     step, local = rot.rotate(back, hips - place), rot.multiply(back, hips_turn)
-    names = ["Reference", *old.names]
+    names = [name, *old.names]
     parents = [-1, 0, *(parent + 1 for parent in old.parents[1:])]
     offsets = np.concatenate([np.zeros((1, 3)), step[:1], old.offsets[1:]])
     rotations = np.concatenate([turn[:, None], local[:, None], motion.rotations[:, 1:]], axis=1)
     moved = np.broadcast_to(offsets, (frames, *offsets.shape)).copy()
     moved[:, 1] = step
+    if motion.translations is not None:
+        moved[:, 2:] = motion.translations[:, 1:]
     if props:
         names += ["Camera", "ik_target"]
         parents += [0, 0]
@@ -58,7 +60,7 @@ def under_a_carrier(motion, kind, *, props=False):
         skeleton=skeleton,
         rotations=rotations,
         root=place,
-        translations=None if kind == "rigid" and not props else moved,
+        translations=moved,
     )
 
 

@@ -110,6 +110,12 @@ def cmu_clips() -> Path:
 
 
 @pytest.fixture(scope="session")
+def bandai() -> Path:
+    """Folder of 280 clips of Bandai-Namco's second set, and ``labels.csv``."""
+    return _unpacked("bandai.tar.xz")
+
+
+@pytest.fixture(scope="session")
 def dask_cluster(tmp_path_factory):
     """A Dask cluster on this machine: a scheduler and two worker processes."""
     from motionloom.parallel import local_cluster

@@ -56,6 +56,47 @@ def test_the_carrier_is_added_again_where_it_was(walk, kind):
     assert np.abs(faster.positions()[::2] - carried.positions()).max() < 1e-5
 
 
+@pytest.mark.parametrize("upper", KINDS)
+@pytest.mark.parametrize("lower", KINDS)
+def test_a_chain_of_carriers(walk, upper, lower, tmp_path):
+    """Blender's exports of Unreal's rig: ``Armature`` above ``root`` above the pelvis."""
+    carried = under_a_carrier(under_a_carrier(walk, lower, name="root"), upper, name="Armature")
+    body = hips_as_root(carried)
+    same_body(body, walk, atol=2e-5)
+    assert body.origin.carrier.names == ("Armature", "root")
+    same_body(with_carrier(body), carried, atol=3e-5)
+    read = ml.load(carried.save(tmp_path / "one.bvh", unit="m"), unit="m")
+    np.testing.assert_allclose(read.positions(), walk.positions(), atol=4e-5)
+    again = ml.load(read.save(tmp_path / "two.bvh"), keep_carrier=True, unit="m")
+    np.testing.assert_allclose(again.positions(), carried.positions(), atol=8e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("up", ["y", "z"])
+def test_up_axis_unit_and_t_pose_below_a_carrier(walk, kind, up, tmp_path):
+    carried = under_a_carrier(walk, kind)
+    file = carried.save(tmp_path / "a.bvh", unit="cm", up=up, rest_frame=kind == "fixed")
+    read = ml.load(file)
+    assert (read.origin.up, read.origin.unit_m) == (up, 0.01)
+    assert (read.origin.tpose_frame == 0) == (kind == "fixed")
+    np.testing.assert_allclose(read.positions(), walk.positions(), atol=1e-4)
+    hips, head = read.rest_pose().role_positions(["hips", "head"])[0]
+    assert head[1] - hips[1] > 0.4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", [".glb", ".gltf"])
+def test_a_carrier_in_gltf(walk, kind, suffix, tmp_path):
+    carried = under_a_carrier(walk, kind, props=True)
+    read = ml.load(carried.save(tmp_path / f"a{suffix}"))
+    assert read.skeleton.names == walk.skeleton.names
+    np.testing.assert_allclose(read.positions(), walk.positions(), atol=1e-4)
+    assert read.origin.carrier.left_out == ("Camera", "ik_target")
+    again = ml.load(read.save(tmp_path / f"b{suffix}"), keep_carrier=True)
+    assert again.skeleton.names[:2] == ("Reference", "Hips")
+    np.testing.assert_allclose(again.positions(), carried.positions()[:, :-2], atol=2e-4)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_carrier_survives_a_file_and_its_skeleton_is_that_of_the_body(walk, kind, tmp_path):
     carried = under_a_carrier(walk, kind)
