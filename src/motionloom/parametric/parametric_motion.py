@@ -94,6 +94,7 @@ class _MeasuredBlends:
     def made(self, weights: ArrayLike, name: str) -> tuple[Motion, tuple[Moment, ...]]:
         """The blend with weights (N,), and where in it each parameter is measured."""
         motion = self.blend(weights, name=name).starting_at_origin()
+        motion = motion.with_quality(self.blend.registration.quality)
         return motion, tuple(self._moment(points, weights) for points in self._points)
 
     def measured(self, weights: ArrayLike, motion: Motion, moments: tuple[Moment, ...]) -> Array:
