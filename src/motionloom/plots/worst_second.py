@@ -67,7 +67,9 @@ def write_worst_second(
     take = f"take {worst.take}" if worst.take and worst.measure != "seam" else ""
     about = ", ".join(filter(None, (worst.detail, take)))
     verdict = "limit passed" if worst.passed else "within its limit"
-    named = replace(motion[first:last], name=f"{title} ({verdict}){': ' if about else ''}{about}")
+    whose = f"{motion.name}: " if motion.name else ""
+    text = f"{whose}{title} ({verdict}){'; ' if about else ''}{about}"
+    named = replace(motion[first:last], name=text)
     strip = film_strip(
         named, frames=_FIGURES, layout="stages", first_frame=first, mark=frame - first
     )
