@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import typer
 from commands import invoked
+from rigs.bodies import performed
 
 import motionloom as ml
 from motionloom.cli.convert import convert
@@ -105,6 +106,21 @@ def test_retargets_onto_the_skeleton_of_another_file(takes, tmp_path):
     run(takes / "more" / "punch.bvh", tmp_path / "out.bvh", "--onto", child)
     bones = np.linalg.norm(ml.load(tmp_path / "out.bvh").skeleton.offsets, axis=1)
     assert bones == pytest.approx(np.linalg.norm(ml.load(child).skeleton.offsets, axis=1), rel=1e-3)
+
+
+def test_says_how_well_the_target_keeps_its_shape(takes, tmp_path):
+    still = performed("walk", "lafan1")[:2]  # arms and feet of this rig need a motion to be known
+    rig = still.save(tmp_path / "rig.bvh")
+    done = run(takes / "walk.bvh", tmp_path / "out.bvh", "--onto", rig)
+    assert "quality: feet slide" in done.stderr
+    assert "of their width, limbs within" in done.stderr
+    assert "warning: the target's rest pose does not tell how it holds its feet" in done.stderr
+    done = run(takes, tmp_path / "both", "--onto", rig, "--json")
+    facts = json.loads(done.stdout)
+    assert sorted(facts["quality"]) == sorted(facts["files"])
+    for report in facts["quality"].values():
+        assert report["retarget"]["shoulder_width"] == pytest.approx(1.0, abs=0.05)
+    assert "warning: punch.bvh and 1 more: " in run(takes, tmp_path / "c", "--onto", rig).stderr
 
 
 def test_a_role_map_tells_joints_apart(takes, tmp_path):

@@ -16,7 +16,10 @@ import numpy as np
 import pytest
 from rigs.bodies import BODIES, performed
 
+import motionloom as ml
+from motionloom.errors import InvalidInput
 from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.rotations import quaternions as rot
 
 CLIPS = ("walk", "reach_front_high_right")
 NAMED = [
@@ -132,3 +135,73 @@ def test_every_other_rig_is_a_source_and_a_target(other):
 @pytest.mark.parametrize("clip", CLIPS)
 def test_all_pairs(clip, source, target):
     check_held_hand(*check(clip, source, target))
+
+
+# --- rotations, report, refusal ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("cmu", "biped"), ("biped", "cmu"), ("rokoko", "bandai"), ("bandai", "makehuman"),
+     ("smpl", "lafan1"), ("lafan1", "smpl"), ("odd axes", "motionbuilder")],
+)  # fmt: skip
+def test_bones_have_the_twist_of_the_target_s_own_motion(source, target):
+    """Both have the same performer, so the target's own motion is the answer."""
+    motion, own = performed("walk", source), performed("walk", target)
+    assert BODIES[source].performer == BODIES[target].performer
+    moved = motion.retarget(own)
+    for role in ("chest", "head", "shoulder", "elbow", "wrist", "hip", "knee", "ankle"):
+        for name in (role, f"left_{role}", f"right_{role}"):
+            joint = own.skeleton.names.index(own.skeleton.roles[name]) if (
+                name in own.skeleton.roles) else None  # fmt: skip
+            if joint is not None:
+                turned = [m.global_rotations()[:, joint] for m in (moved, own)]
+                assert np.degrees(rot.angle_between(*turned)).mean() < 10.0, name
+
+
+def test_a_skeleton_that_tells_too_little_is_a_warning_and_a_motion_on_it_is_none():
+    motion, own = performed("walk", "cmu"), performed("walk", "lafan1")
+    report = motion.retarget(own.skeleton).quality
+    assert report.retarget.assumed == ("shoulders", "arms", "legs", "feet")
+    assert any("give a motion on it as target" in warning for warning in report.warnings)
+    assert motion.retarget(own).quality.warnings == ()
+    assert motion.retarget(performed("walk", "mixamo").skeleton).quality.warnings == ()
+
+
+@pytest.mark.parametrize("target", ["cmu", "bandai"])
+def test_the_report_has_the_figures_of_the_positions(target):
+    motion, own = performed("walk", "lafan1"), performed("walk", target)
+    moved = motion.retarget(own)
+    fit = moved.quality.retarget
+    for part, width in (("shoulder", fit.shoulder_width), ("hip", fit.hip_width)):
+        ratio = np.median(Places(moved).width(part)) / np.median(Places(own).width(part))
+        assert width == pytest.approx(ratio, rel=1e-3)
+    assert fit.limb_angle_deg < 5.0
+    assert fit.height == pytest.approx(1.0, abs=0.05)
+    assert fit.foot_height_m < 0.005
+
+
+def test_takes_of_one_rig_share_what_its_rest_pose_does_not_tell():
+    """Another size of the same rig: local rotations are the same, no warning."""
+    motion = performed("walk", "bandai")
+    moved = motion.retarget(motion.skeleton.scaled(1.2))
+    arms = [motion.skeleton.names.index(motion.skeleton.roles[f"{side}_{part}"])
+            for side in SIDES for part in ("collar", "shoulder", "elbow", "wrist")]  # fmt: skip
+    turned = [m.rotations[:, arms] for m in (motion, moved)]
+    assert np.degrees(rot.angle_between(*turned)).max() < 1.0
+    assert moved.quality.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        (("left_elbow", "right_elbow"), "shoulder would point [0-9]+ degrees elsewhere"),
+        (("left_collar", "right_collar"), "shoulders would be [0-9]+ % as wide"),
+    ],
+)
+def test_a_result_that_is_no_body_is_refused(roles, message):
+    walk = ml.demo.clip("walk")
+    given = walk.skeleton.roles
+    wrong = walk.skeleton.with_roles({roles[0]: given[roles[1]], roles[1]: given[roles[0]]})
+    with pytest.raises(InvalidInput, match=message):
+        walk.retarget(wrong)

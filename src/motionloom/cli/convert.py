@@ -10,12 +10,13 @@ import typer
 from motionloom.cli.arguments import check_targets, motion_from, motions_in
 from motionloom.cli.options import JSON
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats.settings import ConvertSettings, LoadSettings
 
 if TYPE_CHECKING:
     from motionloom.motion import Markers, Motion
+    from motionloom.motion.diagnostics.quality import QualityReport
 
 
 @settings_options
@@ -42,7 +43,8 @@ def convert(
     for out in {out.suffix: out for _, out in jobs}.values():
         save_options(out, **conventions)  # raises before anything is written
     target = motion_from(settings.onto) if settings.onto else None
-    written = []
+    written: list[str] = []
+    reports: dict[str, QualityReport] = {}
     with progress("converting", len(jobs), quiet=json) as advance:
         for source, out in jobs:
             try:
@@ -52,19 +54,38 @@ def convert(
                 )  # fmt: skip
                 save(motion, out, **save_options(out, **conventions))
                 written.append(str(out))
+                report = getattr(motion, "quality", None)  # markers have none
+                if settings.onto and report is not None:
+                    reports[str(out)] = report
             except (MotionloomError, OSError) as error:
                 if len(jobs) == 1:
                     raise
                 failed.append({"file": source, "reason": str(error)})
             advance()
     if json:
-        print_json({"files": written, "failed": failed})
+        quality = {out: report.to_json() for out, report in reports.items()}
+        print_json({"files": written, "failed": failed} | ({"quality": quality} if quality else {}))
     else:
         remark(f"wrote {written[0] if len(written) == 1 else f'{len(written)} files'}")
+        _print_reports(reports)
         for failure in failed:
             remark(f"motionloom: {failure['reason']}")
     if failed:
         raise typer.Exit(1)
+
+
+def _print_reports(reports: dict[str, QualityReport]) -> None:
+    """The report of one file; of several, the warnings, each with the files it is about."""
+    if len(reports) == 1:
+        print_quality(*reports.values())
+        return
+    about: dict[str, list[str]] = {}
+    for out, report in reports.items():
+        for warning in report.warnings:
+            about.setdefault(warning, []).append(Path(out).name)
+    for warning, names in about.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        remark(f"warning: {names[0]}{more}: {warning}")
 
 
 def _jobs(

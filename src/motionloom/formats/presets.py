@@ -129,13 +129,15 @@ def convert(
         return motion if fps is None else motion.resample(fps)
     if clean:
         motion = motion.clean_feet()
-    if isinstance(onto, Motion):
-        motion = with_carrier(motion.retarget(onto.skeleton), onto.origin.carrier)
-    elif onto is not None:
+    quality = None
+    if onto is not None:
         motion = motion.retarget(onto)
+        quality = motion.quality
+        motion = with_carrier(motion, onto.origin.carrier) if isinstance(onto, Motion) else motion
     if fps is not None:
         motion = motion.resample(fps)
-    return apply_preset(motion, preset) if preset else motion
+    motion = apply_preset(motion, preset) if preset else motion
+    return motion if quality is None else motion.with_quality(quality)
 
 
 def save_options(

@@ -255,15 +255,15 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
                 part.append(name)
         return (*whole, *part)
 
-    def retarget(self, name: str, skeleton: Skeleton) -> Motion:
+    def retarget(self, name: str, skeleton: Skeleton | Motion) -> Motion:
         """A motion of the library, transferred to another skeleton.
 
         Parameters
         ----------
         name : str
             Name of a motion.
-        skeleton : Skeleton
-            Target; its joints need the same roles.
+        skeleton : Skeleton or Motion
+            Target, or a motion on it; its joints need the same roles.
 
         Returns
         -------

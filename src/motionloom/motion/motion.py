@@ -468,13 +468,13 @@ class Motion(TimeSeries):
 
     def retarget(
         self,
-        skeleton: Skeleton,
+        skeleton: Skeleton | Motion,
         *,
         importance: Mapping[str, ArrayLike] | None = None,
         keep_contacts: bool = True,
         contacts: FootContacts | None = None,
     ) -> Motion:
-        """The same motion on another skeleton.
+        """The same motion on another skeleton, or on that of another motion.
 
         See `motionloom.motion.retargeting.retarget.retarget` for the parameters.
 

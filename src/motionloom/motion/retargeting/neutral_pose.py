@@ -18,7 +18,7 @@ the twist of each bone, and the natural position of collars and feet:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 
 TRUNK = ("hips", "spine", "chest", "neck", "head")
 ARM, LEG = ("shoulder", "elbow", "wrist"), ("hip", "knee", "ankle")
+_FOOT = ("ankle", "foot", "toe")
 LEFT, UP, AHEAD = np.eye(3)
 
 # Body parts that differ by less than this from the neutral pose differ in shape, not in pose.
@@ -72,11 +73,33 @@ class NeutralPose:
     turns : dict of str to ndarray, shape (4,)
         World rotation ``wxyz`` per role from the rest pose to the neutral pose.
     unknown : frozenset of str
-        Roles whose rest pose tells nothing: bone directions are known, twist is assumed.
+        Roles whose rest pose tells nothing.
+    assumed : frozenset of str
+        Of these, roles that no motion has shown either: limbs have their directions, but the
+        twist of bones, the rise of collars and the slope of feet are assumed.
     """
 
     turns: dict[str, Array]
-    unknown: frozenset[str] = field(default_factory=frozenset)
+    unknown: frozenset[str] = frozenset()
+    assumed: frozenset[str] = frozenset()
+
+    def shoulder_width(self, skeleton: Skeleton) -> float | None:
+        """Distance of the shoulders in this pose of a skeleton; None if it has no chest."""
+        rest = RestDirections(skeleton)
+        ends = []
+        for side in SIDES:
+            carriers = ("chest", f"{side}_collar", f"{side}_shoulder")
+            roles = [role for role in carriers if role in rest.place]
+            if "chest" not in roles or f"{side}_shoulder" not in roles:
+                return None
+            bones = zip(roles, roles[1:], strict=False)
+            ends.append(
+                sum(
+                    rot.rotate(self.turns[low], rest.place[high] - rest.place[low])
+                    for low, high in bones
+                )
+            )
+        return float(np.linalg.norm(ends[0] - ends[1]))
 
 
 def global_rest_rotations(skeleton: Skeleton) -> Array:
@@ -110,7 +133,7 @@ def neutral_pose(skeleton: Skeleton) -> NeutralPose:
     unknown = set() if known else {*TRUNK[1:], "head_top"}
     unknown |= _add_arms(rest, upper, turns)
     unknown |= _add_legs(rest, pelvis, turns)
-    return NeutralPose(turns, frozenset(unknown))
+    return NeutralPose(turns, frozenset(unknown), frozenset(unknown & skeleton.roles.keys()))
 
 
 def bone_direction(role: str) -> Array | None:
@@ -139,6 +162,14 @@ def onto(turn: Array, there: Array | None, here: Array | None) -> Array:
         turn = rot.multiply(rot.from_axis_angle(AHEAD, np.pi), turn)
         carried = rot.rotate(turn, there)
     return rot.multiply(rot.between(carried, here), turn)
+
+
+def assumed_foot(rest: RestDirections, side: str, shank: Array) -> dict[str, Array]:
+    """Turns of the roles of a flat foot whose rest pose tells nothing, from that of the shank."""
+    ankle, ball = f"{side}_ankle", f"{side}_foot"
+    sole = onto(shank, rest.of(ankle), rest.sloping(side))
+    toes = onto(sole, rest.of(ball) if rest.of(ball) is not None else rest.of(ankle), AHEAD)
+    return {ankle: sole, ball: toes, f"{side}_toe": toes}
 
 
 def facing_turn(up: Array, left: Array) -> Array:
@@ -270,10 +301,10 @@ def _add_legs(rest: RestDirections, pelvis: Array, turns: dict[str, Array]) -> s
         _add_chain(rest, side, LEG, pelvis, turns)
         flat = _flat_foot(rest, side, pelvis) if known else None
         if flat is None:
-            flat = onto(turns[f"{side}_ankle"], rest.of(f"{side}_ankle"), rest.sloping(side))
-            unknown |= {f"{side}_{part}" for part in ("ankle", "foot", "toe")}
-        for part in ("ankle", "foot", "toe"):
-            turns[f"{side}_{part}"] = flat
+            turns |= assumed_foot(rest, side, turns[f"{side}_ankle"])
+            unknown |= {f"{side}_{part}" for part in _FOOT}
+        else:
+            turns |= {f"{side}_{part}": flat for part in _FOOT}
     return unknown
 
 

@@ -21,6 +21,7 @@ from motionloom.motion.retargeting.neutral_pose import (
     NeutralPose,
     RestDirections,
     angle,
+    assumed_foot,
     bone_direction,
     facing_turn,
     global_rest_rotations,
@@ -68,10 +69,10 @@ def observed_pose(
         seen.take_hinge(side, ARM, -sign * UP)
         seen.take_mean(f"{side}_wrist", f"{side}_elbow")
         if f"{side}_hand" in pose.unknown:
-            seen.turns[f"{side}_hand"] = seen.turns[f"{side}_wrist"]
+            seen.take(f"{side}_hand", seen.turns[f"{side}_wrist"])
         seen.take_hinge(side, LEG, LEFT)
         seen.take_foot(side, contacts)
-    return NeutralPose(seen.turns, pose.unknown)
+    return NeutralPose(seen.turns, pose.unknown, pose.assumed - seen.shown)
 
 
 def shared_pose(
@@ -83,7 +84,7 @@ def shared_pose(
     """
     if skeleton.names != other.names or not pose.unknown:
         return pose
-    turns = dict(pose.turns)
+    turns, shared = dict(pose.turns), set()
     rest, rest_other = global_rest_rotations(skeleton), global_rest_rotations(other)
     bones, bones_other = RestDirections(skeleton), RestDirections(other)
     for role in pose.unknown & known.unknown & skeleton.roles.keys():
@@ -97,7 +98,8 @@ def shared_pose(
                 continue
         turn = rot.multiply(rot.multiply(known.turns[role], rest_other[joint]), into[0])
         turns[role] = onto(turn, bone, bone_direction(role))
-    return NeutralPose(turns, pose.unknown)
+        shared.add(role)
+    return NeutralPose(turns, pose.unknown, (pose.assumed - shared) | (shared & known.assumed))
 
 
 class _Seen:
@@ -118,7 +120,13 @@ class _Seen:
         self.rest = {role: rest[j] for role, j in joint.items()}
         self.bones = RestDirections(skeleton)
         self.turns: dict[str, Array] = dict(pose.turns)
+        self.shown: set[str] = set()
         self.unknown = pose.unknown if len(whole) else frozenset()
+
+    def take(self, role: str, turn: Array) -> None:
+        """Set the turn of a role that the motion shows."""
+        self.turns[role] = turn
+        self.shown.add(role)
 
     def take_chest(self) -> None:
         """Left of the chest from the line between the shoulders, if it is not as assumed."""
@@ -131,9 +139,10 @@ class _Seen:
         line = self.place[shoulders[0]] - self.place[shoulders[1]]
         in_axes = rot.rotate(rot.inverse(self.world["chest"]), line).mean(axis=0)
         turn = facing_turn(up, rot.rotate(self.rest["chest"], in_axes))
-        if rot.angle_between(turn, self.turns["chest"]) > _PLAUSIBLE:
-            for role in ("spine", "chest", "neck", "head", "head_top"):
-                self.turns[role] = turn
+        if rot.angle_between(turn, self.turns["chest"]) < _PLAUSIBLE:
+            turn = self.turns["chest"]
+        for role in ("spine", "chest", "neck", "head", "head_top"):
+            self.take(role, turn)
 
     def take_mean(self, role: str, base: str) -> None:
         """The mean rotation relative to another role, if it is far from what is assumed."""
@@ -143,7 +152,7 @@ class _Seen:
         choices = [self.turns[role], self.turns["hips"]] if role == "spine" else [self.turns[role]]
         nearest = min(choices, key=lambda turn: float(rot.angle_between(turn, mean)))
         near = rot.angle_between(nearest, mean) < _PLAUSIBLE
-        self.turns[role] = nearest if near else mean
+        self.take(role, nearest if near else mean)
 
     def take_collar(self, side: str, sign: float) -> None:
         """The mean of a collar relative to the chest, if it leads to the side."""
@@ -151,7 +160,7 @@ class _Seen:
         bone, mean = self.bones.of(role), self._mean_turn(role, "chest")
         if mean is not None and bone is not None:
             if angle(rot.rotate(mean, bone), sign * LEFT) < _COLLAR_RANGE:
-                self.turns[role] = mean
+                self.take(role, mean)
 
     def take_hinge(self, side: str, chain: tuple[str, ...], normal: Array) -> None:
         """Twist of the two bones of a limb whose middle joint bends about `normal`."""
@@ -171,7 +180,7 @@ class _Seen:
             if size > _LEAST_BEND and np.linalg.norm(axis) > _LEAST_AGREEMENT * size:
                 neutral = _frame(bone_direction(role), normal) @ _frame(along, axis).T
                 turn = rot.multiply(rot.from_matrix(neutral), rot.inverse(self.rest[role]))
-                self.turns[role] = onto(turn, self.bones.of(role), bone_direction(role))
+                self.take(role, onto(turn, self.bones.of(role), bone_direction(role)))
         if f"{side}_{chain[2]}" in self.unknown:
             self.turns[f"{side}_{chain[2]}"] = self.turns[roles[1]]
 
@@ -180,9 +189,7 @@ class _Seen:
         ankle, ball = f"{side}_ankle", f"{side}_foot"
         if ankle not in self.unknown or ankle not in self.world or ball not in self.place:
             return
-        assumed = onto(self.turns[ankle], self.bones.of(ankle), self.bones.sloping(side))
-        for role in (ankle, ball, f"{side}_toe"):
-            self.turns[role] = assumed
+        self.turns |= assumed_foot(self.bones, side, self.turns[ankle])
         if contacts is None:
             return
         flat = (contacts[f"{side}_heel"] & contacts[f"{side}_ball"])[self.frames]
@@ -193,7 +200,7 @@ class _Seen:
         for role in (ankle, ball, f"{side}_toe"):
             if role in self.world:
                 mean = _mean(rot.multiply(back, self.world[role][flat]))
-                self.turns[role] = rot.multiply(mean, rot.inverse(self.rest[role]))
+                self.take(role, rot.multiply(mean, rot.inverse(self.rest[role])))
 
     def _mean_turn(self, role: str, base: str) -> Array | None:
         """Turn of a role whose mean relative to `base` is neutral; None if it is not unknown."""

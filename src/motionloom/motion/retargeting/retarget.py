@@ -24,17 +24,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.carrier import body_skeleton, hips_as_root
+from motionloom.motion.diagnostics.quality.gate import quality_report
 from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.retargeting.end_effectors import place_hands
-from motionloom.motion.retargeting.transfer import has_feet, transfer_rotations
+from motionloom.motion.retargeting.fit import retarget_fit
+from motionloom.motion.retargeting.transfer import has_feet, neutral_poses, transfer_rotations
+from motionloom.motion.skeleton import Skeleton
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.ragged import Ragged
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
-    from motionloom.motion.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 
@@ -48,7 +50,7 @@ _TILT_SECONDS = 0.3
 
 def retarget(
     motion: Motion,
-    skeleton: Skeleton,
+    skeleton: Skeleton | Motion,
     *,
     importance: Mapping[str, ArrayLike] | None = None,
     keep_contacts: bool = True,
@@ -60,10 +62,12 @@ def retarget(
     ----------
     motion : Motion
         T frames. Needs hips and legs; with `keep_contacts` also feet.
-    skeleton : Skeleton
+    skeleton : Skeleton or Motion
         Needs the same roles. Roles that the source lacks, and joints without a role, keep
         their rest pose relative to their parent; joints without a role that have the same
-        name in both skeletons (fingers, for example) are copied.
+        name in both skeletons (fingers, for example) are copied. A motion on the skeleton
+        shows how it holds shoulders and feet and how its bones are twisted, if its rest pose
+        does not (all bones along one axis, as in LAFAN1).
     importance : mapping, optional
         Weight of the position of a hand against the angles of its arm, 0 to 1, a number or
         one per frame (T,), for ``left_hand`` and ``right_hand``. 1 keeps the hand at its
@@ -78,11 +82,15 @@ def retarget(
     -------
     moved : Motion
         The same number of frames at the same rate; the height of the floor is scaled.
+        ``moved.quality.retarget`` compares it with the source and with the target's own shape;
+        limits passed are in ``moved.quality.warnings``.
 
     Raises
     ------
     RoleError
         If the source or the target lacks a required role.
+    InvalidInput
+        If the result is no longer a body, because roles are wrong.
 
     Examples
     --------
@@ -92,6 +100,8 @@ def retarget(
     >>> bool(abs(small.root[:, 1].mean() / walk.root[:, 1].mean() - 0.5) < 0.01)
     True
     """
+    example = None if isinstance(skeleton, Skeleton) else skeleton
+    skeleton = skeleton if isinstance(skeleton, Skeleton) else skeleton.skeleton
     needed = [*_NEEDED, *(f"{side}_foot" for side in SIDES if keep_contacts)]
     _require("the motion's skeleton", motion.skeleton, needed)
     _require("the target skeleton", skeleton, needed)
@@ -105,14 +115,20 @@ def retarget(
     if contacts is None and has_feet(motion.skeleton) and has_feet(skeleton):
         contacts = foot_contacts(motion)
     scale = leg_length(skeleton) / leg_length(motion.skeleton)
-    turned = transfer_rotations(motion, skeleton, contacts=contacts)
+    poses = neutral_poses(motion, skeleton, example=example, contacts=contacts)
+    turned = transfer_rotations(motion, skeleton, poses)
     levels = _levels(contacts) if contacts is not None else {}
     moved = _on_scaled_path(motion, turned, scale, contacts, levels)
-    if contacts is not None and keep_contacts:
-        heights = {part: scale * level for part, level in levels.items()}
-        moved = lock_feet(moved, _contacts_on(moved, contacts), heights=heights)
+    heights = {part: scale * level for part, level in levels.items()}
+    held = contacts if keep_contacts else None
+    if held is not None:
+        moved = lock_feet(moved, _contacts_on(moved, held), heights=heights)
     floor = contacts.floor if contacts is not None else None
-    return place_hands(motion, moved, scale=scale, floor=floor, importance=importance)
+    moved = place_hands(motion, moved, scale=scale, floor=floor, importance=importance)
+    fit = retarget_fit(
+        motion, moved, poses[1], example=example, contacts=held, grounds=heights or None
+    )
+    return moved.with_quality(lambda result: quality_report(result, held).with_parts(retarget=fit))
 
 
 def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
@@ -135,7 +151,7 @@ def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
     if skeleton is not None:
         skeleton = body_skeleton(skeleton)
         if motion.skeleton.key != skeleton.key:
-            motion = retarget(motion, skeleton)
+            motion = retarget(motion, skeleton).with_quality(None)  # a take, not a result
     return motion
 
 

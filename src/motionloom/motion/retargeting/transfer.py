@@ -21,6 +21,7 @@ from motionloom.motion.retargeting.neutral_pose import (
     ARM,
     LEG,
     TRUNK,
+    NeutralPose,
     RestDirections,
     global_rest_rotations,
     neutral_pose,
@@ -43,21 +44,20 @@ _LEAN_STEPS = 3
 def transfer_rotations(
     motion: Motion,
     skeleton: Skeleton,
-    *,
-    example: Motion | None = None,
-    contacts: FootContacts | None = None,
+    poses: tuple[NeutralPose, NeutralPose] | None = None,
 ) -> Motion:
     """Rotations of `motion` transferred to another `skeleton`, with the root at the origin.
 
-    Only the rotations: the caller places the root and the feet. `example` is a motion on
-    `skeleton`, `contacts` are those of `motion`; both are used where a rest pose tells nothing.
+    Only the rotations: the caller places the root and the feet. `poses` are the neutral poses of
+    both skeletons, by default those of `neutral_poses`.
     """
     source = motion.skeleton
     # World rotation of every source joint since rest.
     since_rest = rot.multiply(
         motion.global_rotations().astype(np.float64), rot.inverse(global_rest_rotations(source))
     )
-    from_turns, to_turns = _neutral_turns(motion, skeleton, example, contacts)
+    from_pose, to_pose = neutral_poses(motion, skeleton) if poses is None else poses
+    from_turns, to_turns = from_pose.turns, to_pose.turns
     postures = relative_turns(from_turns, to_turns)
     joint_of = {name: joint for joint, name in enumerate(source.names)}
     world_turn: dict[int, Array] = {}
@@ -102,20 +102,28 @@ def _local_rotations(skeleton: Skeleton, world_turn: Mapping[int, Array], neutra
     return rot.unroll(rot.normalize(local))
 
 
-def _neutral_turns(
-    motion: Motion, skeleton: Skeleton, example: Motion | None, contacts: FootContacts | None
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Turns per role from rest to the neutral pose, of the motion's skeleton and of the other."""
+def neutral_poses(
+    motion: Motion,
+    skeleton: Skeleton,
+    *,
+    example: Motion | None = None,
+    contacts: FootContacts | None = None,
+) -> tuple[NeutralPose, NeutralPose]:
+    """Neutral poses of the motion's skeleton and of another.
+
+    `example` is a motion on `skeleton`, `contacts` are those of `motion`; both are used where a
+    rest pose tells nothing.
+    """
     source = observed_pose(motion, neutral_pose(motion.skeleton), contacts)
-    target = neutral_pose(skeleton)
     if motion.skeleton.key == skeleton.key:
-        target = source
-    elif example is not None and target.unknown:
+        return source, source
+    target = neutral_pose(skeleton)
+    if not target.unknown:
+        return source, target
+    if example is not None and len(example):
         seen = foot_contacts(example) if has_feet(skeleton) else None
-        target = observed_pose(example, target, seen)
-    elif target.unknown:
-        target = shared_pose(skeleton, target, motion.skeleton, source)
-    return source.turns, target.turns
+        return source, observed_pose(example, target, seen)
+    return source, shared_pose(skeleton, target, motion.skeleton, source)
 
 
 def _neutral_local_rotations(skeleton: Skeleton, turns: Mapping[str, Array]) -> Array:

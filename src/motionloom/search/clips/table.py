@@ -21,7 +21,7 @@ from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
-_VERSION = 1  # increase it when a measure gives other features than before
+_VERSION = 2  # increase it when a measure gives other features than before
 _SIGNATURES = ("points", "mass", "starts", "quantiles")
 
 

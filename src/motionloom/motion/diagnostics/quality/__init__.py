@@ -20,6 +20,7 @@ from motionloom.motion.diagnostics.quality.measures import (
 from motionloom.motion.diagnostics.quality.parts import (
     BeatFit,
     PathFit,
+    RetargetFit,
     Seam,
     TakesUsed,
     WorstFrame,
@@ -33,6 +34,7 @@ __all__ = [
     "PathFit",
     "QualityMeter",
     "QualityReport",
+    "RetargetFit",
     "Seam",
     "SourceStatistics",
     "TakesUsed",

@@ -14,6 +14,52 @@ _TAKES_NAMED = 4  # takes named in the line, those with most seconds first
 
 
 @dataclass(frozen=True)
+class RetargetFit:
+    """How well a retargeted motion keeps the target's shape and the source's pose.
+
+    Attributes
+    ----------
+    shoulder_width, hip_width : float or None
+        Width over that of the target in its neutral pose, or in a motion on it; median over
+        frames. None where the skeleton has no shoulders.
+    limb_angle_deg : float
+        Angle between the bones of arms and legs of both motions, seen from the trunk: 95th
+        percentile over frames, of the bone that differs most.
+    limb : str
+        Role at which this bone begins.
+    height : float or None
+        Height of the head above the floor in lengths of legs and trunk, over that of the source;
+        median over frames.
+    foot_height_m : float or None
+        Largest distance of the balls in contact from the ground of the source, scaled.
+    assumed : tuple of str
+        Body parts whose natural pose neither the target's rest pose nor a motion tells.
+
+    Examples
+    --------
+    >>> str(RetargetFit(1.01, 1.0, 2.3, "left_knee", 0.99, 0.002))
+    'shoulders 101 % and hips 100 % of their width, limbs within 2.3 degrees'
+    """
+
+    shoulder_width: float | None
+    hip_width: float | None
+    limb_angle_deg: float
+    limb: str
+    height: float | None = None
+    foot_height_m: float | None = None
+    assumed: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [
+            f"{name} {100 * width:.0f} %"
+            for name, width in (("shoulders", self.shoulder_width), ("hips", self.hip_width))
+            if width is not None
+        ]
+        widths = [" and ".join(parts) + " of their width"] if parts else []
+        return ", ".join([*widths, f"limbs within {self.limb_angle_deg:.1f} degrees"])
+
+
+@dataclass(frozen=True)
 class WorstFrame:
     """The worst frame of one measure.
 

@@ -16,6 +16,7 @@ import numpy as np
 from motionloom.motion.diagnostics.quality.parts import (
     BeatFit,
     PathFit,
+    RetargetFit,
     Seam,
     TakesUsed,
     WorstFrame,
@@ -26,6 +27,10 @@ MAX_PATH_WORST = 1.0  # metres: about one step
 MAX_DETOUR = 1.3  # length walked over length of the path
 MAX_GOAL = 0.25  # metres
 MIN_BEATS = 0.8  # share of the beats met by landings
+MAX_WIDTH_CHANGE = 0.05  # of shoulders and hips, after retargeting
+MAX_LIMB_ANGLE = 10.0  # degrees between limbs of a motion and of the retargeted one
+MAX_HEIGHT_CHANGE = 0.10  # of the height at which the head is carried
+MAX_FOOT_HEIGHT = 0.01  # metres between the balls in contact and the scaled ground
 
 # What a passed limit is called, and what to try.
 _ADVICE: dict[str, tuple[str, str]] = {
@@ -98,6 +103,8 @@ class QualityReport:
         Least and largest speed that the sources can give.
     beats : BeatFit or None
         Fit to the music, for dances.
+    retarget : RetargetFit or None
+        Fit to the target skeleton and to the source, for retargeted motions.
     warnings : tuple of str
         One sentence for each limit that is passed, and what to try.
 
@@ -120,10 +127,11 @@ class QualityReport:
     takes: TakesUsed | None = None
     speeds_m_s: tuple[float, float] | None = None
     beats: BeatFit | None = None
+    retarget: RetargetFit | None = None
     warnings: tuple[str, ...] = ()
 
     def with_parts(self, *, warnings: Sequence[str] = (), **parts: Any) -> QualityReport:
-        """The report with further parts (`path`, `takes`, `speeds_m_s`, `beats`) and warnings.
+        """The report with further parts (`path`, `takes`, `speeds_m_s`, ...) and warnings.
 
         Warnings of limits are derived again; `warnings` are added to them.
 
@@ -192,7 +200,8 @@ class QualityReport:
         parts = [", ".join(self._figures())]
         if self.speeds_m_s is not None:
             parts.append("speeds {:.1f} to {:.1f} m/s can be had".format(*self.speeds_m_s))
-        parts += [str(part) for part in (self.path, self.beats, self.takes) if part is not None]
+        further = (self.path, self.beats, self.takes, self.retarget)
+        parts += [str(part) for part in further if part is not None]
         return "; ".join(parts)
 
     def _figures(self) -> list[str]:
@@ -236,6 +245,8 @@ def limits_passed(report: QualityReport) -> list[str]:
     found = [_sentence(frame) for frame in report.worst if frame.passed]
     if report.path is not None:
         found += _path_limits(report.path)
+    if report.retarget is not None:
+        found += _retarget_limits(report.retarget)
     beats = report.beats
     if (
         beats is not None
@@ -279,5 +290,37 @@ def _path_limits(fit: PathFit) -> list[str]:
         found.append(
             f"the end is {fit.goal_m:.2f} m away from the goal: try more seconds, another seed, "
             "or more takes"
+        )
+    return found
+
+
+def _retarget_limits(fit: RetargetFit) -> list[str]:
+    found = []
+    for name, width in (("shoulders", fit.shoulder_width), ("hips", fit.hip_width)):
+        if width is not None and abs(width - 1.0) > MAX_WIDTH_CHANGE:
+            found.append(
+                f"the {name} are {100 * width:.0f} % as wide as the target's: check the roles of "
+                "both skeletons with motionloom doctor"
+            )
+    if fit.limb_angle_deg > MAX_LIMB_ANGLE:
+        found.append(
+            f"the bone of the {fit.limb.replace('_', ' ')} points {fit.limb_angle_deg:.0f} degrees "
+            "elsewhere than in the source: the contacts of the feet may not suit the target; try "
+            "keep_contacts=False, or clean the source"
+        )
+    if fit.height is not None and abs(fit.height - 1.0) > MAX_HEIGHT_CHANGE:
+        found.append(
+            f"the head is carried at {100 * fit.height:.0f} % of the height that the source "
+            "suggests: check the roles of the legs with motionloom doctor"
+        )
+    if (fit.foot_height_m or 0.0) > MAX_FOOT_HEIGHT:
+        found.append(
+            f"feet in contact are up to {100 * (fit.foot_height_m or 0.0):.1f} cm away from the "
+            "ground: the legs do not reach it; try a take whose feet are lower"
+        )
+    if fit.assumed:
+        found.append(
+            f"the target's rest pose does not tell how it holds its {', '.join(fit.assumed)}, "
+            "so that is assumed: give a motion on it as target instead of its skeleton"
         )
     return found

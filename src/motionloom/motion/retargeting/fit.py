@@ -1,0 +1,212 @@
+"""Check of a retargeted motion: widths, directions of limbs, height and feet.
+
+All figures are computed from joint positions, so that they find what the transfer of rotations
+gets wrong. A result that is no longer a body is refused; lesser deviations are warnings of the
+quality report (`motionloom.motion.diagnostics.quality.report`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion.diagnostics.quality.parts import RetargetFit
+from motionloom.motion.feet.contacts import SIDES, FootContacts
+from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.retargeting.neutral_pose import ARM, LEG, NeutralPose
+from motionloom.motion.roles.body_tree import BodyTree
+
+if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
+
+Array = NDArray[np.float64]
+
+# Beyond these the result is refused: widths as fractions of the target's own, and degrees.
+_HOPELESS_WIDTH = (0.5, 2.0)
+_HOPELESS_ANGLE = 60.0
+_PARTS = {
+    "shoulders": ("collar", "chest"),
+    "arms": ARM[:2],
+    "legs": LEG[:2],
+    "feet": ("ankle",),
+}
+
+
+def retarget_fit(
+    source: Motion,
+    moved: Motion,
+    pose: NeutralPose,
+    *,
+    example: Motion | None = None,
+    contacts: FootContacts | None = None,
+    grounds: Mapping[str, Array] | None = None,
+) -> RetargetFit:
+    """Compare a retargeted motion with its source and with the target's own shape.
+
+    Parameters
+    ----------
+    source, moved : Motion
+        T frames each.
+    pose : NeutralPose
+        Of the target.
+    example : Motion, optional
+        A motion on the target's skeleton, whose widths are the target's own. Default: those of
+        the neutral pose.
+    contacts : FootContacts, optional
+        Of the source.
+    grounds : mapping, optional
+        For ``left_ball`` and ``right_ball`` the height in metres of the ground under each contact.
+
+    Raises
+    ------
+    InvalidInput
+        If shoulders or hips have collapsed, or limbs point elsewhere altogether.
+    """
+    there, here = _places(source), _places(moved)
+    own = _places(example) if example is not None and len(example) else None
+    rest = _places(moved.rest_pose())  # the distance of the hip joints is the same in any pose
+    widths = {
+        "shoulder": pose.shoulder_width(moved.skeleton) if own is None else _width(own, "shoulder"),
+        "hip": _width(rest if own is None else own, "hip"),
+    }
+    ratios = {}
+    for part, usual in widths.items():
+        got = _width(here, part)
+        ratios[part] = got / usual if got is not None and usual else None
+    limb, typical, most = _limb_angles(there, here)
+    _refuse_hopeless(moved, ratios, limb, typical)
+    return RetargetFit(
+        ratios["shoulder"],
+        ratios["hip"],
+        most,
+        limb,
+        _height(source, moved, there, here, contacts),
+        _foot_height(here, contacts, grounds),
+        tuple(
+            name
+            for name, parts in _PARTS.items()
+            if any(role.split("_")[-1] in parts for role in pose.assumed)
+        ),
+    )
+
+
+def _refuse_hopeless(
+    moved: Motion, widths: Mapping[str, float | None], limb: str, angle: float
+) -> None:
+    least, most = _HOPELESS_WIDTH
+    for part, width in widths.items():
+        if width is not None and not least <= width <= most:
+            raise InvalidInput(
+                f"cannot retarget {moved.name!r}: its {part}s would be {100 * width:.0f} % as wide "
+                "as the target's own. The roles of one of the two skeletons are probably wrong: "
+                "check them with motionloom doctor, and give them with a mapping file"
+            )
+    if angle > _HOPELESS_ANGLE:
+        raise InvalidInput(
+            f"cannot retarget {moved.name!r}: the bone that begins at the {limb.replace('_', ' ')} "
+            f"would point {angle:.0f} degrees elsewhere than in the source. The roles of one of "
+            "the two skeletons are probably wrong: check them with motionloom doctor, and give "
+            "them with a mapping file"
+        )
+
+
+def _places(motion: Motion) -> dict[str, Array]:
+    """World positions (T, 3) by role."""
+    roles = list(motion.skeleton.roles)
+    places = motion.role_positions(roles).astype(np.float64)
+    return {role: places[:, k] for k, role in enumerate(roles)}
+
+
+def _width(places: Mapping[str, Array], part: str) -> float | None:
+    """Distance between the left and the right of a part, median over frames."""
+    ends = [places.get(f"{side}_{part}") for side in SIDES]
+    if ends[0] is None or ends[1] is None:
+        return None
+    return float(np.nanmedian(np.linalg.norm(ends[0] - ends[1], axis=-1)))
+
+
+def _limb_angles(there: Mapping[str, Array], here: Mapping[str, Array]) -> tuple[str, float, float]:
+    """Bone that differs most, its median and its 95th percentile of degrees."""
+    worst = ("", 0.0, 0.0)
+    trunk_there, trunk_here = _trunk(there), _trunk(here)
+    if trunk_there is None or trunk_here is None:
+        return worst
+    bodies = ((trunk_there, there), (trunk_here, here))
+    for side in SIDES:
+        for chain in (ARM, LEG):
+            for first, second in zip(chain, chain[1:], strict=False):
+                bone = (f"{side}_{first}", f"{side}_{second}")
+                if not all(role in places for role in bone for places in (there, here)):
+                    continue
+                seen = [
+                    np.einsum("tij,ti->tj", trunk, _unit(places[bone[1]] - places[bone[0]]))
+                    for trunk, places in bodies
+                ]
+                cosine = np.clip(np.sum(seen[0] * seen[1], axis=-1), -1.0, 1.0)
+                angles = np.degrees(np.arccos(cosine))
+                if not np.all(np.isnan(angles)):
+                    most = float(np.nanpercentile(angles, 95))
+                    if most > worst[2] or not worst[0]:
+                        worst = (bone[0], float(np.nanmedian(angles)), most)
+    return worst
+
+
+def _trunk(places: Mapping[str, Array]) -> Array | None:
+    """Axes (T, 3, 3) of the trunk: left, up and ahead; None without hips and neck."""
+    if not {"hips", "neck", "left_hip", "right_hip"} <= places.keys():
+        return None
+    up = _unit(places["neck"] - places["hips"])
+    across = _unit(places["left_hip"] - places["right_hip"])
+    if {"left_shoulder", "right_shoulder"} <= places.keys():
+        across = across + _unit(places["left_shoulder"] - places["right_shoulder"])
+    left = _unit(across - np.sum(across * up, axis=-1, keepdims=True) * up)
+    return np.stack([left, up, np.cross(left, up)], axis=-1)
+
+
+def _height(
+    source: Motion,
+    moved: Motion,
+    there: Mapping[str, Array],
+    here: Mapping[str, Array],
+    contacts: FootContacts | None,
+) -> float | None:
+    """Height of the head in lengths of legs and trunk, over that of the source."""
+    if contacts is None or not all("head" in places for places in (there, here)):
+        return None
+    tall = [
+        leg_length(skeleton)
+        + BodyTree(skeleton).length(*map(int, skeleton.points(["hips", "head"])))
+        for skeleton in (source.skeleton, moved.skeleton)
+    ]
+    heights = [float(np.nanmedian(places["head"][:, 1])) for places in (there, here)]
+    scale = float(np.nanmedian(here["hips"][:, 1]) / np.nanmedian(there["hips"][:, 1]))
+    floors = contacts.floor, scale * contacts.floor
+    if heights[0] - floors[0] < 0.5 * tall[0]:  # lying and crouching bodies have no such height
+        return None
+    return (heights[1] - floors[1]) / tall[1] / ((heights[0] - floors[0]) / tall[0])
+
+
+def _foot_height(
+    here: Mapping[str, Array],
+    contacts: FootContacts | None,
+    grounds: Mapping[str, Array] | None,
+) -> float | None:
+    """Largest distance of a ball in contact from its ground."""
+    if contacts is None or grounds is None:
+        return None
+    off = [
+        float(np.nanmax(np.abs(here[f"{side}_foot"][start:end, 1] - ground)))
+        for side in SIDES
+        for (start, end), ground in zip(
+            contacts.intervals(f"{side}_ball"), grounds[f"{side}_ball"], strict=True
+        )
+    ]
+    return max(off, default=None)
+
+
+def _unit(vectors: Array) -> Array:
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
