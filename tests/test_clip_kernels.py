@@ -265,6 +265,18 @@ def test_pruning_never_changes_the_nearest(rng, k):
     assert (pruned > 0) == (k < 59) and computed > 0
 
 
+@pytest.mark.parametrize("k", [1, 4, 40])
+def test_offsets_are_added_to_the_distances(rng, k):
+    rows, offsets = walk_curves(rng, 40, 32, 5), rng.uniform(0.0, 20.0, 40)
+    query = walk_curves(rng, 1, 32, 5)[0]
+    truth = offsets + [banded_dtw(query, clip) for clip in rows]
+    quick, slow = (dtw_nearest(query, rows, k=k, offsets=offsets, prune=p) for p in (True, False))
+    order = np.argsort(truth, kind="stable")[:k].tolist()
+    assert quick.clips.tolist() == slow.clips.tolist() == order
+    assert quick.distances == pytest.approx(truth[order], rel=1e-6)
+    assert (quick.computed < slow.computed) == (k < 40)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

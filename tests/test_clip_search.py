@@ -1,6 +1,7 @@
 """Whole clips: measures, the index, search, and what is done about odd clips."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from motionloom.search.clips.features import clip_summary, travel_rows
 from motionloom.search.clips.measures import CLIP_MEASURES, ClipVectors, clip_measure, measure_of
 from motionloom.search.clips.measures import clip_distances as distances_of
 from motionloom.search.clips.table import clip_table
-from motionloom.search.settings import METHODS, AngleDtw, Emd, UniformScaling
+from motionloom.search.settings import METHODS, AngleDtw, ClipDtw, Emd, UniformScaling
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up", "punch_mid_right")
 QUICK = [name for name in CLIP_MEASURES if name != "dtw-pc11"]
@@ -126,6 +127,22 @@ def test_the_gist_tells_rates_sizes_and_lengths():
     assert rows[0, -1] == pytest.approx(np.log(walk.duration))
     speed = np.linalg.norm(np.diff(walk.root[[0, -1]][:, [0, 2]], axis=0)) / walk.duration
     assert travel_rows(walk)[:, 2].mean() == pytest.approx(speed, rel=0.1)
+
+
+def test_the_spread_of_the_joints_is_added(lib):
+    """`dtw-clip` with and without: the difference, by its definition."""
+    with_spread, without = (
+        distances_of(measure, clip_table(lib, measure).clips)
+        for measure in (measure_of(ClipDtw()), measure_of(ClipDtw(joint_spread=False)))
+    )
+    poses = [clip_summary(lib[name], 64)[:, :15] for name in lib.names]
+    spreads = [[math.log(np.std(column) + 0.02) for column in rows.T] for rows in poses]
+    for a, own in enumerate(spreads):
+        for b, other in enumerate(spreads):
+            squares = [(x - y) ** 2 for x, y in zip(own, other, strict=True)]
+            added = math.sqrt(sum(squares) / len(squares))
+            assert with_spread[a, b] - without[a, b] == pytest.approx(added, abs=1e-4)
+    assert with_spread.max() > without.max()
 
 
 def test_rows_are_kept_with_the_library_and_follow_it(tmp_path):

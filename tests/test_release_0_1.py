@@ -119,7 +119,8 @@ def answers(place: Path) -> dict:
             "features": rows(lib.features("e15").rows),
             "components": rows(lib.features("pca8").rows),
             **{f"search {method}": hits(lib.search(QUERY, method=method))
-               for method in ("dtw", "lazy", "emd", "dtw-clip")},
+               for method in ("dtw", "lazy", "emd")},
+            "search dtw-clip": hits(lib.search(QUERY, method="dtw-clip", joint_spread=False)),
             "search web": hits(lib.search(QUERY, method="web", label="kick")),
             "family": [[node.motion, node.start_frame, node.end_frame] for node in family.nodes],
             "family distances": family.distance_to_query().tolist(),
@@ -136,8 +137,8 @@ def answers(place: Path) -> dict:
         }  # fmt: skip
     found["graph edits"] = _answer("graph", place, "info", "--json")["removed"]
     dance = place.parent / "dance.bvh"
-    words = ("--kind", "groove", "--seconds", 8, "--seed", 1, "-o", dance, "--json")
-    answer = _answer("dance", place, "tune", *words)
+    words = ("--kind", "groove", "--seconds", 8, "--seed", 1, "--align", "beats", "-o", dance)
+    answer = _answer("dance", place, "tune", *words, "--json")
     found["dance"] = {"nodes": answer["nodes"], "motion": outline(ml.load(dance))}
     return found
 
@@ -183,7 +184,9 @@ def same(found, golden, where: str, *, rules_changed: bool = False) -> None:
         for number, value in enumerate(golden):
             same(found[number], value, f"{where}, {number}")
     elif isinstance(golden, float):
-        assert found == pytest.approx(golden, abs=1e-3, rel=1e-3), where
+        # Seams of dances are smoother than in 0.1, by some millimetres.
+        near = 2e-2 if where.startswith("dance") else 1e-3
+        assert found == pytest.approx(golden, abs=near, rel=near), where
     else:
         assert found == golden, where
 

@@ -133,6 +133,7 @@ def dtw_nearest(
     k: int,
     band: float = BAND,
     usable: ArrayLike | None = None,
+    offsets: ArrayLike | None = None,
     prune: bool = True,
 ) -> Nearest:
     """The `k` clips nearest to a query, all of equal length.
@@ -146,6 +147,8 @@ def dtw_nearest(
     usable : array_like of bool, shape (C,), optional
         Clips to compare; none of them may have missing values. Default: all without missing
         values.
+    offsets : array_like, shape (C,), optional
+        Added to the distance of each clip; not negative. Default: zero.
     prune : bool
         Use the bound; without it every distance is computed, with the same result.
 
@@ -169,13 +172,15 @@ def dtw_nearest(
         # Their sums are rounded differently from those of an alignment.
         bounds *= 1.0 - _ROUNDING * (rows.shape[2] + 4)
         rests *= 1.0 - _ROUNDING * (rows.shape[2] + 4)
+    more = np.zeros(len(rows)) if offsets is None else np.ascontiguousarray(offsets, np.float64)
+    bounds = more + np.sqrt(bounds) * (1.0 - 1e-12)
     order = there[np.argsort(bounds[there], kind="stable")]
     columns = np.ascontiguousarray(query.T)
-    found, costs, computed = _nearest(
-        rows, columns, reach, order, bounds, rests, min(k, len(order))
+    found, distances, computed = _nearest(
+        rows, columns, reach, order, bounds, rests, more, min(k, len(order))
     )
-    best = np.lexsort((found, costs))
-    return Nearest(found[best], np.sqrt(costs[best]), int(computed))
+    best = np.lexsort((found, distances))
+    return Nearest(found[best], distances[best], int(computed))
 
 
 def keogh_bounds(query: ArrayLike, clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
@@ -333,20 +338,23 @@ def farthest(found, costs):
 
 
 @kernel
-def _nearest(rows, columns, reach, order, bounds, rests, k):
+def _nearest(rows, columns, reach, order, bounds, rests, offsets, k):
+    """Clips (k,), distances with their offsets (k,), and how many alignments were computed."""
     length = rows.shape[1]
     cells = np.empty(length, np.float32)
     above, here = np.empty(length + 1), np.empty(length + 1)
     found = np.full(k, -1)
-    costs = np.full(k, np.inf)
+    distances = np.full(k, np.inf)
     computed = 0
     for c in order:
-        worst = farthest(found, costs)
-        limit = costs[worst]
+        worst = farthest(found, distances)
+        limit = distances[worst]
         if bounds[c] > limit:
             break
         computed += 1
-        cost = _fill(rows[c], columns, reach, limit, rests[c], cells, above, here)
-        if cost < limit or (cost == limit and c < found[worst]):
-            found[worst], costs[worst] = c, cost
-    return found, costs, computed
+        left = max(limit - offsets[c], 0.0) * (1.0 + 1e-12)  # the squares below are rounded
+        cost = _fill(rows[c], columns, reach, left * left, rests[c], cells, above, here)
+        distance = offsets[c] + np.sqrt(cost)
+        if distance < limit or (distance == limit and c < found[worst]):
+            found[worst], distances[worst] = c, distance
+    return found, distances, computed

@@ -44,6 +44,7 @@ class EvaluateSettings(Settings):
         commas=True,
     )
     label_column: str | None = setting(None, "Column of the CSV file that holds the label [label].")
+    joint_spread: bool | None = setting(None, settings.JOINT_SPREAD)
     curve_threshold: float | None = setting(None, settings.CURVE_THRESHOLD)
     line_distance: Literal["time", "perpendicular"] | None = setting(None, settings.LINE_DISTANCE)
     time_weight: float | None = setting(None, settings.TIME_WEIGHT)

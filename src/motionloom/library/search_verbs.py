@@ -198,6 +198,7 @@ class SearchVerbs(Store):
         bridge_seconds: float | None = None,
         squares: bool | None = None,
         rules: Literal["default", "paper"] | None = None,
+        joint_spread: bool | None = None,
         curve_threshold: float | None = None,
         line_distance: Literal["time", "perpendicular"] | None = None,
         time_weight: float | None = None,
@@ -280,6 +281,8 @@ class SearchVerbs(Store):
             paper's graph.
         distance, alpha, max_slope, chain_seconds, bridge_seconds, squares, rules : optional
             ``web``: options that the web was built with; see `build_web`.
+        joint_spread : bool, optional
+            ``dtw-clip``: add how differently the joints spread over a clip, in any order (True).
         curve_threshold : float, optional
             ``emd``: tolerance of the Douglas-Peucker points, in degrees (10).
         line_distance : {"time", "perpendicular"}, optional
@@ -369,6 +372,7 @@ class SearchVerbs(Store):
         bridge_seconds: float | None = None,
         squares: bool | None = None,
         rules: Literal["default", "paper"] | None = None,
+        joint_spread: bool | None = None,
         curve_threshold: float | None = None,
         line_distance: Literal["time", "perpendicular"] | None = None,
         time_weight: float | None = None,
@@ -614,6 +618,7 @@ class SearchVerbs(Store):
         labels: str | Path | Mapping[str, str] | None = None,
         methods: Sequence[str | Settings] | None = None,
         label_column: str | None = None,
+        joint_spread: bool | None = None,
         curve_threshold: float | None = None,
         line_distance: Literal["time", "perpendicular"] | None = None,
         time_weight: float | None = None,
@@ -641,8 +646,8 @@ class SearchVerbs(Store):
             ``dtw-e15``.
         label_column : str, optional
             Column of the CSV file that holds the label. Default ``label``.
-        curve_threshold, line_distance, time_weight, clip_frames, joint_weights, whole_turns, band,
-        scale_factor, stretch_only
+        joint_spread, curve_threshold, line_distance, time_weight, clip_frames, joint_weights,
+        whole_turns, band, scale_factor, stretch_only
             As in `search`: each is given to those of the methods that have it.
         preset : {"tz07"}, optional
             Methods and settings of Tam et al. 2007.
@@ -669,6 +674,7 @@ class SearchVerbs(Store):
             labels=labels,
             methods=None if methods is None else tuple(methods),
             label_column=label_column,
+            joint_spread=joint_spread,
             curve_threshold=curve_threshold,
             line_distance=line_distance,
             time_weight=time_weight,

@@ -209,10 +209,16 @@ class ClipMethod(Settings):
     k: int | None = setting(None, "Number of clips, at most.", least=1)
 
 
+JOINT_SPREAD = Setting("Add how differently the joints spread over a clip, in any order.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClipDtw(ClipMethod):
-    """Whole clips: banded DTW of poses, travel and length."""
+    """Whole clips: banded DTW of poses, travel and length, and spread of the joints."""
 
     NAME = "dtw-clip"
+
+    joint_spread: bool = setting(True, JOINT_SPREAD)
 
 
 JOINT_WEIGHTS = Setting(

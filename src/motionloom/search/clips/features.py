@@ -6,6 +6,9 @@
     Velocity of the hips in the body frame: to the left, up, and ahead.
 ``length``
     Logarithm of the duration: twice as long is as far as half as long.
+``spread``
+    Logarithm of how far each coordinate of the poses spreads over the clip, in any order: which
+    joints move, and in which direction.
 
 A clip is resampled to the same number of frames whatever its duration, so that a fast and a slow
 performance differ only in `length` and `travel`.
@@ -29,6 +32,11 @@ RATE = 30.0  # frames per second at which velocities are taken
 # Chosen on 222 CMU clips in five groups, from a matrix; docs/clips.md says how.
 TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # to the left, up, ahead: metres per metre per second
 LENGTH_METRES = 1.0  # per factor e of length
+
+# On sets that chose neither (docs/clips.md), 0.5 to 1.5 metres and 1 to 5 cm score alike.
+SPREAD_METRES = 1.0  # per factor e of spread
+STILL_METRES = 0.02  # spread of a joint that is held still
+_CLIPS_AT_ONCE = 4096
 
 
 def pose_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64]:
@@ -86,6 +94,34 @@ def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
         axis=1,
     )
     return even_rows(rows, count)
+
+
+def joint_spreads(poses: NDArray) -> NDArray[np.float64]:
+    """Logarithm of the standard deviation of each coordinate over each clip.
+
+    Parameters
+    ----------
+    poses : ndarray, shape (C, T, D)
+
+    Returns
+    -------
+    spreads : ndarray, shape (C, D)
+
+    Examples
+    --------
+    >>> float(joint_spreads(np.array([[[0.0], [2.0]]]))[0, 0]) == np.log(1.0 + STILL_METRES)
+    True
+    """
+    parts = [
+        np.asarray(poses[at : at + _CLIPS_AT_ONCE], np.float64).std(axis=1)
+        for at in range(0, len(poses), _CLIPS_AT_ONCE)
+    ]
+    return np.log(np.concatenate(parts) + STILL_METRES)
+
+
+def spread_distances(own: NDArray, spreads: NDArray) -> NDArray[np.float64]:
+    """Root mean square difference of spreads (D,) from those of clips (C, D), in metres."""
+    return SPREAD_METRES * np.sqrt(np.mean((spreads - own) ** 2, axis=1))
 
 
 def even_rows(rows: ArrayLike, count: int) -> NDArray[np.float64]:

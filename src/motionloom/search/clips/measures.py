@@ -1,7 +1,7 @@
 """Measures of the distance of whole clips, by name.
 
 =============== ==================================================================== =======
-``dtw-clip``    banded DTW of poses, travel and length: the best of these           metres
+``dtw-clip``    banded DTW of poses, travel and length, and spread of joints         metres
 ``emd``         Earth Mover's Distance of rotation curves (Tam et al. 2007)          degrees
 ``dtw-angles``  banded DTW of rotation curves                                        degrees
 ``scaling``     uniform scaling of rotation curves (Keogh et al. 2004)               degrees
@@ -47,7 +47,14 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
-from motionloom.search.clips.features import POSE_ROLES, clip_summary, even_rows, pose_rows
+from motionloom.search.clips.features import (
+    POSE_ROLES,
+    clip_summary,
+    even_rows,
+    joint_spreads,
+    pose_rows,
+    spread_distances,
+)
 from motionloom.search.settings import ClipMethod
 
 JointWeights = str | tuple[tuple[str, float], ...]
@@ -177,7 +184,10 @@ _LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")
 
 @dataclass(frozen=True)
 class DtwMeasure:
-    """Banded DTW of feature vectors: root mean square over frames and points."""
+    """Banded DTW of feature vectors: root mean square over frames and points.
+
+    With `spread`, how differently the joints spread is added.
+    """
 
     name: str
     about: str
@@ -185,6 +195,7 @@ class DtwMeasure:
     count: int
     unit: str = "m"
     band: float = BAND
+    spread: bool = field(default=False, repr=False)
     symmetric: ClassVar[bool] = True
 
     joints: ClassVar[tuple[str, ...]] = POSE_ROLES
@@ -206,13 +217,27 @@ class DtwMeasure:
         return np.concatenate([_columns(self.joints, joints), always])
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
-        return self._scale(clips) * dtw_matrix_rows(clips.stack, first, last, band=self.band)
+        out = self._scale(clips) * dtw_matrix_rows(clips.stack, first, last, band=self.band)
+        if self.spread:
+            spreads = self._spreads(clips)
+            for row, own in zip(out, spreads[first:last], strict=True):
+                row += spread_distances(own, spreads)
+        return out
 
     def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
-        found = dtw_nearest(
-            query, clips.stack, k=k, band=self.band, usable=clips.whole, prune=prune
-        )
-        return Nearest(found.clips, self._scale(clips) * found.distances, found.computed)
+        scale, offsets = self._scale(clips), None
+        if self.spread:
+            own = joint_spreads(np.asarray(query)[None, :, : 3 * len(clips.joints)])[0]
+            offsets = spread_distances(own, self._spreads(clips)) / scale
+        options = {"band": self.band, "usable": clips.whole, "offsets": offsets, "prune": prune}
+        found = dtw_nearest(query, clips.stack, k=k, **options)
+        return Nearest(found.clips, scale * found.distances, found.computed)
+
+    def _spreads(self, clips: ClipVectors) -> NDArray[np.float64]:
+        """Spreads of the joints of each clip, computed once."""
+        if "spreads" not in clips.made:
+            clips.made["spreads"] = joint_spreads(clips.stack[:, :, : 3 * len(clips.joints)])
+        return clips.made["spreads"]
 
     def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
         return _banded_path(query, clip, self.band)
@@ -536,7 +561,13 @@ class FrameDistanceMeasure:
 CLIP_MEASURES: dict[str, ClipMeasure] = {
     measure.name: measure
     for measure in (
-        DtwMeasure("dtw-clip", "banded DTW of poses, travel and length", "summary", GIST_ROWS),
+        DtwMeasure(
+            "dtw-clip",
+            "DTW of poses, travel and length; spread of joints",
+            "summary",
+            GIST_ROWS,
+            spread=True,
+        ),
         EmdMeasure(),
         AngleDtwMeasure(),
         ScalingMeasure(),
@@ -572,7 +603,12 @@ def measure_of(method: ClipMethod) -> ClipMeasure:
     >>> measure_of(Emd(time_weight=0.0)).time_weight
     0.0
     """
-    names = {"curve_threshold": "threshold", "clip_frames": "frames", "scale_factor": "factor"}
+    names = {
+        "curve_threshold": "threshold",
+        "clip_frames": "frames",
+        "scale_factor": "factor",
+        "joint_spread": "spread",
+    }
     given = method.arguments()
     options = {names.get(name, name): value for name, value in given.items() if name != "k"}
     weights = options.get("joint_weights")
