@@ -136,8 +136,8 @@ def dance(
 
     avoid: set[tuple[int, int]] = set()
 
-    def danced(clock: MusicClock | None) -> Dance:
-        """A dance without transitions that turned out rough in the last one, if possible."""
+    def danced(clock: MusicClock | None) -> tuple[Dance, bool]:
+        """A dance without transitions that turned out rough before, and whether it is smooth."""
         best, least = None, np.inf
         for _ in range(_ROUNDS):
             player = DancePlayer(
@@ -155,11 +155,11 @@ def dance(
                 break
             avoid.update(rough)
         assert best is not None  # noqa: S101 - the first worst is finite
-        return best
+        return best, steps.max_seam is None or least <= steps.max_seam
 
     clock = MusicClock(piece)
     if not chosen.synced:
-        return danced(None)
+        return danced(None)[0]
     return _corrected(danced, piece, clock, chosen)
 
 
@@ -208,19 +208,22 @@ def _recorded(
 
 
 def _corrected(
-    danced: Callable[[MusicClock], Dance], music: Music, clock: MusicClock, settings: DanceSettings
+    danced: Callable[[MusicClock], tuple[Dance, bool]],
+    music: Music,
+    clock: MusicClock,
+    settings: DanceSettings,
 ) -> Dance:
     """A dance whose landings, or beats found again in the motion, meet those of the music.
 
     Transitions, foot locking and blending shift the landings and beats of a movement a little. So
-    they are found again in the dance and its clock is corrected, several times; the best is
-    returned.
+    they are found again in the dance and its clock is corrected, several times; the best of those
+    with smooth seams is returned.
     """
-    made = danced(clock)
+    made, smooth = danced(clock)
     if not settings.corrections:
         return made
     landed = _landings_decide(made, settings)
-    best, most = made, -1.0
+    best, most = made, (False, -1.0)
     positions = np.arange(len(music.beats), dtype=np.float64)
     for left in range(settings.corrections, -1, -1):
         if landed:
@@ -228,13 +231,13 @@ def _corrected(
         else:
             found = found_beats(made.motions, music)
             score = made.score(found=found).f_measure
-        if score > most:
-            best, most = made, score
-        if not left or score == 1.0 or not len(found):
+        if (smooth, score) > most:
+            best, most = made, (smooth, score)
+        if not left or (smooth and score == 1.0) or not len(found):
             break
         positions = _positions(clock, music, found, positions)
         clock = MusicClock(music, positions)
-        made = danced(clock)
+        made, smooth = danced(clock)
     return best
 
 
