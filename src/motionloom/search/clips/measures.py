@@ -229,8 +229,15 @@ class DtwMeasure:
         if self.spread:
             own = joint_spreads(np.asarray(query)[None, :, : 3 * len(clips.joints)])[0]
             offsets = spread_distances(own, self._spreads(clips)) / scale
-        options = {"band": self.band, "usable": clips.whole, "offsets": offsets, "prune": prune}
-        found = dtw_nearest(query, clips.stack, k=k, **options)
+        found = dtw_nearest(
+            query,
+            clips.stack,
+            k=k,
+            band=self.band,
+            usable=clips.whole,
+            offsets=offsets,
+            prune=prune,
+        )
         return Nearest(found.clips, scale * found.distances, found.computed)
 
     def _spreads(self, clips: ClipVectors) -> NDArray[np.float64]:
