@@ -9,6 +9,7 @@ from carriers import KINDS, under_a_carrier
 from rigs import RIGS, rig
 
 import motionloom as ml
+from motionloom.blending.examples import conform
 from motionloom.formats.presets import apply_preset, convert
 from motionloom.motion.carrier import Carrier, body_root, hips_as_root, with_carrier
 from motionloom.motion.rotations import quaternions as rot
@@ -260,3 +261,17 @@ def test_takes_that_release_0_1_stored_with_a_carrier_are_read_again(walk, tmp_p
         assert (report.added, report.replaced) == (1, 1)
         assert lib.skeleton(lib.entry("a").skeleton).names[0] == "Hips"
         assert lib.add(file, unit="m").skipped == 1
+
+
+def test_takes_of_one_body_are_not_retargeted(monkeypatch):
+    """Files that are not in a library keep the rounding of their bones."""
+    takes = [noisy(ml.demo.clip(name), seed) for seed, name in enumerate(("walk", "walk_left"))]
+    assert takes[0].skeleton.key != takes[1].skeleton.key
+    monkeypatch.setattr(
+        "motionloom.motion.retargeting.retarget.retarget",
+        lambda *_, **__: pytest.fail("retargeted"),
+    )
+    first, second = conform(takes)
+    assert second.skeleton is first.skeleton
+    np.testing.assert_array_equal(second.rotations, takes[1].rotations)
+    assert len(ml.concatenate(takes)) == len(takes[0]) + len(takes[1])

@@ -17,6 +17,7 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton, Source
 from motionloom.motion.carrier import body_skeleton, hips_as_root
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
+from motionloom.motion.retargeting.retarget import on_skeleton
 from motionloom.search.match_graph.graph import Family
 
 _MARGIN = 0.5  # seconds around a segment, to detect contacts and minima at its ends
@@ -135,8 +136,9 @@ def example(
     margin = round(_MARGIN * whole.fps)
     early, late = max(start - margin, 0), min(end + margin, len(whole))
     around, skeleton = hips_as_root(whole[early:late]), body_skeleton(skeleton)
-    other = around.skeleton is not skeleton and around.skeleton.key != skeleton.key
-    if other or around.translations is not None:  # blending needs constant bone lengths
+    if around.translations is None:
+        around = on_skeleton(around, skeleton)
+    else:  # blending needs constant bone lengths
         around = around.retarget(skeleton)
     head, tail = around[start - early :].resample(fps), around[start - early : end - early]
     count = len(tail.resample(fps))
@@ -189,8 +191,7 @@ def conform(motions: Sequence[Motion]) -> list[Motion]:
     first = hips_as_root(motions[0])
     ready, names = [], set()
     for number, motion in enumerate(map(hips_as_root, motions)):
-        if motion.skeleton is not first.skeleton and motion.skeleton.key != first.skeleton.key:
-            motion = motion.retarget(first.skeleton)
+        motion = on_skeleton(motion, first.skeleton)
         if abs(motion.fps - first.fps) > 1e-6 * first.fps:
             motion = motion.resample(first.fps)
         name = motion.name or f"motion_{number}"

@@ -74,7 +74,7 @@ class ClipPoses:
         for n, motion in enumerate(motions):
             if not len(motion):
                 raise InvalidInput(f"motion {n} ({motion.name!r}) has no frames")
-            if motion.skeleton is not first.skeleton and motion.skeleton.key != first.skeleton.key:
+            if not motion.skeleton.is_same_body(first.skeleton):
                 raise InvalidInput(
                     f"motions to blend must share one skeleton; {motion.name!r} and "
                     f"{first.name!r} differ. Retarget first: motion.retarget(skeleton)"

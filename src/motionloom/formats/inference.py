@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
 
@@ -183,7 +184,7 @@ def _would_stand(motion: Motion, up: str) -> bool:
 
     Lengths are relative to the body, about 1.7 m for an adult.
     """
-    points = motion.positions(end_sites=True).astype(np.float64)
+    points = hips_as_root(motion).positions(end_sites=True).astype(np.float64)
     size = max(float(_median(np.ptp(points @ UP_AXES[up], axis=1))), 1e-9)
     standing = np.percentile((points @ UP_AXES[up]).min(axis=1) / size, [25.0, 50.0, 75.0])
     lying = np.percentile(points[:, :, 1].min(axis=1) / size, [25.0, 50.0, 75.0])

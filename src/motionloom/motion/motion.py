@@ -571,7 +571,7 @@ def concatenate(motions: Sequence[Motion]) -> Motion:
         raise InvalidInput("concatenate needs at least one motion; got none")
     first = motions[0]
     for other in motions[1:]:
-        if other.skeleton is not first.skeleton and other.skeleton.key != first.skeleton.key:
+        if not other.skeleton.is_same_body(first.skeleton):
             raise InvalidInput(
                 f"motions to concatenate must share one skeleton; {other!r} has another than "
                 f"{first!r}. Retarget one onto the other first"

@@ -148,11 +148,27 @@ def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
     motion = hips_as_root(motion)
     if abs(motion.fps - fps) > 1e-6 * fps:
         motion = motion.resample(fps)
-    if skeleton is not None:
-        skeleton = body_skeleton(skeleton)
-        if motion.skeleton.key != skeleton.key:
-            motion = retarget(motion, skeleton).with_quality(None)  # a take, not a result
-    return motion
+    return motion if skeleton is None else on_skeleton(motion, body_skeleton(skeleton))
+
+
+def on_skeleton(motion: Motion, skeleton: Skeleton) -> Motion:
+    """`motion` with exactly this skeleton: retargeted, unless it is the same body.
+
+    Bones that differ by rounding only (`Skeleton.is_same_body`) are exchanged.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> same = on_skeleton(walk, walk.skeleton.scaled(1.0001))
+    >>> bool(np.array_equal(same.rotations, walk.rotations))
+    True
+    """
+    if motion.skeleton is skeleton or motion.skeleton.key == skeleton.key:
+        return motion
+    if motion.translations is None and motion.skeleton.is_same_body(skeleton):
+        return replace(motion, skeleton=skeleton)
+    return retarget(motion, skeleton).with_quality(None)  # a take, not a result
 
 
 def _require(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
