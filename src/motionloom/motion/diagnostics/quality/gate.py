@@ -42,7 +42,7 @@ MAX_FLOOR = (0.01, 0.03)  # metres, mean over frames; or 1.5 times that of the s
 MAX_SEAM = 1.5  # of the sources' 99.9th percentile
 MAX_REPEATED_STEPS = 0.05  # share of steps
 MAX_JUMP = 0.1  # metres in one frame
-MAX_OVERLAP = (0.04, 0.08)  # metres
+MAX_OVERLAP = (0.04, 0.095)  # metres
 MAX_IMBALANCE = (0.05, 0.15)  # metres
 
 _SAME_STEP = 0.2  # seconds within which a repeated step is that of the take

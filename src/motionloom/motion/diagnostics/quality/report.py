@@ -52,7 +52,7 @@ _ADVICE: dict[str, tuple[str, str]] = {
     ),
     "jump": (
         "{detail} jumps {cm:.0f} cm in one frame at {at}{take}",
-        "try motionloom doctor on the take, or leave it out",
+        "try another seed, or leave out the take if motionloom doctor finds it there",
     ),
     "limbs": (
         "{detail} overlap {cm:.1f} cm deeper than in the takes at {at}",
