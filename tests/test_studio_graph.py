@@ -123,6 +123,7 @@ def test_a_path_is_walked_along(client):
     root = arrays["positions"][:, meta["parents"].index(-1)]
     assert np.abs(root[:, 0]).max() < 0.4 and root[-1, 2] > 2.2
     assert meta["sources"] and meta["frames"] == len(root)
+    assert meta["quality"]["path"]["mean_m"] < 0.5 and "path" in meta["quality"]["line"]
 
 
 def test_a_steered_walk_is_saved_as_it_was_seen(client, tmp_path):

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats import save
 from motionloom.motion import Motion, Scene, Skeleton
+from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.motion.kinematics.forward import joint_positions
 
 FileFormat = Literal["bvh", "glb"]
@@ -85,6 +86,11 @@ def _array_type(dtype: np.dtype) -> str:
 def array_response(meta: dict[str, Any], **arrays: ArrayLike) -> Response:
     """A response with the message of `pack`."""
     return Response(pack(meta, **arrays), media_type="application/octet-stream")
+
+
+def quality_head(report: QualityReport | None) -> dict[str, Any] | None:
+    """The quality of a synthesized motion: its line, its warnings, and all figures."""
+    return None if report is None else {"line": report.line(), **report.to_json()}
 
 
 def motion_response(motion: Motion, **meta: Any) -> Response:

@@ -6,6 +6,7 @@ import { crowdMotions } from "../motion/motion";
 import type { CrowdResult } from "../net/answers";
 import { download, finished, getArrays, getBytes, send, type Body } from "../net/api";
 import { inputValue } from "../page/form-input";
+import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
 import { FloorLines } from "../stage/floor";
@@ -199,6 +200,7 @@ export class CrowdView extends View {
             : ""
         }
       </div>
+      ${qualityLines(this.crowd.quality)}
       <div class="row"><button id="export" @click=${() => this.export()}>Export GLB</button>
         <button aria-pressed=${this.muted} @click=${() => this.mute()}>${this.muted ? "Muted" : "Sound on"}</button></div></section>
       <loom-code cli=${this.crowd.cli} python=${this.crowd.python}></loom-code>`;

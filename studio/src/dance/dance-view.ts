@@ -7,6 +7,7 @@ import type { Choreography, DanceHead, Music } from "../net/answers";
 import { download, finished, getBytes, getJson, send, sendForArrays } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { inputValue, isChecked } from "../page/form-input";
+import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
 import "./beat-strip";
@@ -314,6 +315,7 @@ export class DanceView extends View {
       <p id="on-time"><b class=${on >= 0.95 * total ? "good" : "off"}>${on} of ${total}</b> music beats have a motion beat within one frame.</p>
       <loom-beats .music=${this.dance.music_beats} .motion=${this.dance.motion_beats} .downbeats=${this.music.downbeats}
         .tolerance=${1 / this.dance.fps} .seconds=${this.music.seconds}></loom-beats>
+      ${qualityLines(this.dance.quality)}
       <p class="path faint">${this.dance.nodes.join(" → ")}</p>
       <button @click=${() => this.attempt(() => download("dance.glb", "dance/performances/file", { body: this.performance(this.query) }))}>Export GLB</button>
     </section>`;

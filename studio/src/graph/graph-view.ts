@@ -3,11 +3,12 @@
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { motionFrom } from "../motion/motion";
-import type { GraphHead } from "../net/answers";
+import type { GraphHead, Quality } from "../net/answers";
 import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { inputValue, isChecked } from "../page/form-input";
 import "../page/progress-line";
+import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
 import { FloorPath, meanDistanceToPath } from "../stage/floor";
@@ -29,6 +30,7 @@ export class GraphView extends View {
   @state() private drawing = false;
   @state() private busy = "";
   @state() private pathError: number | null = null; // mean distance of the walk from its path, metres
+  private quality: Quality | null = null; // of that walk
   @state() private path: [number, number][] = [];
   private head: GraphHead | null = null;
   private shown = "";
@@ -219,6 +221,7 @@ export class GraphView extends View {
         const at = (frame * width + hips) * 3;
         return [motion.positions[at], motion.positions[at + 2]];
       });
+      this.quality = message.meta.quality;
       this.pathError = meanDistanceToPath(path, route);
     });
   }
@@ -305,7 +308,7 @@ export class GraphView extends View {
               : this.walker
                 ? ""
                 : "A random walk, steered by the button, or a walk along a drawn path."
-      }</p>
+      }</p>${this.pathError !== null ? qualityLines(this.quality) : ""}
       </section>`;
   }
 

@@ -177,9 +177,15 @@ export interface Music {
   downbeats: number[];
 }
 
+/** Quality of a synthesized motion: one line, and a sentence for each limit passed. */
+export interface Quality {
+  line: string;
+  warnings: string[];
+}
 export interface CrowdResult extends CodeLines {
   id: string;
   characters: number;
+  quality: Quality | null;
   beats_total: number;
   beats_within_one_frame: number;
   clearance_m?: number;
@@ -220,6 +226,9 @@ export interface MotionHead extends Bones {
   fps: number;
   frames: number;
 }
+export interface WalkHead extends MotionHead {
+  quality: Quality | null;
+}
 export interface CrowdHead {
   fps: number;
   frames: number;
@@ -233,6 +242,7 @@ export interface DanceHead extends CrowdHead {
   beats_total: number;
   beats_within_one_frame: number;
   nodes: string[];
+  quality: Quality | null;
 }
 export interface ParametricHead extends Bones {
   name: string;
@@ -319,7 +329,7 @@ export interface Heads {
   "dance/performances": DanceHead;
   "graphs/drawn": GraphHead;
   "graphs/transition": MotionHead;
-  "graphs/walk": MotionHead;
+  "graphs/walk": WalkHead;
   grid: GridHead;
   "grid/marks": unknown;
   "grid/paths": { matches: GridMatch[] };

@@ -15,7 +15,12 @@ from motionloom.library import CrowdPlan
 from motionloom.library.settings import DEFAULT_TEMPO, BallroomSettings, MarchSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
-from motionloom.studio.messages import array_response, scene_arrays, scene_file_response
+from motionloom.studio.messages import (
+    array_response,
+    quality_head,
+    scene_arrays,
+    scene_file_response,
+)
 from motionloom.studio.request_models import from_setting
 from motionloom.studio.routes.dance import wav_bytes
 
@@ -165,6 +170,7 @@ def _summary(request: CrowdRequest, crowd: Ballroom | March, state: AppState) ->
         "characters": len(crowd.scene),
         "beats_total": total,
         "beats_within_one_frame": on_time,
+        "quality": quality_head(crowd.quality().worst),
         "cli": request.cli(state.library.path),
         "python": request.python(),
     }

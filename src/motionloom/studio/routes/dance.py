@@ -21,6 +21,7 @@ from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.messages import (
     array_response,
+    quality_head,
     request_body,
     scene_arrays,
     scene_file_response,
@@ -145,7 +146,7 @@ def sound(key: str, state: State) -> Response:
 def dance(request: DanceRequest, state: State) -> Response:
     """The dance: for every character ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4).
 
-    The head has the beats of music and motion, and how many of them agree.
+    The head has the beats of music and motion, how many of them agree, and the quality.
     """
     danced = _dance(request, state)
     found = danced.found_beats()
@@ -161,6 +162,7 @@ def dance(request: DanceRequest, state: State) -> Response:
         "beats_total": total,
         "beats_within_one_frame": on_time,
         "nodes": [names[k] for k in danced.path],
+        "quality": quality_head(danced.quality()),
     }
     return array_response(head, **arrays)
 

@@ -15,7 +15,13 @@ from motionloom.library import FrameBlock, Player
 from motionloom.library.settings import GraphSettings, WalkSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
-from motionloom.studio.messages import FileFormat, array_response, file_response, motion_response
+from motionloom.studio.messages import (
+    FileFormat,
+    array_response,
+    file_response,
+    motion_response,
+    quality_head,
+)
 from motionloom.studio.request_models import (
     CodeLines,
     Name,
@@ -28,6 +34,7 @@ from motionloom.studio.request_models import (
 if TYPE_CHECKING:
     from motionloom.library import EditedGraph, MotionGraph
     from motionloom.motion import Motion
+    from motionloom.motion.diagnostics.quality import QualityReport
 
 router = APIRouter(prefix="/graphs", tags=["graphs"])
 
@@ -158,6 +165,10 @@ class ReplayPlayer(Player):
         self._events = sorted(events, key=lambda event: event.frame)
         self._played = 0
 
+    def quality(self, motion: Motion) -> QualityReport:
+        """Quality of frames recorded: that of the player."""
+        return self._player.quality(motion)
+
     def _read(self, count: int) -> FrameBlock:
         blocks = [FrameBlock.empty(len(self.skeleton), self._played)]
         while count > 0:
@@ -251,13 +262,14 @@ def edit(request: TransitionEdit, state: State) -> EditCounts:
 
 @router.post("/walk", response_class=Response)
 def walk(request: WalkRequest, state: State) -> Response:
-    """A walk as a motion; the head has its ``sources`` and ``seams``."""
+    """A walk as a motion; the head has its ``sources``, ``seams`` and ``quality``."""
     motion = request.motion(graph_of(state, request.graph).graph)
     made_of = motion.provenance
     return motion_response(
         motion,
         sources=[] if made_of is None else [one.as_dict() for one in made_of.sources],
         seams=[] if made_of is None else list(made_of.seams),
+        quality=quality_head(motion.quality),
     )
 
 
