@@ -95,7 +95,7 @@ def figure_4(data: Data) -> Iterator[Claim]:
 def _same_phase(library: Library, a: str, b: str) -> tuple[str, str]:
     """The segment b of a walk moved to the phase of the segment a."""
     name = b.partition(":")[0]
-    hit = library.search(a, only=name, features="pc11", weights=None, rank="distance", max=1)[0]
+    hit = library.search(a, only=name, features="pc11", weights="equal", rank="distance", max=1)[0]
     return a, f"{name}:{hit.start_frame}-{hit.end_frame}"
 
 

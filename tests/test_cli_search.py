@@ -105,6 +105,19 @@ def test_matches_are_exported_drawn_and_put_on_a_page(place, tmp_path):
     assert (tmp_path / "strip.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_lengths_of_members_are_an_option(place):
+    query = f"{KICK}_p0:10-40"
+    nodes = found("family", place, query, "--max-distance", 0.3, "--member-lengths", "0.95,1.05")
+    lengths = [node["end_frame"] - node["start_frame"] for node in nodes["nodes"]]
+    assert len(lengths) > 1
+    assert all(0.95 * 30 <= length <= 1.05 * 30 for length in lengths)
+    hits = found("search", place, query, "--durations", "0.9,1.1")
+    assert all(27 <= hit["end_frame"] - hit["start_frame"] <= 33 for hit in hits)
+    wrong = run("family", place, query, "--member-lengths", "half")
+    assert wrong.exit_code != 0
+    assert "member_lengths must be two numbers, LEAST,MOST; got 'half'" in str(wrong.exception)
+
+
 def test_family_as_json_is_the_contract(place):
     graph = found("family", place, f"{KICK}_p0:10-40", "--max-distance", 0.12)
     assert set(graph) == {"query", "nodes", "edges"}

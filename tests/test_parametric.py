@@ -130,7 +130,7 @@ def test_examples_that_the_others_reach_are_left_out(kicks, rule):
 def test_a_measured_frame_follows_the_query_and_an_extreme_each_motion(kicks):
     by = ["mean(height(right_ankle))@25-40", "left_wrist@highest(right_ankle)"]
     found = parametrize(kicks, by, ParametrizeSettings(samples=20, spacing=0.001))
-    assert found.axes == ("y", "x", "y", "z")
+    assert found.axes == ("height (m)", "x", "y", "z")
     for number, placed in enumerate(kicks.placed(n).starting_at_origin() for n in range(6)):
         frames = kicks.frames_at(25)[number], kicks.frames_at(39)[number]
         ankle, wrist = (

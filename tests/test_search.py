@@ -188,9 +188,14 @@ def test_lazy_ranks_by_the_mean_or_by_the_sum_of_a_path(lib, bridge):
 def test_lazy_with_all_neighbours_is_dtw(lib):
     query, every = f"{KICK}_p0:10-40", sum(len(lib[name]) for name in lib.names)
     lazy = lib.search(query, method="lazy", k=every, bridge=0).to_json()
-    exact = lib.search(query, weights=None, rank="distance", speed_seconds=0.0).to_json()
+    exact = lib.search(query, weights="equal", rank="distance", speed_seconds=0.0).to_json()
     assert [{**hit, "distance": 0} for hit in lazy] == [{**hit, "distance": 0} for hit in exact]
     np.testing.assert_allclose([h["distance"] for h in lazy], [h["distance"] for h in exact])
+
+
+def test_weights_have_one_meaning(lib):
+    with pytest.raises(InvalidInput, match="weights must be one of moving, equal; got None"):
+        lib.search(f"{KICK}_p0:10-40", weights=None)
 
 
 def test_speeds_settle_when_an_action_begins(lib):

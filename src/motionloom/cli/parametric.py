@@ -207,10 +207,13 @@ def synthesize(
 
 
 def _error_text(error: float, axes: Sequence[str]) -> str:
-    """The error, in centimetres if all parameters are positions."""
-    if set(axes) <= {"x", "y", "z"}:
-        return f"{100 * error:.1f} cm"
-    return f"{error:.3f} {axes[0]}" if len(axes) == 1 else f"{error:.3f}"
+    """The error with its unit, in centimetres if all parameters are lengths."""
+    units = {axis.rpartition("(")[2].rstrip(")") if "(" in axis else "m" for axis in axes}
+    named = all("(" in axis or axis in ("x", "y", "z") for axis in axes)
+    if not named or len(units) > 1:
+        return f"{error:.3f} {axes[0]}" if len(axes) == 1 else f"{error:.3f}"
+    (unit,) = units
+    return f"{100 * error:.1f} cm" if unit == "m" else f"{error:.3f} {unit}"
 
 
 def draw_accessible(motion: ParametricMotion, path: Path) -> None:

@@ -21,6 +21,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
+from motionloom.errors import InvalidInput
 from motionloom.settings import Setting, Settings, chosen_of, described, methods_of
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -114,7 +115,7 @@ def _optional_parameters(cls: type[Settings]) -> list[inspect.Parameter]:
 def _typed(cls: type[Settings], given: dict[str, Any]) -> dict[str, Any]:
     """Field name to value of the options that were typed; takes them out of `given`."""
     named = [name for name, (_, about) in described(cls).items() if about.command]
-    values = {name: _listed(_taken(name, given), described(cls)[name][1]) for name in named}
+    values = {name: _parsed(_taken(name, given), *described(cls)[name], name) for name in named}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -122,6 +123,10 @@ def _options(
     name: str, kind: Any, about: Setting, default: Any, help: str | None = None
 ) -> list[inspect.Parameter]:
     """The parameter of one option, and a hidden one for each of its old names."""
+    metavar = about.metavar
+    if _is_range(kind):
+        metavar = "LEAST,MOST"
+        default = None if default is None else ",".join(f"{bound:g}" for bound in default)
     type_ = _option_type(kind, optional=default is None)
     names = [about.option or f"--{name.replace('_', '-')}"]
     if type_ is bool and default is True:
@@ -132,7 +137,7 @@ def _options(
         text = f"{sentence.rstrip('.')} ({about.unit}).{bracket}{default_}"
     least = about.least if type_ in (int, float, int | None, float | None) else None
     greatest = about.greatest if type_ in (int, float, int | None, float | None) else None
-    shown = typer.Option(*names, help=text, metavar=about.metavar or None, min=least, max=greatest)
+    shown = typer.Option(*names, help=text, metavar=metavar or None, min=least, max=greatest)
     found = [inspect.Parameter(name, _KEYWORD, default=default, annotation=Annotated[type_, shown])]
     for number, old in enumerate(about.old_options):
         hidden = typer.Option(old, hidden=True, metavar=about.metavar or None)
@@ -147,6 +152,8 @@ def _options(
 
 def _option_type(kind: Any, *, optional: bool) -> Any:
     """The type that Typer parses: text for choices and open types, a list for repeated ones."""
+    if _is_range(kind):
+        return str | None if optional else str
     several = get_origin(kind) in (tuple, list)
     members = [
         each for each in (() if several else get_args(kind)) or (kind,) if each is not type(None)
@@ -164,20 +171,27 @@ def _settings(cls: type[Settings], given: dict[str, Any]) -> Settings:
     """The settings object of what was typed; takes its options out of `given`."""
     values: dict[str, Any] = {}
     for each in fields(cls):
-        _, about = described(cls)[each.name]
+        kind, about = described(cls)[each.name]
         if not about.command:
             continue
         if isinstance(each.default, Settings):
             methods = methods_of(cls, each.name)
             choice = _taken(each.name, given)
+            about_options = {
+                option: detail
+                for kind in methods.values()
+                for option, detail in described(kind).items()
+            }
             options = {
-                option: _taken(option, given)
-                for option in dict.fromkeys(o for kind in methods.values() for o in described(kind))
+                option: _range(_taken(option, given), option)
+                if _is_range(kind)
+                else _taken(option, given)
+                for option, (kind, _) in about_options.items()
                 if option in given
             }
             values[each.name] = chosen_of(cls, each.name, choice, options, given.get("preset"))
         else:
-            values[each.name] = _listed(_taken(each.name, given), about)
+            values[each.name] = _parsed(_taken(each.name, given), kind, about, each.name)
     return cls(**values)
 
 
@@ -190,8 +204,26 @@ def _taken(name: str, given: dict[str, Any]) -> Any:
     return value or None if isinstance(value, list) else value
 
 
-def _listed(value: Any, about: Setting) -> Any:
-    """A repeated option as a tuple, its parts split at commas if the setting says so."""
+def _is_range(kind: Any) -> bool:
+    """Whether a field holds a least and a greatest number."""
+    return get_origin(kind) is tuple and get_args(kind) == (float, float)
+
+
+def _range(value: str | None, name: str) -> tuple[float, float] | None:
+    """Two numbers of ``LEAST,MOST``; ``inf`` is none."""
+    if value is None:
+        return None
+    try:
+        least, most = (float(part) for part in value.split(","))
+    except ValueError:
+        raise InvalidInput(f"{name} must be two numbers, LEAST,MOST; got {value!r}") from None
+    return least, most
+
+
+def _parsed(value: Any, kind: Any, about: Setting, name: str = "") -> Any:
+    """A range as two numbers; a repeated option as a tuple, split at commas if it should be."""
+    if _is_range(kind):
+        return _range(value, name)
     if not isinstance(value, list):
         return value
     parts = [part.split(",") if about.commas else [part] for part in value]

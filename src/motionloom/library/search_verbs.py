@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from motionloom.errors import InvalidInput
 from motionloom.settings import described, motion_choice, names
 from motionloom.store import Store
 
@@ -187,7 +188,7 @@ class SearchVerbs(Store):
         max_overlap: float | None = None,
         durations: tuple[float, float] | None = None,
         steps: Literal["slope", "classic"] | None = None,
-        weights: Literal["moving", "equal"] | None = "moving",
+        weights: Literal["moving", "equal"] = "moving",
         rank: Literal["movement", "distance", "sum"] | None = None,
         speed_seconds: float | None = None,
         bridge: int | None = None,
@@ -269,7 +270,7 @@ class SearchVerbs(Store):
         steps : {"slope", "classic"}, optional
             ``dtw``, ``lazy``: alignment steps; ``slope`` keeps to half to twice the speed.
         weights : {"moving", "equal"}
-            ``dtw``: joints count by how far they move in the query, or equally (also None).
+            ``dtw``: joints count by how far they move in the query, or equally.
         rank : {"movement", "distance", "sum"}, optional
             ``dtw``: rank by movement (the default) or by the distance of poses; see
             `motionloom.search.rerank`. ``lazy``: by the mean distance per cell (``distance``,
@@ -361,7 +362,7 @@ class SearchVerbs(Store):
         max_overlap: float | None = None,
         durations: tuple[float, float] | None = None,
         steps: Literal["slope", "classic"] | None = None,
-        weights: Literal["moving", "equal"] | None = "moving",
+        weights: Literal["moving", "equal"] = "moving",
         rank: Literal["movement", "distance", "sum"] | None = None,
         speed_seconds: float | None = None,
         bridge: int | None = None,
@@ -760,7 +761,10 @@ def _search_settings(cls: type[Search], arguments: dict[str, Any]) -> Search:
     options = {
         name: arguments[name] for method in cls.METHODS.values() for name in described(method)
     }
-    # None means equal weights here, as in release 0.1; the default is not passed on, because it
-    # cannot be distinguished from not given.
-    options["weights"] = None if options["weights"] == "moving" else options["weights"] or "equal"
+    if options["weights"] is None:
+        raise InvalidInput(
+            "weights must be one of moving, equal; got None, which meant equal in release 0.1"
+        )
+    # The default is not passed on, because it cannot be distinguished from not given.
+    options["weights"] = None if options["weights"] == "moving" else options["weights"]
     return cls.of(arguments["method"], options, **own)

@@ -233,7 +233,7 @@ def average_speed() -> Parameter:
         steps = floor_steps(motion)
         return float(np.linalg.norm(steps, axis=1).sum() * motion.fps / max(len(steps), 1))
 
-    return Parameter("average_speed", ("m/s",), speed)
+    return Parameter("average_speed", ("average speed (m/s)",), speed)
 
 
 def average_curvature() -> Parameter:
@@ -245,7 +245,11 @@ def average_curvature() -> Parameter:
     >>> bool(ml.parameters.average_curvature()(ml.demo.clip("walk_left"))[0] > 0.1)
     True
     """
-    return Parameter("average_curvature", ("1/m",), lambda motion, _: floor_curvature(motion))
+    return Parameter(
+        "average_curvature",
+        ("average curvature (1/m)",),
+        lambda motion, _: floor_curvature(motion),
+    )
 
 
 def turn() -> Parameter:
@@ -263,7 +267,7 @@ def turn() -> Parameter:
         headings = motion.headings()
         return float(headings[-1] - headings[0])
 
-    return Parameter("turn", ("rad",), turned)
+    return Parameter("turn", ("turn (rad)",), turned)
 
 
 def scores(values: Mapping[str, Any] | Scores | str | Path, *columns: str) -> Parameter:

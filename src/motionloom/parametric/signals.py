@@ -125,10 +125,16 @@ def floor_curvature(motion: Motion) -> float:
 
 SIGNALS: dict[str, tuple[tuple[str, ...], Callable[..., Array]]] = {
     "position": (("x", "y", "z"), joint_path),
-    "height": (("y",), lambda motion, joint: joint_path(motion, joint)[:, 1:2]),
-    "joint_speed": (("m/s",), lambda motion, joint: joint_speeds(motion, joint)[:, None]),
-    "angular_velocity": (("rad/s",), lambda motion, joint: angular_speeds(motion, joint)[:, None]),
-    "curvature": (("1/m",), lambda motion, joint: path_curvatures(motion, joint)[:, None]),
+    "height": (("height (m)",), lambda motion, joint: joint_path(motion, joint)[:, 1:2]),
+    "joint_speed": (("speed (m/s)",), lambda motion, joint: joint_speeds(motion, joint)[:, None]),
+    "angular_velocity": (
+        ("angular velocity (rad/s)",),
+        lambda motion, joint: angular_speeds(motion, joint)[:, None],
+    ),
+    "curvature": (
+        ("curvature (1/m)",),
+        lambda motion, joint: path_curvatures(motion, joint)[:, None],
+    ),
     "centre_of_mass": (("x", "y", "z"), centres_of_mass),
 }
 """Name to the names of the numbers, and the function of a motion and, but for the last, a joint."""
@@ -148,7 +154,7 @@ def signal(name: str, joint: str | None = None) -> Signal:
     Examples
     --------
     >>> signal("joint_speed", "right_wrist").axes
-    ('m/s',)
+    ('speed (m/s)',)
     """
     axes, rows = SIGNALS[name]
     if joint is None:

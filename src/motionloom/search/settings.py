@@ -90,7 +90,6 @@ class SegmentOptions(Settings):
     durations: tuple[float, float] = setting(
         ANY_DURATION,
         "Least and greatest length of a match, in lengths of the query.",
-        command=False,
     )
 
     def check(self) -> None:
@@ -196,7 +195,6 @@ class MatchWeb(SegmentOptions, WebOptions):
     durations: tuple[float, float] = setting(
         WEB_DURATIONS,
         "Least and greatest length of a match, in lengths of the query.",
-        command=False,
     )
 
 
@@ -403,7 +401,6 @@ class SearchSettings(Settings):
     member_lengths: tuple[float, float] = setting(
         MEMBER_LENGTHS,
         "Query expansion: least and greatest length of a member, in lengths of the query.",
-        command=False,
     )
     clear: bool = setting(
         True,
