@@ -261,6 +261,22 @@ def test_more_tiers_reach_farther(kicks):
     assert max(match.tier for match in more) >= 1
 
 
+@pytest.mark.parametrize("method", ["dtw", "lazy"])
+def test_more_tiers_never_find_less(kicks, method):
+    """Also without a limit of the distance: members first by their path, then the others."""
+    query = "kick_front_high_right_p0:10-40"
+    one, more = (kicks.search(query, method=method, tiers=tiers, max=None) for tiers in (1, "all"))
+    assert more[0].text == query
+    assert [match.distance for match in more] == sorted(match.distance for match in more)
+    for match in one:
+        assert any(
+            match.motion == other.motion
+            and min(match.end_frame, other.end_frame) - max(match.start_frame, other.start_frame)
+            > 0.4 * (match.end_frame - match.start_frame)
+            for other in more
+        )
+
+
 def test_a_query_from_outside_is_a_node_of_its_own(kicks):
     clip = ml.demo.clip("kick_front_high_right", performer=0)
     family = kicks.family(clip, max_distance=0.1)

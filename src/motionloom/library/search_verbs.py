@@ -233,7 +233,9 @@ class SearchVerbs(Store):
             for clip measures in degrees.
         tiers : int or "all"
             Rounds of query expansion (1: none; ``all``: until nothing new is found). With more
-            than one, `distance` is the distance to the query in the match graph (see `family`).
+            than one, matches within the family of the query (see `family`; pose distances up to
+            `max_distance`, or 0.08 m) have their distance in the match graph, the others their
+            pose distance.
         label : str or several, optional
             Search only motions with one of these labels.
         only, exclude : str or several, optional
@@ -325,14 +327,15 @@ class SearchVerbs(Store):
         >>> hits[0].text, hits[0].distance, hits[1].motion
         ('kick_front_high_right_p0:10-40', 0.0, 'kick_front_high_right_p1')
         """
-        from motionloom.search import SearchSettings, library_family
+        from motionloom.search import SearchSettings
         from motionloom.search import search as matches_of
+        from motionloom.search.methods import expanded_search
         from motionloom.search.settings import expansion_rounds
 
         settings = _search_settings(SearchSettings, locals())
         if expansion_rounds(settings.tiers) == 1:
             return matches_of(self, query, settings)
-        return library_family(self, query, settings).matches
+        return expanded_search(self, query, settings)
 
     def family(
         self,

@@ -110,6 +110,40 @@ def library_family(
     )
 
 
+def expanded_search(
+    library: Store, query: str | Path | Motion | Query, settings: SearchSettings
+) -> Matches:
+    """Matches of the query, and those found by way of others, nearest first.
+
+    Members of the family are ranked by their distance to the query in the match graph, the other
+    matches of the query by their pose distance, which is longer than `max_distance` or that of
+    families. So nothing is lost that the query finds alone.
+    """
+    given = as_query(library, query)
+    family = library_family(library, given, settings).matches
+    method = settings.method
+    if isinstance(method, Dtw):
+        method = replace(method, rank=method.rank or "distance")
+    alone = search(library, given, replace(settings, tiers=1, method=method))
+    members: dict[str, list[Match]] = {}
+    for match in family:
+        members.setdefault(match.motion, []).append(match)
+    others = [
+        match
+        for match in alone
+        if not any(_are_same(match, member) for member in members.get(match.motion, ()))
+    ]
+    ranked = sorted([*family, *others], key=lambda match: match.distance)
+    return Matches(ranked[: settings.max], query=given.text, unit=alone.unit)
+
+
+def _are_same(a: Match, b: Match) -> bool:
+    """Whether half of the shorter of two matches in one motion is shared."""
+    shared = min(a.end_frame, b.end_frame) - max(a.start_frame, b.start_frame)
+    shorter = min(a.end_frame - a.start_frame, b.end_frame - b.start_frame)
+    return 2 * shared > shorter
+
+
 def _member_seconds(query: Query, settings: SearchSettings) -> tuple[float, float]:
     """Least and greatest duration of a member; whole clips may have any."""
     if isinstance(settings.method, ClipMethod):
