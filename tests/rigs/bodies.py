@@ -131,6 +131,11 @@ def along_y(role: str, bone: Array, side: float) -> Array:
     return _frame(y=bone, x=LEFT)
 
 
+def spine_to_the_side(role: str, bone: Array, side: float) -> Array:
+    """World axes for the pelvis, all other bones along +x, as Rokoko writes them."""
+    return np.eye(3) if role == "hips" else along_x(role, bone, side)
+
+
 def along_minus_z(role: str, bone: Array, side: float) -> Array:
     """All bones along -z, with axes that no program would choose."""
     part = _part(role)
@@ -162,6 +167,7 @@ BODIES: dict[str, Body] = {
     "makehuman": Body("makehuman", 3, WIDE, a_pose),
     "arms down": Body("lower case", 1, {}, arms_down),
     "lying": Body("soma", 2, NARROW, lying, carrier=True),
+    "spine to the side": Body("rokoko", 2, WIDE, spine_to_the_side),
     "odd axes": Body("capitals", 0, NARROW, along_minus_z),
     "one place for both collars": Body("z up with hand ends", 3, ONE_PLACE, along_both_x),
 }

@@ -41,6 +41,7 @@ def retarget_fit(
     moved: Motion,
     pose: NeutralPose,
     *,
+    scale: float,
     example: Motion | None = None,
     contacts: FootContacts | None = None,
     grounds: Mapping[str, Array] | None = None,
@@ -53,6 +54,8 @@ def retarget_fit(
         T frames each.
     pose : NeutralPose
         Of the target.
+    scale : float
+        Ratio of leg lengths, `moved` to `source`.
     example : Motion, optional
         A motion on the target's skeleton, whose widths are the target's own. Default: those of
         the neutral pose.
@@ -84,7 +87,7 @@ def retarget_fit(
         ratios["hip"],
         most,
         limb,
-        _height(source, moved, there, here, contacts),
+        _height(source, moved, there, here, contacts, scale),
         _foot_height(here, contacts, grounds),
         tuple(
             name
@@ -173,6 +176,7 @@ def _height(
     there: Mapping[str, Array],
     here: Mapping[str, Array],
     contacts: FootContacts | None,
+    scale: float,
 ) -> float | None:
     """Height of the head in lengths of legs and trunk, over that of the source."""
     if contacts is None or not all("head" in places for places in (there, here)):
@@ -183,7 +187,6 @@ def _height(
         for skeleton in (source.skeleton, moved.skeleton)
     ]
     heights = [float(np.nanmedian(places["head"][:, 1])) for places in (there, here)]
-    scale = float(np.nanmedian(here["hips"][:, 1]) / np.nanmedian(there["hips"][:, 1]))
     floors = contacts.floor, scale * contacts.floor
     if heights[0] - floors[0] < 0.5 * tall[0]:  # lying and crouching bodies have no such height
         return None

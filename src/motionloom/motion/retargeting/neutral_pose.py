@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +58,7 @@ _COLLAR_RISE = (np.radians(-5.0), np.radians(40.0))
 # Arms nearer than this to the direction of the spine are not a rest pose.
 _ARM_RAISED = np.radians(40.0)
 _LEG_RAISED = np.radians(100.0)
+_FOLD = np.radians(50.0)  # of a trunk that is not straight at rest; 20 degrees in LAFAN1
 _FOLDED = np.radians(120.0)  # an elbow or a knee that is bent further than this
 # Height of the ankle above the ball of a flat foot, in leg lengths: 0.066 in the built-in corpus,
 # 0.07 in CMU, 0.10 in LAFAN1, 0.08 in Bandai-Namco.
@@ -130,6 +132,8 @@ def neutral_pose(skeleton: Skeleton) -> NeutralPose:
     upper, known = _upper_trunk_turn(rest, pelvis)
     turns = {role: upper for role in (*TRUNK, "head_top")}
     turns["hips"] = pelvis
+    if not known:
+        turns["head"] = turns["head_top"] = onto(upper, rest.direction("head", "head_top"), UP)
     unknown = set() if known else {*TRUNK[1:], "head_top"}
     unknown |= _add_arms(rest, upper, turns)
     unknown |= _add_legs(rest, pelvis, turns)
@@ -221,7 +225,7 @@ class RestDirections:
     def of(self, role: str) -> Array | None:
         """Direction of the bone that begins at a joint, of the trunk as a whole; None for none."""
         if role in TRUNK:
-            return self.trunk()[1]
+            return self.pelvis()[1] if role == "hips" else self.chest_up()
         side, _, part = role.partition("_")
         for chain in (("collar", *ARM, "hand"), (*LEG, "foot", "toe")):
             if part in chain[:-1]:
@@ -235,20 +239,52 @@ class RestDirections:
         fall = np.arcsin(min(_INSTEP * self.leg / max(length, 1e-9), np.sin(_STEEPEST_FOOT)))
         return np.cos(fall) * AHEAD - np.sin(fall) * UP
 
-    def trunk(self) -> tuple[Array | None, Array | None]:
-        """Directions to the left, and up along the trunk."""
+    def pelvis(self) -> tuple[Array | None, Array | None]:
+        """Directions to the left, and up, of the pelvis at rest."""
         left = self.direction("right_hip", "left_hip")
         if left is None:
             left = self.direction("right_shoulder", "left_shoulder")
-        up = None
+        up = self._spine("hips")
+        return left, up if self.straight else self._bone("hips")
+
+    def chest_up(self) -> Array | None:
+        """Direction up of the chest at rest."""
+        return self._spine("hips") if self.straight else self._bone("chest")
+
+    @cached_property
+    def straight(self) -> bool:
+        """Whether the trunk at rest is straight, and square to the line between the hips.
+
+        It is not where the axes of the pelvis are those of the world and all others follow their
+        bones (Rokoko): the zero pose lays the spine to the side.
+        """
+        whole = self._spine("hips")
+        bones = [self._bone(role) for role in ("hips", "chest")]
+        left = self.direction("right_hip", "left_hip")
+        if whole is None or any(bone is not None and angle(bone, whole) > _FOLD for bone in bones):
+            return whole is None
+        return left is None or abs(angle(left, whole) - np.pi / 2) < _SHAPE
+
+    def _spine(self, first: str) -> Array | None:
+        """Direction from a role of the trunk to the neck, or as far as the skeleton has one."""
         for top in ("neck", "head", "chest", "spine"):
-            up = up if up is not None else self.direction("hips", top)
-        return left, up
+            line = self.direction(first, top)
+            if line is not None:
+                return line
+        return None
+
+    def _bone(self, first: str) -> Array | None:
+        """Direction from a role of the trunk to the next one above."""
+        for top in TRUNK[TRUNK.index(first) + 1 :]:
+            line = self.direction(first, top)
+            if line is not None:
+                return line
+        return None
 
 
 def _trunk_turn(rest: RestDirections) -> Array:
     """Rotation of the pelvis: about the vertical if it rests upright, otherwise a full one."""
-    left, up = rest.trunk()
+    left, up = rest.pelvis()
     if left is None or up is None:
         return rot.IDENTITY.copy()
     about = float(np.arctan2(left[2], left[0]))
@@ -261,9 +297,9 @@ def _trunk_turn(rest: RestDirections) -> Array:
 
 def _upper_trunk_turn(rest: RestDirections, pelvis: Array) -> tuple[Array, bool]:
     """Rotation of the trunk above the pelvis, and whether its axes are those of the pelvis."""
-    _, up = rest.trunk()
+    up = rest.chest_up()
     if up is None or rest.line("right_shoulder", "left_shoulder") is None:
-        return pelvis, True
+        return pelvis, rest.straight
     # The chest holds the collars. Where they begin in one place it is the shoulders that tell:
     # collars along the spine bring them together, but not to the other side.
     for part in ("collar", "shoulder"):
@@ -271,10 +307,10 @@ def _upper_trunk_turn(rest: RestDirections, pelvis: Array) -> tuple[Array, bool]
         across = np.zeros(3) if line is None else line - (line @ up) * up
         if np.linalg.norm(across) > _NO_SHOULDERS * rest.leg:
             across = across / np.linalg.norm(across)
-            if angle(rot.rotate(pelvis, across), LEFT) < _SHAPE:
+            if rest.straight and angle(rot.rotate(pelvis, across), LEFT) < _SHAPE:
                 return pelvis, True
             return facing_turn(up, across), False
-    return pelvis, False
+    return onto(pelvis, up, UP), False
 
 
 def _add_arms(rest: RestDirections, trunk: Array, turns: dict[str, Array]) -> set[str]:

@@ -42,6 +42,8 @@ _COLLAR_RANGE = np.radians(60.0)  # of the mean collar from the lateral directio
 _LEAST_BEND = np.sin(np.radians(6.0))
 _LEAST_AGREEMENT = 0.5
 _LEAST_FLAT_FRAMES = 3
+# Change of the width of shoulders from rest from which, and up to which, it is the rig's habit.
+_HABIT = (0.03, 0.06)
 _ALIKE = np.radians(20.0)  # bones whose directions in their joint's axes differ by less
 
 
@@ -102,6 +104,29 @@ def shared_pose(
     return NeutralPose(turns, pose.unknown, (pose.assumed - shared) | (shared & known.assumed))
 
 
+def settled_collars(motion: Motion, pose: NeutralPose) -> NeutralPose:
+    """`pose` with the collars where the motion holds them, if the shoulders are not as at rest.
+
+    Rest poses raise or draw back the collars in ways of their own. A motion whose shoulders are
+    narrower or wider than at rest all along shows the rig's habit, not a shrug, and another rig
+    would shrug for ever.
+    """
+    at_rest = pose.shoulder_width(motion.skeleton)
+    seen = _Seen(motion, NeutralPose(pose.turns, frozenset(f"{s}_collar" for s in SIDES)))
+    ends = [seen.place.get(f"{side}_shoulder") for side in SIDES]
+    if not at_rest or ends[0] is None or ends[1] is None or not len(ends[0]):
+        return pose
+    width = float(np.median(np.linalg.norm(ends[0] - ends[1], axis=-1)))
+    lowest, highest = _HABIT
+    share = np.clip((abs(width / at_rest - 1.0) - lowest) / (highest - lowest), 0.0, 1.0)
+    turns = dict(pose.turns)
+    for side in SIDES:
+        mean = seen.mean_turn(f"{side}_collar", "chest")
+        if share > 0.0 and mean is not None:
+            turns[f"{side}_collar"] = rot.slerp(turns[f"{side}_collar"], mean, share)
+    return NeutralPose(turns, pose.unknown, pose.assumed)
+
+
 class _Seen:
     """World rotations and positions of a motion by role, and the turns found so far."""
 
@@ -131,7 +156,7 @@ class _Seen:
     def take_chest(self) -> None:
         """Left of the chest from the line between the shoulders, if it is not as assumed."""
         shoulders = [f"{side}_shoulder" for side in SIDES]
-        _, up = self.bones.trunk()
+        up = self.bones.chest_up()
         if "left_collar" not in self.unknown or "chest" not in self.world or up is None:
             return
         if not all(role in self.place for role in shoulders):
@@ -140,13 +165,14 @@ class _Seen:
         in_axes = rot.rotate(rot.inverse(self.world["chest"]), line).mean(axis=0)
         turn = facing_turn(up, rot.rotate(self.rest["chest"], in_axes))
         if rot.angle_between(turn, self.turns["chest"]) < _PLAUSIBLE:
-            turn = self.turns["chest"]
+            self.shown |= {"spine", "chest", "neck", "head", "head_top"}
+            return
         for role in ("spine", "chest", "neck", "head", "head_top"):
             self.take(role, turn)
 
     def take_mean(self, role: str, base: str) -> None:
         """The mean rotation relative to another role, if it is far from what is assumed."""
-        mean = self._mean_turn(role, base)
+        mean = self.mean_turn(role, base)
         if mean is None:
             return
         choices = [self.turns[role], self.turns["hips"]] if role == "spine" else [self.turns[role]]
@@ -157,7 +183,7 @@ class _Seen:
     def take_collar(self, side: str, sign: float) -> None:
         """The mean of a collar relative to the chest, if it leads to the side."""
         role = f"{side}_collar"
-        bone, mean = self.bones.of(role), self._mean_turn(role, "chest")
+        bone, mean = self.bones.of(role), self.mean_turn(role, "chest")
         if mean is not None and bone is not None:
             if angle(rot.rotate(mean, bone), sign * LEFT) < _COLLAR_RANGE:
                 self.take(role, mean)
@@ -199,19 +225,19 @@ class _Seen:
         back = rot.yaw(-np.arctan2(line[:, 0], line[:, 2]))
         for role in (ankle, ball, f"{side}_toe"):
             if role in self.world:
-                mean = _mean(rot.multiply(back, self.world[role][flat]))
+                mean = mean_rotation(rot.multiply(back, self.world[role][flat]))
                 self.take(role, rot.multiply(mean, rot.inverse(self.rest[role])))
 
-    def _mean_turn(self, role: str, base: str) -> Array | None:
+    def mean_turn(self, role: str, base: str) -> Array | None:
         """Turn of a role whose mean relative to `base` is neutral; None if it is not unknown."""
         if role not in self.unknown or role not in self.world or base not in self.world:
             return None
-        mean = _mean(rot.multiply(rot.inverse(self.world[base]), self.world[role]))
+        mean = mean_rotation(rot.multiply(rot.inverse(self.world[base]), self.world[role]))
         neutral = rot.multiply(rot.multiply(self.turns[base], self.rest[base]), mean)
         return rot.multiply(neutral, rot.inverse(self.rest[role]))
 
 
-def _mean(rotations: Array) -> Array:
+def mean_rotation(rotations: Array) -> Array:
     """Mean (4,) of rotations (T, 4): the dominant eigenvector of their outer products."""
     return np.linalg.eigh(rotations.T @ rotations)[1][:, -1]
 

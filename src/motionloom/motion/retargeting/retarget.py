@@ -116,7 +116,7 @@ def retarget(
         contacts = foot_contacts(motion)
     scale = leg_length(skeleton) / leg_length(motion.skeleton)
     poses = neutral_poses(motion, skeleton, example=example, contacts=contacts)
-    turned = transfer_rotations(motion, skeleton, poses)
+    turned = transfer_rotations(motion, skeleton, poses, example=example)
     levels = _levels(contacts) if contacts is not None else {}
     moved = _on_scaled_path(motion, turned, scale, contacts, levels)
     heights = {part: scale * level for part, level in levels.items()}
@@ -126,7 +126,13 @@ def retarget(
     floor = contacts.floor if contacts is not None else None
     moved = place_hands(motion, moved, scale=scale, floor=floor, importance=importance)
     fit = retarget_fit(
-        motion, moved, poses[1], example=example, contacts=held, grounds=heights or None
+        motion,
+        moved,
+        poses[1],
+        scale=scale,
+        example=example,
+        contacts=held,
+        grounds=heights or None,
     )
     return moved.with_quality(lambda result: quality_report(result, held).with_parts(retarget=fit))
 

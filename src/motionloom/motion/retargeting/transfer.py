@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion.feet.contacts import SIDES, FootContacts, foot_contacts
+from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.retargeting.neutral_pose import (
     ARM,
     LEG,
@@ -27,7 +28,12 @@ from motionloom.motion.retargeting.neutral_pose import (
     neutral_pose,
     relative_turns,
 )
-from motionloom.motion.retargeting.observed_pose import observed_pose, shared_pose
+from motionloom.motion.retargeting.observed_pose import (
+    mean_rotation,
+    observed_pose,
+    settled_collars,
+    shared_pose,
+)
 from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.rotations import quaternions as rot
 
@@ -39,17 +45,20 @@ Array = NDArray[np.float64]
 
 _MOST_LEAN = np.radians(20.0)  # correction of the trunk; 9 degrees at most between CMU and Bandai
 _LEAN_STEPS = 3
+_SAME_SHAPE = 0.02  # leg lengths by which joints of one shape may differ
 
 
 def transfer_rotations(
     motion: Motion,
     skeleton: Skeleton,
     poses: tuple[NeutralPose, NeutralPose] | None = None,
+    *,
+    example: Motion | None = None,
 ) -> Motion:
     """Rotations of `motion` transferred to another `skeleton`, with the root at the origin.
 
     Only the rotations: the caller places the root and the feet. `poses` are the neutral poses of
-    both skeletons, by default those of `neutral_poses`.
+    both skeletons, by default those of `neutral_poses`; `example` is a motion on `skeleton`.
     """
     source = motion.skeleton
     # World rotation of every source joint since rest.
@@ -73,7 +82,7 @@ def transfer_rotations(
     _spread_over_trunk(skeleton, turn_of_role, world_turn)
     _carry_to_root(skeleton, world_turn)
     _point_limbs(motion, skeleton, world_turn)
-    neutral = _neutral_local_rotations(skeleton, to_turns)
+    neutral = _neutral_local_rotations(skeleton, to_turns, example)
     turned = replace(
         motion,
         skeleton=skeleton,
@@ -118,19 +127,31 @@ def neutral_poses(
     if motion.skeleton.key == skeleton.key:
         return source, source
     target = neutral_pose(skeleton)
-    if not target.unknown:
-        return source, target
-    if example is not None and len(example):
+    if example is not None and len(example) and target.unknown:
         seen = foot_contacts(example) if has_feet(skeleton) else None
-        return source, observed_pose(example, target, seen)
-    return source, shared_pose(skeleton, target, motion.skeleton, source)
+        target = observed_pose(example, target, seen)
+    else:
+        target = shared_pose(skeleton, target, motion.skeleton, source)
+    if motion.skeleton.names != skeleton.names:
+        source = settled_collars(motion, source)
+        target = target if example is None else settled_collars(example, target)
+    return source, target
 
 
-def _neutral_local_rotations(skeleton: Skeleton, turns: Mapping[str, Array]) -> Array:
-    """Local rotations (J, 4) of the neutral pose; joints without a role keep their rest pose."""
+def _neutral_local_rotations(
+    skeleton: Skeleton, turns: Mapping[str, Array], example: Motion | None
+) -> Array:
+    """Local rotations (J, 4) of the neutral pose.
+
+    Joints without a role keep their rest pose; those that carry others with a role keep their
+    mean rotation in `example`, a motion on the skeleton, if there is one.
+    """
     rest, local = global_rest_rotations(skeleton), skeleton.rest_rotations.copy()
     role_of = {name: role for role, name in reversed(skeleton.roles.items())}
     world = np.empty_like(rest)
+    if example is not None and len(example):
+        for joint in _carriers(skeleton):
+            local[joint] = mean_rotation(example.rotations[:, joint].astype(np.float64))
     for joint, parent in enumerate(skeleton.parents):
         above = rot.IDENTITY if parent < 0 else world[parent]
         world[joint] = rot.multiply(above, local[joint])
@@ -256,17 +277,38 @@ def _copy_by_name(
     postures: Mapping[str, Array],
     world_turn: dict[int, Array],
 ) -> None:
-    """Copy the rotation of joints without a role that have the same name in both skeletons."""
+    """Copy the rotation of joints without a role that have the same name in both skeletons.
+
+    Joints that carry others with a role are copied only if both are of one shape: the axis about
+    which they move is their own.
+    """
     with_role = set(source.roles.values()) | set(target.roles.values())
     role_of = {name: role for role, name in target.roles.items()}
+    carriers = _carriers(target) if not _same_shape(source, target) else set()
     for joint, name in enumerate(target.names):
-        if name in with_role or name not in source.names:
+        if name in with_role or name not in source.names or joint in carriers:
             continue
         parent = joint
         while parent >= 0 and target.names[parent] not in role_of:
             parent = int(target.parents[parent])
         posture = postures[role_of[target.names[parent]]] if parent >= 0 else postures["hips"]
         world_turn[joint] = rot.multiply(since_rest[:, source.names.index(name)], posture)
+
+
+def _carriers(skeleton: Skeleton) -> set[int]:
+    """Joints without a role above a joint with a role."""
+    tree = BodyTree(skeleton)
+    points = [skeleton.point_names.index(name) for name in skeleton.roles.values()]
+    above = {joint for point in points for joint in tree.path_up(point)}
+    return above - set(points)
+
+
+def _same_shape(one: Skeleton, other: Skeleton) -> bool:
+    """Whether two skeletons are the same but for their size."""
+    if one.names != other.names or not np.array_equal(one.parents, other.parents):
+        return False
+    size = np.linalg.norm(other.offsets) / max(float(np.linalg.norm(one.offsets)), 1e-9)
+    return bool(np.abs(size * one.offsets - other.offsets).max() < _SAME_SHAPE * leg_length(other))
 
 
 def _spread_over_trunk(

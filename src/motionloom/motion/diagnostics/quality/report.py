@@ -303,10 +303,15 @@ def _retarget_limits(fit: RetargetFit) -> list[str]:
                 "both skeletons with motionloom doctor"
             )
     if fit.limb_angle_deg > MAX_LIMB_ANGLE:
+        leg = fit.limb.endswith(("hip", "knee"))
         found.append(
             f"the bone of the {fit.limb.replace('_', ' ')} points {fit.limb_angle_deg:.0f} degrees "
-            "elsewhere than in the source: the contacts of the feet may not suit the target; try "
-            "keep_contacts=False, or clean the source"
+            "elsewhere than in the source: "
+            + (
+                "its feet are held in other places; try keep_contacts=False, or clean the source"
+                if leg
+                else "the hand is held at what it touches; try importance 0 for that hand"
+            )
         )
     if fit.height is not None and abs(fit.height - 1.0) > MAX_HEIGHT_CHANGE:
         found.append(
@@ -321,6 +326,6 @@ def _retarget_limits(fit: RetargetFit) -> list[str]:
     if fit.assumed:
         found.append(
             f"the target's rest pose does not tell how it holds its {', '.join(fit.assumed)}, "
-            "so that is assumed: give a motion on it as target instead of its skeleton"
+            "so that is assumed: give a motion on it as target, in which they move"
         )
     return found
