@@ -28,9 +28,11 @@ from motionloom.motion.diagnostics.quality.gate import quality_report
 from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
 from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.kinematics.two_bone import with_global_rotations
 from motionloom.motion.retargeting.end_effectors import place_hands
 from motionloom.motion.retargeting.fit import retarget_fit
 from motionloom.motion.retargeting.transfer import has_feet, neutral_poses, transfer_rotations
+from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.ragged import Ragged
@@ -46,6 +48,8 @@ _SAME_LEVEL = 0.04
 # ... unless their range exceeds what a tilted floor can explain.
 _MAX_TILT = 0.12
 _TILT_SECONDS = 0.3
+_HEEL_EASE = 0.05  # seconds over which a heel begins and ends to rise by the length of the legs
+_MAX_HEEL_PITCH = np.radians(30.0)
 
 
 def retarget(
@@ -117,6 +121,8 @@ def retarget(
     scale = leg_length(skeleton) / leg_length(motion.skeleton)
     poses = neutral_poses(motion, skeleton, example=example, contacts=contacts)
     turned = transfer_rotations(motion, skeleton, poses, example=example)
+    if contacts is not None:
+        turned = _raise_heels(motion, turned, scale, contacts)
     levels = _levels(contacts) if contacts is not None else {}
     moved = _on_scaled_path(motion, turned, scale, contacts, levels)
     heights = {part: scale * level for part, level in levels.items()}
@@ -184,6 +190,34 @@ def _require(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
         raise RoleError(f"cannot retarget: in {whose} {error}") from None
     if leg_length(skeleton) <= 0.0:
         raise InvalidInput(f"cannot retarget: the legs of {whose} have no length")
+
+
+def _raise_heels(motion: Motion, turned: Motion, scale: float, contacts: FootContacts) -> Motion:
+    """`turned` with heels that rise off the ground as high as legs of the new length lift them.
+
+    The same pitch would lift the ankle of a longer foot further, and the knee would have to make
+    up for it. So a longer foot pitches less while its ball stands; toes keep their direction.
+    """
+    insteps = [_instep(motion, contacts), _instep(turned, contacts)]
+    q = turned.rotations.astype(np.float64)
+    world = turned.global_rotations().astype(np.float64)
+    for side in SIDES:
+        roles = [f"{side}_ankle", f"{side}_foot"]
+        feet = [m.role_positions(roles).astype(np.float64) for m in (motion, turned)]
+        rise = feet[0][:, 0, 1] - feet[0][:, 1, 1] - insteps[0]
+        line = feet[1][:, 1] - feet[1][:, 0]
+        length = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
+        wanted = np.clip((insteps[1] + scale * rise) / length, -0.95, 0.95)
+        pitch = np.arcsin(wanted) - np.arcsin(np.clip(-line[:, 1] / length, -1.0, 1.0))
+        held = gaussian_smooth(contacts[f"{side}_ball"].astype(float), _HEEL_EASE * motion.fps)
+        pitch = held * _MAX_HEEL_PITCH * np.tanh(pitch / _MAX_HEEL_PITCH)
+        turn = rot.from_axis_angle(np.cross([0.0, 1.0, 0.0], line), pitch)
+        ankle, ball = (int(point) for point in turned.skeleton.points(roles))
+        changed = {ankle: rot.multiply(turn, world[:, ankle])}
+        if ball < len(turned.skeleton):
+            changed[ball] = world[:, ball]
+        q = with_global_rotations(q, turned.skeleton, changed)
+    return replace(turned, rotations=rot.unroll(q))
 
 
 def _on_scaled_path(
