@@ -427,6 +427,8 @@ def test_the_height_of_a_rig_without_a_head_follows_from_trunk_and_legs(missing)
 
 def test_height_needs_a_leg():
     skeleton = person()
+    trunk = Skeleton(["Hips", "Spine", "Head"], [-1, 0, 1], [[0, 0, 0], [0, 0.3, 0], [0, 0.3, 0]])
+    assert body_height(trunk) is None
     assert body_height(skeleton.with_roles({"left_knee": None})) is not None
     assert body_height(skeleton.with_roles({"left_knee": None, "right_hip": ""})) is None
     assert body_height(skeleton.scaled(0.0)) is None

@@ -224,11 +224,11 @@ def _toes_ahead(measured: Measurements) -> float:
         ahead.append((toes[:, 0] * np.sin(heading) + toes[:, 2] * np.cos(heading)) / length)
         height.append(ankle[:, 1])
     lower = np.where(height[0] < height[1], ahead[0], ahead[1])
-    return float(np.median(lower[_upright(measured)]))
+    return _median(lower[_upright(measured)])
 
 
 def _upright(measured: Measurements) -> NDArray[np.bool_]:
-    """Frames in which the hips are well above both ankles; all frames if these are few.
+    """Frames in which the hips are well above the lower ankle.
 
     A cartwheel, a split or a swimmer tells nothing about sides.
     """
@@ -236,8 +236,7 @@ def _upright(measured: Measurements) -> NDArray[np.bool_]:
     leg = sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
     hips = 0.5 * (measured.position("left_hip")[:, 1] + measured.position("right_hip")[:, 1])
     ankles = [measured.position(f"{side}_ankle")[:, 1] for side in ("left", "right")]
-    upright = hips - np.minimum(*ankles) > 0.6 * leg
-    return upright if upright.mean() > 0.1 else np.ones(len(hips), np.bool_)
+    return hips - np.minimum(*ankles) > 0.6 * leg
 
 
 def _ankles_apart(measured: Measurements) -> float:
@@ -248,7 +247,12 @@ def _ankles_apart(measured: Measurements) -> float:
     chain = [measured.position(f"left_{part}")[0] for part in ("hip", "knee", "ankle")]
     leg = sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
     apart = np.sum(ankles * across, axis=1)[_upright(measured)]
-    return float(np.median(apart)) / max(leg, 1e-6)
+    return _median(apart) / max(leg, 1e-6)
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    """Median; 0, which is no evidence, of nothing."""
+    return float(np.median(values)) if len(values) else 0.0
 
 
 def _jumps(measured: Measurements) -> Issue | None:

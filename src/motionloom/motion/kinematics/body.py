@@ -126,13 +126,15 @@ def body_height(skeleton: Skeleton) -> float | None:
         for side in ("left", "right")
         if {f"{side}_hip", f"{side}_knee", f"{side}_ankle"} <= at.keys()
     ]
-    leg = sum(legs) / len(legs) if legs else 0.0
+    if not legs:
+        return None
+    leg = sum(legs) / len(legs)
     end = next((role for role in ("head", "neck") if role in at), None)
     if end is None or "hips" not in at:
         return leg / _HIP_TO_ANKLE if leg > 0.0 else None
     measured = leg + _trunk(skeleton, tree, at, end)
     measured += _hip_drop(skeleton, tree, at, end) + _dropped_chest(skeleton, tree, at, end)
-    if not legs or measured <= 0.0:
+    if measured <= 0.0:
         return None
     if end == "neck":
         return float(measured / _ANKLE_TO_NECK)
