@@ -96,3 +96,32 @@ def test_a_path_that_cannot_be_walked_says_why(straight):
         InvalidInput, match=r"its motion does not go 8.0 m, or.*Add walking motions"
     ):
         motion_graph([still]).walk(path=[(0.0, 0.0), (0.0, 8.0)])
+
+
+def test_mirrored_takes_turn_to_both_sides(tmp_path):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    lib.add_motion(ml.demo.clip("walk_left"), name="left", labels=["walk"])
+    lib.label("left:10-40", "bend")
+    plain, both = lib.motion_graph(), lib.motion_graph(mirror=True)
+    assert plain.names == ("left",) and both.names == ("left", "left_mirrored")
+    assert both.labels["left_mirrored"] == ("walk",) and both.label_frames("bend")[1][10:40].all()
+    pool = lib.motion_graph(mirror=True, per_minute=50.0, workers=1)
+    assert pool.names == both.names
+    turns = [np.ptp(np.unwrap(motion.headings())) for motion in both.motions]
+    np.testing.assert_allclose(both.motions[1].root[:, 0], -both.motions[0].root[:, 0], atol=1e-5)
+    assert turns[0] == pytest.approx(turns[1], rel=0.05)
+
+
+def test_workers_find_mirrored_motions_by_number(tmp_path):
+    from motionloom.motion_graph.pair_candidates import LibraryMotions
+
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    for name in ("walk", "walk_left"):
+        lib.add_motion(ml.demo.clip(name)[:40], name=name)
+    found = LibraryMotions(lib, ("walk", "walk_left")).motions([1, 2, 3])
+    assert [found[n].name for n in (1, 2, 3)] == [
+        "walk_left",
+        "walk_mirrored",
+        "walk_left_mirrored",
+    ]
+    np.testing.assert_allclose(found[3].root, found[1].root * [-1, 1, 1], atol=1e-6)

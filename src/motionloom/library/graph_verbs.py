@@ -39,6 +39,7 @@ class GraphVerbs(Store):
         window: Literal["centred", "kr14", "directed"] | None = None,
         joint_weights: str | Path | None = None,
         transitions: str | Path | None = None,
+        mirror: bool = False,
         preset: Literal["kr14"] | None = None,
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
@@ -81,6 +82,9 @@ class GraphVerbs(Store):
         transitions : str or Path, optional
             A ``.mogra`` file whose transitions are used; none are searched. Its motions are
             numbered in the order of `only`, or in that of the library.
+        mirror : bool
+            Also use each motion mirrored, left and right exchanged (``NAME_mirrored``): takes that
+            turn to one side only then turn to both.
         preset : {"kr14"}, optional
             Settings of Kravcevich 2014; those that are given and differ from their defaults win.
         label, only, exclude : str or several, optional
@@ -126,6 +130,7 @@ class GraphVerbs(Store):
             window=window,
             joint_weights=joint_weights,
             transitions=transitions,
+            mirror=mirror,
             preset=preset,
             label=names(label),
             only=names(only),

@@ -36,7 +36,7 @@ from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.edits import EditedGraph, library_edits, with_edits
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.mogra import graph_from_mogra
-from motionloom.motion_graph.pair_candidates import LibraryMotions
+from motionloom.motion_graph.pair_candidates import LibraryMotions, mirrored
 from motionloom.motion_graph.settings import GraphSettings
 from motionloom.motion_graph.transitions import Transitions
 from motionloom.parallel import Progress
@@ -101,6 +101,12 @@ def library_graph(
         for name in library.names_with_segments()
         if name in labels
     }
+    if settings.mirror:
+        motions = [*motions, *(mirrored(motion) for motion in motions)]
+        if len({motion.name for motion in motions}) < len(motions):
+            raise InvalidInput("mirror: some motions end in _mirrored already; leave them out")
+        labels |= {f"{name}_mirrored": value for name, value in labels.items()}
+        segments |= {f"{name}_mirrored": value for name, value in segments.items()}
 
     def build(folder: Path, previous: Folder | None) -> None:
         if settings.transitions is not None:
@@ -164,6 +170,8 @@ def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings)
     more: dict[str, Any] = {}
     if settings.window is not None:
         more["window"] = settings.window
+    if settings.mirror:
+        more["mirror"] = True
     if settings.transitions is not None:
         try:
             content = Path(settings.transitions).read_bytes()

@@ -40,7 +40,9 @@ _DETOUR, _SLACK = 1.2, 1.5
 # Costs of a frame, in square metres: constant, motion without the wanted label, distance from
 # the guide, turning by 1 rad/s; and of the last frame: distance and heading from the goal.
 _TIME, _LABEL, _GUIDE, _TURN, _GOAL, _FACING = 0.002, 1.0, 0.02, 0.03, 30.0, 8.0
-_REPEAT = 0.02  # and of a transition, for each second that its target has been played before
+# And of a transition, for each second that its target has been played before. With 0.02 the beam
+# prefers takes that stand still to those that walk along the path, and finds no route.
+_REPEAT = 0.003
 
 
 @dataclass(frozen=True, eq=False)

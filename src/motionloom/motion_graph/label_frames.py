@@ -87,6 +87,6 @@ def _nowhere(graph: MotionGraph, label: str) -> str:
     return (
         f"no motion of the graph has the label {label!r}: {many} ({some}) "
         f"{'are' if len(lost) > 1 else 'is'} cut off ({why}). Add takes that change between "
-        f"{label!r} and the others, relax the transitions (connect=6, --any-footing), or build a "
+        f"{label!r} and the others, allow any foot contacts (match_feet=False), or build a "
         f"graph of these motions alone (label={label!r}); labels in the graph: {known}"
     )

@@ -7,7 +7,7 @@ Workers get names of motions, read them from the library, and return the few can
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -32,18 +32,29 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class LibraryMotions:
-    """Motions of a library by number, conformed to the first."""
+    """Motions of a library by number, conformed to the first.
+
+    Numbers beyond the names are those of the same motions mirrored.
+    """
 
     library: Store
     names: tuple[str, ...]
 
     def motions(self, numbers: Sequence[int]) -> dict[int, Motion]:
         """Some of the motions."""
-        self.library.fetch([self.names[0], *(self.names[n] for n in numbers)])
+        names = {n: self.names[n % len(self.names)] for n in numbers}
+        self.library.fetch([self.names[0], *names.values()])
         first = self.library[self.names[0]]
-        return {
-            n: conform([first, self.library[self.names[n]]])[1] if n else first for n in numbers
-        }
+        found = {}
+        for n, name in names.items():
+            motion = first if name == self.names[0] else conform([first, self.library[name]])[1]
+            found[n] = mirrored(motion) if n >= len(self.names) else motion
+        return found
+
+
+def mirrored(motion: Motion) -> Motion:
+    """A motion with left and right exchanged, by the name ``NAME_mirrored``."""
+    return replace(motion.mirror(), name=f"{motion.name}_mirrored")
 
 
 def pair_candidates(

@@ -145,6 +145,9 @@ class GraphSettings(TransitionSettings):
     transitions: str | Any = setting(
         None, "Take the transitions of this .mogra file; none are searched.", metavar="FILE"
     )
+    mirror: bool = setting(
+        False, "Also use each motion mirrored, left and right exchanged: turns to both sides."
+    )
     preset: Literal["kr14"] | None = setting(None, PRESET)
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
@@ -155,6 +158,8 @@ class GraphSettings(TransitionSettings):
         super().check()
         if self.joint_weights is not None and self.distance != "jrd":
             raise InvalidInput(f"joint_weights need the distance jrd; got {self.distance}")
+        if self.mirror and self.transitions is not None:
+            raise InvalidInput("transitions of a file know no mirrored motions: mirror=False")
 
     def frame_distance(self) -> FrameDistance:
         """The frame distance, with the weights of joint pairs if there are any."""
@@ -201,7 +206,7 @@ _WRITTEN = {
 _ORDER = (
     "distance", "method", "max_distance", "per_minute", "blend_seconds", "label", "only",
     "exclude", "match_feet", "joint_weights", "apart_seconds", "connect", "smooth", "window",
-    "transitions", "preset",
+    "transitions", "mirror", "preset",
 )  # fmt: skip
 
 
