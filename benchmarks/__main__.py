@@ -94,11 +94,11 @@ def bench(
 
 
 def _print(found: dict[str, Any]) -> None:
-    from rich.console import Console
+    from motionloom.cli.terminal import print_table
 
     from benchmarks import report
 
-    Console().print(report.table(found))
+    print_table(report.table(found))
     if found.get("credit"):
         print(found["credit"])
 
