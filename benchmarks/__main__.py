@@ -94,9 +94,8 @@ def bench(
 
 
 def _print(found: dict[str, Any]) -> None:
-    from motionloom.cli.terminal import print_table
-
     from benchmarks import report
+    from motionloom.cli.terminal import print_table
 
     print_table(report.table(found))
     if found.get("credit"):
