@@ -68,9 +68,9 @@ Run = tuple[list[Movement], bool]  # movements that follow each other; from the 
 
 _UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
 # The same for beats that were moved to landings: quick, quick, slow steps are uneven.
-_UNEVEN_LANDINGS = 0.7
+_UNEVEN_LANDINGS = 1.0
 _SHORTEST = 1.0  # seconds: movements of an estimated meter that are shorter have twice the beats
-_LANDED = 0.75  # least share of the landings of a movement that are on its beats
+_LANDED = 0.85  # least share of the landings of a movement that are on its beats
 
 
 @dataclass(frozen=True, eq=False)

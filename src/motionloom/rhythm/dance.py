@@ -94,6 +94,10 @@ class Dance:
 
     def landings(self) -> LandingFit:
         """Foot landings of all characters, detected in the dance, against beats of the music."""
+        return self._landings
+
+    @cached_property
+    def _landings(self) -> LandingFit:
         return music_landings(self.motions, self.music)
 
     def sound(self, path: Path) -> Path:
@@ -109,8 +113,12 @@ class Dance:
         report = self.choreography.quality(motion, body)
         if body:
             return report
-        score = self.score()
-        return report.with_parts(beats=BeatFit(score.known, score.matched))
+        score, landed = self.score(), self.landings()
+        return report.with_parts(
+            beats=BeatFit(
+                score.known, score.matched, landed.on_beat, landed.total, landed.coherence
+            )
+        )
 
 
 def dance(

@@ -30,9 +30,11 @@ NEAR = 0.1
 _SAME = 0.1  # seconds
 # Largest distance of a landing from the beat that is moved to it, beats, and the range of the local
 # speed: a landing that needs more stays where it is.
-_REACH = 0.45
-_SPEEDS = (0.55, 1.8)
-_MISSED = 0.5  # cost of a landing that is not on a beat
+# With these, 80 to 99 % of the landings of CMU's dances (05, 49, 60, 61, 93, 94, 120, 131) are on
+# beats; with 0.45 and half the cost of a miss, 66 to 93 %, and 19 of 20 speeds are the same.
+_REACH = 0.75
+_SPEEDS = (0.5, 2.0)
+_MISSED = 1.0  # cost of a landing that is not on a beat
 _STIFF = 1.0  # cost of the squared logarithm of the local speed, per beat
 # Fewest landings and least coherence for a common phase.
 _FEWEST, _COMMON = 6, 0.5

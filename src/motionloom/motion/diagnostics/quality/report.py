@@ -26,7 +26,7 @@ MAX_PATH_MEAN = 0.25  # metres
 MAX_PATH_WORST = 1.0  # metres: about one step
 MAX_DETOUR = 1.3  # length walked over length of the path
 MAX_GOAL = 0.25  # metres
-MIN_BEATS = 0.8  # share of the beats met by landings
+MIN_BEATS = 0.8  # share of the foot landings that are on a beat
 MAX_WIDTH_CHANGE = 0.05  # of shoulders and hips, after retargeting
 MAX_LIMB_ANGLE = 10.0  # degrees between limbs of a motion and of the retargeted one
 MAX_HEIGHT_CHANGE = 0.10  # of the height at which the head is carried
@@ -255,7 +255,7 @@ def limits_passed(report: QualityReport) -> list[str]:
         and beats.landings_on_beat < MIN_BEATS * beats.landings_total
     ):
         found.append(
-            f"feet land on {beats.landings_on_beat} of {beats.landings_total} beats: try takes "
+            f"{beats.landings_on_beat} of {beats.landings_total} foot landings on a beat: try takes "
             "with clear steps, music nearer to their tempo, or give tempo and first beat"
         )
     return found
