@@ -95,7 +95,10 @@ def beyond(measure, value, limit):
         (replace(CLEAN, path=PathFit(0.1, 0.2, 32.0, 10.0, 0.0)), "3.2 times as long"),
         (replace(CLEAN, path=PathFit(0.1, 1.6, 10.0, 10.0, 0.0)), "missed by 0.10 m"),
         (replace(CLEAN, path=PathFit(goal_m=1.5)), "1.50 m away from the goal"),
-        (replace(CLEAN, beats=BeatFit(222, 222, 125, 222)), "land on 125 of 222 beats"),
+        (
+            replace(CLEAN, beats=BeatFit(222, 222, 125, 222)),
+            "125 of 222 foot landings are on a beat",
+        ),
     ],
 )
 def test_each_limit_is_a_warning_of_its_own(report, warning):
@@ -123,6 +126,6 @@ def test_one_line_tells_everything():
         "feet slide 0.4 cm per contact, floor penetration 0.1 cm, "
         "worst seam 1.20 at 2.00 s (a to b); speeds 0.6 to 1.4 m/s can be had; "
         "path 0.10 m off on average, 0.20 m at worst, 11.0 m walked for 10.0 m, end 0.05 m off; "
-        "61 of 62 beats within a frame, feet land on 50 of 60 beats, coherence 0.90; "
+        "61 of 62 beats within a frame, 50 of 60 foot landings on a beat, coherence 0.90; "
         "takes a 3.0 s; unused: 3 cut off"
     )

@@ -20,6 +20,7 @@ from motionloom.motion.scene import Scene
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.motion_beats.beats import beats
 from motionloom.rhythm.motion_beats.landings import (
+    NEAR,
     LandingFit,
     foot_landings,
     landing_events,
@@ -38,7 +39,8 @@ Array = NDArray[np.float64]
 
 _STEER_FRAMES = 5  # frames between updates of the target
 _LARGEST_CORRECTION = 0.2  # beats
-_ROUNDS = 8  # dances made again without transitions that turned out rough
+_ENOUGH = 0.95  # share of the landings on beats at which no other path is tried
+_ROUNDS = 10  # dances made again without transitions that turned out rough or off the beat
 _FEWEST_LANDINGS = 8  # with fewer landings, motion beats correct the clock
 _AGREE = 0.8  # share of landings, and F-measure of motion beats, on the beats of the music
 
@@ -145,8 +147,8 @@ def dance(
     avoid: set[tuple[int, int]] = set()
 
     def danced(clock: MusicClock | None) -> tuple[Dance, bool]:
-        """A dance without transitions that turned out rough before, and whether it is smooth."""
-        best, least = None, np.inf
+        """A dance without transitions that turned out bad before, and whether it is smooth."""
+        best, least, kept = None, (np.inf, 0.0), set(avoid)
         for _ in range(_ROUNDS):
             player = DancePlayer(
                 steps, clock, seed=chosen.seed, first_beat=first, phrases=chosen.phrases,
@@ -156,14 +158,22 @@ def dance(
             frames = frame_count(seconds, None, player.fps)
             motions, nodes, movements = _recorded(player, frames, path)
             made = Dance(motions, piece, nodes, steps)
-            worst, rough = _rough_seams(motions, movements, steps)
-            if worst < least:
-                best, least = made, worst
-            if not rough - avoid:
+            worst, bad = _rough_seams(motions, movements, steps)
+            share = 0.0
+            if clock is not None and chosen.align == "landings":
+                share = made.landings().share
+                if share < _ENOUGH:
+                    bad = bad or _stumbles(motions, movements, piece)
+            score = (max(worst, steps.max_seam or 0.0), -share)
+            if best is None or score < least:
+                best, least, kept = made, score, set(avoid)
+            if not bad - avoid:
                 break
-            avoid.update(rough)
+            avoid.update(bad)
+        avoid.clear()
+        avoid.update(kept)  # the next dance, with a corrected clock, begins with this path
         assert best is not None  # noqa: S101 - the first worst is finite
-        return best, steps.max_seam is None or least <= steps.max_seam
+        return best, least[0] <= (steps.max_seam or 0.0)
 
     clock = MusicClock(piece)
     if not chosen.synced:
@@ -188,6 +198,25 @@ def _rough_seams(
     pairs = list(zip(movements, movements[1:], strict=False))
     rough = {pair for pair, ratio in zip(pairs, ratios, strict=False) if ratio > steps.max_seam}
     return float(ratios.max(initial=0.0)), rough
+
+
+def _stumbles(
+    motions: Sequence[Motion], movements: Sequence[int], music: Music
+) -> set[tuple[int, int]]:
+    """Pairs of movements between which a foot is put down off the beat, within one beat."""
+    count = np.arange(len(music.beats), dtype=np.float64)
+    pairs = list(zip(movements, movements[1:], strict=False))
+    found = set()
+    for motion in motions:
+        place = np.interp(foot_landings(motion), music.beats, count)
+        off = place[np.abs(place - np.rint(place)) > NEAR]
+        seams = () if motion.provenance is None else motion.provenance.seams
+        at = np.interp(np.array(seams) / motion.fps, music.beats, count)
+        found |= {
+            pair for pair, seam in zip(pairs, at, strict=False)
+            if np.any((off > seam) & (off < seam + 1.0))
+        }  # fmt: skip
+    return found
 
 
 def _recorded(

@@ -265,14 +265,14 @@ class BeatFit:
     within_one_frame : int
         Of these, beats with a beat of the motion within one frame.
     landings_on_beat, landings_total : int or None
-        Beats on which a foot lands, and beats on which one could.
+        Foot landings that are on a beat of the music, and all of them.
     landing_coherence : float or None
         Coherence of the landings with the music, 0 to 1.
 
     Examples
     --------
     >>> str(BeatFit(62, 61, 50, 60, 0.9))
-    '61 of 62 beats within a frame, feet land on 50 of 60 beats, coherence 0.90'
+    '61 of 62 beats within a frame, 50 of 60 foot landings on a beat, coherence 0.90'
     """
 
     total: int
@@ -284,7 +284,7 @@ class BeatFit:
     def __str__(self) -> str:
         text = f"{self.within_one_frame} of {self.total} beats within a frame"
         if self.landings_on_beat is not None:
-            text += f", feet land on {self.landings_on_beat} of {self.landings_total} beats"
+            text += f", {self.landings_on_beat} of {self.landings_total} foot landings on a beat"
         if self.landing_coherence is not None:
             text += f", coherence {self.landing_coherence:.2f}"
         return text

@@ -255,8 +255,8 @@ def limits_passed(report: QualityReport) -> list[str]:
         and beats.landings_on_beat < MIN_BEATS * beats.landings_total
     ):
         found.append(
-            f"{beats.landings_on_beat} of {beats.landings_total} foot landings on a beat: try takes "
-            "with clear steps, music nearer to their tempo, or give tempo and first beat"
+            f"{beats.landings_on_beat} of {beats.landings_total} foot landings are on a beat: try "
+            "takes with clear steps, music nearer to their tempo, or give tempo and first beat"
         )
     return found
 
