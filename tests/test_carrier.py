@@ -180,6 +180,16 @@ def test_the_unreal_preset_keeps_a_root_that_travels_on_the_floor(walk):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("preset", ["blender", "unity", "maya"])
+def test_other_presets_keep_root_motion_and_drop_what_stands_still(walk, preset):
+    for kind in KINDS:
+        made = apply_preset(under_a_carrier(walk.starting_at_origin(), kind), preset)
+        names = made.skeleton.names
+        assert names[: 1 + (kind == "travelling")] == (
+            ("Reference", "Hips") if kind == "travelling" else ("Hips",)
+        )
+
+
 def test_a_figure_without_hips_or_with_more_beside_them_is_left_alone(walk):
     plain = ml.Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
     assert body_root(plain) == 0

@@ -6,7 +6,8 @@
 - *unity*: metres, y up, the names of Unity's human bones (Hips, LeftUpperLeg ...);
 - *maya*: centimetres, y up, the names of HumanIK (Hips, LeftUpLeg ...).
 
-A preset also moves the motion onto the floor, with its first frame over the origin and facing
+A root bone of the source that travels on the floor is kept; other joints above the hips are left
+out. A preset also moves the motion onto the floor, with its first frame over the origin and facing
 +Z. GLB files are always in metres with y up, as glTF prescribes; importers convert them.
 """
 
@@ -190,12 +191,11 @@ def apply_preset(motion: Motion, name: str) -> Motion:
     carrier = motion.origin.carrier
     motion = rename_joints(motion, wanted.names)
     motion = replace(motion, origin=replace(motion.origin, carrier=None))
-    if not wanted.ground_root:
-        return motion
     if carrier is not None and _travels_on_the_floor(motion, carrier):
+        name = "root" if wanted.ground_root else carrier.names[-1]
         path = None if carrier.path is None else carrier.path[:, -1:]
-        return with_carrier(motion, Carrier(("root",), True, None, path))
-    return add_ground_root(motion)
+        return with_carrier(motion, Carrier((name,), True, None, path))
+    return add_ground_root(motion) if wanted.ground_root else motion
 
 
 def _travels_on_the_floor(motion: Motion, carrier: Carrier) -> bool:
