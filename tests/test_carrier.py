@@ -285,3 +285,11 @@ def test_takes_of_one_body_are_not_retargeted(monkeypatch):
     assert second.skeleton is first.skeleton
     np.testing.assert_array_equal(second.rotations, takes[1].rotations)
     assert len(ml.concatenate(takes)) == len(takes[0]) + len(takes[1])
+
+
+def test_an_import_tells_which_joints_were_composed_into_the_hips(walk, tmp_path):
+    for number, kind in enumerate(KINDS[:2]):
+        under_a_carrier(walk, kind).save(tmp_path / f"{number}.bvh", unit="m")
+    walk.save(tmp_path / "plain.bvh", unit="m")
+    with ml.Library.create(tmp_path / "takes.loom") as lib:
+        assert lib.add(tmp_path, unit="m").carriers == {"Reference": 2}

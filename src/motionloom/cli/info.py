@@ -173,6 +173,8 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
         ("roles", f"{len(facts['roles'])} by {facts['role_scheme']}"),
         ("missing roles", ", ".join(facts["missing_roles"]) or "none"),
     ]
+    if facts["carrier"]:
+        rows.append(("above the hips", ", ".join(facts["carrier"]["names"])))
     rows += [("repaired", repair) for repair in facts["repairs"]]
     rows += [("warning", worded(warning)) for warning in facts["warnings"]]
     print_columns([(styled(key, "bold"), value) for key, value in rows])

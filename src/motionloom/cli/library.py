@@ -74,6 +74,7 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
         "elapsed_seconds": round(report.elapsed_seconds, 3),
         "labels_without_file": len(report.unmatched_labels),
         "left_out": dict(report.left_out),
+        "carriers": dict(report.carriers),
         "library": {
             "path": str(lib.path),
             "motions": len(lib),
@@ -97,6 +98,8 @@ def _print_report(report: ImportReport, lib: Library) -> None:
         remark(f"labels   {len(report.unmatched_labels)} rows name no file: {some} ...")
     for line in left_out_lines(report.left_out):
         remark(f"left out {line}")
+    for names, count in report.carriers.items():
+        remark(f"root     the hips; {names} above them in {counted(count, 'file')}")
     changed = f", {report.replaced} of them changed" if report.replaced else ""
     remark(f"added    {report.added}{changed} ({report.frames} frames)")
     remark(f"skipped  {report.skipped} unchanged")

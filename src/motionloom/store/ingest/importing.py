@@ -14,6 +14,7 @@ import json
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
@@ -41,7 +42,7 @@ from motionloom.store.ingest.task import (
     new_entry,
 )
 from motionloom.store.lock import not_writable
-from motionloom.store.records import Entry, skeleton_from
+from motionloom.store.records import Entry, origin_from, skeleton_from
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 from motionloom.store.settings import ImportSettings
 
@@ -73,7 +74,9 @@ class ImportReport:
 
     `added` counts new and changed motions (the changed ones also in `replaced`), `skipped` those
     that were unchanged; `frames` and `seconds` measure what was added. `left_out` counts files of
-    motion capture that a library cannot hold, by suffix: C3D files, for example.
+    motion capture that a library cannot hold, by suffix: C3D files, for example. `carriers` counts
+    the added motions with joints above the hips by the names of these joints, which were composed
+    into the hips.
 
     Examples
     --------
@@ -91,6 +94,7 @@ class ImportReport:
     unmatched_labels: tuple[str, ...] = ()
     elapsed_seconds: float = 0.0
     left_out: Mapping[str, int] = field(default_factory=dict)
+    carriers: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         text = f"{self.added} added, {self.skipped} skipped, {len(self.failed)} failed"
@@ -149,6 +153,7 @@ def import_files(
         seconds=batch.seconds,
         replaced=batch.replaced,
         unmatched_labels=labelled.unmatched,
+        carriers=dict(batch.carriers),
         elapsed_seconds=time.monotonic() - start,
         left_out=left_out(paths),
     )
@@ -237,6 +242,7 @@ class _Batch:
         self.stored = StoredSkeletons(catalogue)
         self.added = self.replaced = self.skipped = self.frames = 0
         self._durations: list[float] = []
+        self.carriers: Counter[str] = Counter()
         self._clear()
 
     def add(self, task: ImportTask, outcome: Outcome) -> None:
@@ -254,6 +260,9 @@ class _Batch:
             self.frames += entry.frames
             self._durations.append(entry.seconds)
             self.entries.append(entry)
+            carrier = origin_from(entry).carrier
+            if carrier is not None:
+                self.carriers[", ".join(carrier.names)] += 1
             self.skeletons[entry.skeleton] = skeleton
         labels = self.wanted.get(task.source.path)
         if labels is not None and labels != self.held.get(task.name):
