@@ -10,8 +10,8 @@ from motionloom.cli import app
 from motionloom.errors import InvalidInput
 
 CLIPS = (
-    "walk", "walk_fast", "kick_front_mid_right", "kick_front_high_right", "kick_outside_mid_right",
-    "kick_outside_high_right", "dance_groove",
+    "walk", "walk_fast", "walk_left", "kick_front_mid_right", "kick_front_high_right",
+    "kick_outside_mid_right", "kick_outside_high_right", "dance_groove",
 )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def place(tmp_path_factory):
     for kind in CLIPS:
         lib.add_motion(ml.demo.clip(kind), name=kind, labels=["dance"] if "dance" in kind else [])
     run("graph", lib.path, "build", "--only", "walk,walk_fast")
-    lib.parametrize(list(CLIPS[2:6]), "right_ankle@33", samples=20, name="kick")
+    lib.parametrize(list(CLIPS[3:7]), "right_ankle@33", samples=20, name="kick")
     return lib.path
 
 
@@ -37,6 +37,7 @@ def words(command, place, folder):
     out = ["-o", folder / ("made.bvh" if command in BVH else "made.glb")]
     return {
         "walk": ["walk", place, "--seconds", 4, "--seed", 1],
+        "fat-graph": ["fat-graph", place, "--only", "walk,walk_left", "--seconds", 4],
         "dance": ["dance", place, "tune", "--takes", "dance_groove", "--seconds", 8],
         "ballroom": ["ballroom", "--couples", 1, "--seconds", 4],
         "march": ["march", "--ranks", 1, "--files", 2, "--seconds", 4],
@@ -46,7 +47,7 @@ def words(command, place, folder):
     }[command] + out
 
 
-BVH = ("walk", "dance", "synthesize", "reconstruct")
+BVH = ("walk", "fat-graph", "dance", "synthesize", "reconstruct")
 COMMANDS = (*BVH, "ballroom", "march", "dancefloor")
 
 

@@ -115,6 +115,11 @@ def test_parts_are_added_without_losing_warnings():
     assert QualityReport.worst_of([both, CLEAN]).warnings == both.warnings
 
 
+def test_jumps_are_counted_in_words():
+    lines = [replace(CLEAN, jumps=count).line() for count in (0, 1, 2)]
+    assert [line.rsplit(", ", 1)[1] for line in lines] == ["no jumps", "1 jump", "2 jumps"]
+
+
 def test_one_line_tells_everything():
     report = QualityReport(0.004, 0.001, 1.2, Seam(60, 2.0, "a", "b", 1.2)).with_parts(
         path=PathFit(0.1, 0.2, 11.0, 10.0, 0.05),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import counted, print_json, print_quality, remark
+from motionloom.cli.terminal import counted, draw_worst, print_json, print_quality, remark
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import FatGraphSettings
 
@@ -40,6 +40,7 @@ def fat_graph(
             help="Another direction, and speed, from this second on; may be repeated.",
         ),
     ] = None,
+    inspect: Annotated[Path | None, INSPECT] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Synthesize a walk steered by direction and speed, through a library's fat graph.
@@ -50,6 +51,8 @@ def fat_graph(
 
     if output is not None:
         check_output(output)  # before the work
+    if inspect is not None:
+        check_picture(inspect)
     changes = [_change(text) for text in steer or ()]
     graph = open_library(library).fat_graph(**settings.arguments())
     if output is None:
@@ -57,6 +60,7 @@ def fat_graph(
         return
     walk = graph.walk(seconds, direction=radians(direction), speed=speed, steering=changes)
     walk.save(output)
+    draw_worst([walk], inspect)
     if json:
         quality = None if walk.quality is None else walk.quality.to_json()
         sources = [source.as_dict() for source in walk.sources]

@@ -60,7 +60,8 @@ def write_worst_second(
     worst = report.worst[0]
     half = max(1, round(0.5 * motion.fps))
     frame = min(worst.frame, len(motion) - 1)
-    first, last = max(frame - half, 0), min(frame + half + 1, len(motion))
+    first = max(min(frame - half, len(motion) - 2 * half - 1), 0)
+    last = min(first + 2 * half + 1, len(motion))
     title = _TITLES[worst.measure].format(
         value=worst.value, cm=100 * worst.value, percent=100 * worst.value
     )

@@ -219,7 +219,8 @@ class QualityReport:
         if self.foot_alternation is not None:
             found.append(f"{100 * self.foot_alternation:.0f} % of steps alternate")
         if self.jumps is not None:
-            found.append(f"{self.jumps:.0f} jumps" if self.jumps else "no jumps")
+            plural = "" if self.jumps == 1 else "s"
+            found.append(f"{self.jumps:.0f} jump{plural}" if self.jumps else "no jumps")
         if self.limb_intersection_m is not None:
             found.append(f"limbs overlap {100 * self.limb_intersection_m:.1f} cm")
         if self.balance_m is not None:
