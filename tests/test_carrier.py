@@ -293,3 +293,16 @@ def test_an_import_tells_which_joints_were_composed_into_the_hips(walk, tmp_path
     walk.save(tmp_path / "plain.bvh", unit="m")
     with ml.Library.create(tmp_path / "takes.loom") as lib:
         assert lib.add(tmp_path, unit="m").carriers == {"Reference": 2}
+
+
+def test_importing_again_gives_the_takes_of_an_old_library_one_skeleton(tmp_path, monkeypatch):
+    for take in range(3):
+        noisy(ml.demo.clip("walk")[take : 40 + take], take).save(tmp_path / f"{take}.bvh")
+    with ml.Library.create(tmp_path / "old.loom") as lib:
+        with monkeypatch.context() as old:
+            old.setattr(ml.Skeleton, "is_same_body", lambda self, other: self.key == other.key)
+            lib.add(tmp_path)
+        assert len({entry.skeleton for entry in lib.entries()}) == 3
+        assert lib.add(tmp_path).skipped == 3
+        lib.add(tmp_path, force=True)
+        assert len({entry.skeleton for entry in lib.entries()}) == 1

@@ -24,17 +24,16 @@ class StoredSkeletons:
 
     def adopt(self, entry: Entry, data: str) -> tuple[Entry, str]:
         """The entry with a stored skeleton of the same body, if there is one; and its JSON."""
-        key = self._same.get(entry.skeleton, entry.skeleton)
-        if key not in self._stored:
-            skeleton = skeleton_from(data)
+        key = self._same.get(entry.skeleton)
+        if key is None:
+            skeleton = self._stored.get(entry.skeleton) or skeleton_from(data)
             if skeleton is None:
                 return entry, data
-            for other, stored in self._stored.items():
-                if stored.is_same_body(skeleton):
-                    key = self._same[entry.skeleton] = other
-                    break
-            else:
-                self._stored[key] = skeleton
+            self._stored.setdefault(entry.skeleton, skeleton)
+            # A library of release 0.1 may hold several of one body: the first one counts.
+            stored = self._stored.items()
+            key = next(key for key, other in stored if other.is_same_body(skeleton))
+            self._same[entry.skeleton] = key
         if key == entry.skeleton:
             return entry, data
         return replace(entry, skeleton=key), skeleton_json(self._stored[key])
