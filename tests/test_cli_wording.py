@@ -1,6 +1,7 @@
 """Messages on the command line name options; tables are complete."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,8 @@ from rich.table import Table
 import motionloom as ml
 from motionloom.cli.terminal import print_table
 from motionloom.cli.wording import use_options, worded
+from motionloom.formats.settings import LoadSettings
+from motionloom.settings import described
 
 
 def run(*words, code=0):
@@ -22,7 +25,9 @@ def run(*words, code=0):
 def options():
     names = {"partial": "--partial", "unit": "--unit", "up": "--up", "roles": "--roles"}
     given = [
-        SimpleNamespace(name=name, opts=[option], secondary_opts=[])
+        SimpleNamespace(
+            name=name, opts=[option], secondary_opts=[], help=described(LoadSettings)[name][1].help
+        )
         for name, option in names.items()
     ]
     given.append(
@@ -61,6 +66,19 @@ def test_a_cut_file_names_the_option_that_reads_it(tmp_path):
     assert "use --partial" in failed.stderr
     assert "partial=" not in failed.stderr
     assert "frames" in run("info", path, "--partial").stdout
+
+
+@pytest.mark.parametrize("command", [("convert",), ("show", "-o", "walk.png")])
+def test_other_commands_point_to_the_one_that_reads_it(tmp_path, command):
+    """Their own options of the same name are about what is written."""
+    path = ml.demo.clip("walk").save(tmp_path / "walk.bvh")
+    path.write_text(re.sub("Frame Time: .*", "Frame Time: fast", path.read_text()))
+    verb, *options = command
+    target = [tmp_path / "new.bvh"] if verb == "convert" else options
+    told = ran(verb, path, *target, cwd=tmp_path).stderr
+    assert "give the rate with --fps (motionloom doctor FILE --fps --fix OUT.bvh)" in told
+    told = ran("info", path).stderr
+    assert "give the rate with --fps\n" in told
 
 
 def test_points_without_labels_name_the_option_that_reads_them(tmp_path):

@@ -3,6 +3,10 @@
 Messages of the library name a setting as Python does: ``partial=True``, ``unit=``, ``up='z'``.
 A command shows them with its own options: ``--partial``, ``--unit``, ``--up z``. All messages pass
 through `worded`, so nothing else needs to know where a message will be read.
+
+How a file is read can be set in ``motionloom doctor``, which writes the motion anew. Other commands
+lack some of these options, or use their names for what is written (``convert --fps``): their
+messages point to ``doctor``.
 """
 
 from __future__ import annotations
@@ -10,11 +14,19 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from motionloom.formats.settings import LoadSettings
+from motionloom.settings import described
+
 # A setting and its value, if any; not a part of a longer word, a path or an option.
 _SETTING = re.compile(
     r"(?<![\w\-./=?&])([a-z][a-z_]*)="
     r"(True|False|None|'[^'\n]*'|\"[^\"\n]*\"|\{[^{}\n]*\}|\d[\w.]*|(?=[\s,.;:)]|$))"
 )
+# How their help begins where they are about the file that is read.
+_OF_FILES = {
+    name: re.split("[:.]", described(LoadSettings)[name][1].help)[0]
+    for name in ("fps", "unit", "up")
+}
 _options: dict[str, tuple[str, str]] = {}  # of the running command: setting to option, its opposite
 
 
@@ -23,6 +35,9 @@ def use_options(parameters: list[Any]) -> None:
     _options.clear()
     for parameter in parameters:
         names = [name for name in parameter.opts if name.startswith("--")]
+        help = getattr(parameter, "help", None) or ""
+        if parameter.name in _OF_FILES and not help.startswith(_OF_FILES[parameter.name]):
+            continue  # of what is written, not of the file that is read
         if names and not getattr(parameter, "hidden", False):
             off = [name for name in parameter.secondary_opts if name.startswith("--")]
             _options[parameter.name] = (names[0], off[0] if off else "")
@@ -35,11 +50,13 @@ def worded(text: str) -> str:
     --------
     >>> from types import SimpleNamespace as Option
     >>> use_options([
-    ...     Option(name="partial", opts=["--partial"], secondary_opts=[]),
-    ...     Option(name="up", opts=["--up"], secondary_opts=[]),
+    ...     Option(name="squares", opts=["--squares"], secondary_opts=[]),
+    ...     Option(name="rank", opts=["--rank"], secondary_opts=[]),
     ... ])
-    >>> worded("use partial=True, or pass up='z'; with skin=")
-    'use --partial, or pass --up z; with skin= (in Python)'
+    >>> worded("use squares=True, or pass rank='sum'; with basis=")
+    'use --squares, or pass --rank sum; with basis= (in Python)'
+    >>> worded("use partial=True")
+    'use --partial (motionloom doctor FILE --partial --fix OUT.bvh)'
     >>> use_options([])
     """
     return _SETTING.sub(_option, text)
@@ -48,9 +65,16 @@ def worded(text: str) -> str:
 def _option(match: re.Match[str]) -> str:
     name, value = match[1], match[2]
     if name not in _options:
+        if name in described(LoadSettings):
+            option = _spoken(f"--{name.replace('_', '-')}", "", value)
+            return f"{option} (motionloom doctor FILE {option} --fix OUT.bvh)"
         # Settings that the command lacks; with a value that is part of a sentence, no setting.
         return f"{match[0]} (in Python)" if value in ("", "True", "False") else match[0]
-    on, off = _options[name]
+    return _spoken(*_options[name], value)
+
+
+def _spoken(on: str, off: str, value: str) -> str:
+    """An option with a value as Python writes it."""
     if value == "True":
         return on
     if value in ("False", "None"):
