@@ -11,7 +11,7 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
 from motionloom.motion.gait import gait_segments, gaits, label_gaits
-from motionloom.motion_graph import WalkSettings, motion_graph
+from motionloom.motion_graph import TransitionSettings, WalkSettings, motion_graph
 
 
 @pytest.mark.parametrize(
@@ -162,3 +162,21 @@ def test_labels_of_motions_that_are_cut_off_are_explained(take):
 def test_a_timeline_may_be_one_text():
     assert WalkSettings(labels="walk:4,jog:2.5").timeline() == [("walk", 4.0), ("jog", 2.5)]
     assert WalkSettings(labels=("walk, veer left:4",)).timeline() == [("walk, veer left", 4.0)]
+
+
+# --- bridges ----------------------------------------------------------------------------------
+
+
+def test_bridges_join_walks_and_jogs(take):
+    """Cut from one take, so that nothing leads from the walks to the jog but a bridge."""
+    walk, jog = replace(take[0:216], name="walk"), replace(take[290:410], name="jog")
+    settings = TransitionSettings(per_minute=120.0)
+    labels = {"walk": ("walk",), "jog": ("jog",)}
+    apart = motion_graph([walk, jog], settings, labels=labels)
+    assert len(apart.names) == 1
+    joined = motion_graph([walk, jog], replace(settings, bridge=True), labels=labels)
+    assert joined.names == ("walk", "jog")
+    made = joined.walk(labels="walk:3,jog:3", seed=1)
+    found = gaits(made)
+    assert (found[:75] == "walk").mean() > 0.9 and (found[120:170] == "jog").mean() > 0.9
+    assert made.quality.seam_acceleration_ratio < 1.5 and made.quality.foot_slide_m < 0.03

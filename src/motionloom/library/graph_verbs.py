@@ -36,6 +36,7 @@ class GraphVerbs(Store):
         match_feet: bool = True,
         connect: float = 3.0,
         smooth: float | None = 1.2,
+        bridge: bool = False,
         window: Literal["centred", "kr14", "directed"] | None = None,
         joint_weights: str | Path | None = None,
         transitions: str | Path | None = None,
@@ -73,6 +74,9 @@ class GraphVerbs(Store):
         smooth : float or None
             Largest acceleration of a transition, relative to the 99.9th percentile of the
             motions; None: no limit.
+        bridge : bool
+            Join parts that would be cut off, such as walks and runs, at their most similar poses,
+            if steps alternate and accelerations stay within the limit.
         window : {"centred", "kr14", "directed"}, optional
             Frames that are blended at a transition (i, j): those around i and j (the default), or,
             as in Kravcevich 2014, k frames from i on and the k frames up to j. Also says what the
@@ -127,6 +131,7 @@ class GraphVerbs(Store):
             match_feet=match_feet,
             connect=connect,
             smooth=smooth,
+            bridge=bridge,
             window=window,
             joint_weights=joint_weights,
             transitions=transitions,

@@ -170,8 +170,9 @@ def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings)
     more: dict[str, Any] = {}
     if settings.window is not None:
         more["window"] = settings.window
-    if settings.mirror:
-        more["mirror"] = True
+    for name in ("mirror", "bridge"):
+        if getattr(settings, name):
+            more[name] = True
     if settings.transitions is not None:
         try:
             content = Path(settings.transitions).read_bytes()

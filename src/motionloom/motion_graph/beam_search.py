@@ -82,6 +82,7 @@ class _Branch:
     turning: float = 0.0  # radians by which the last frame was turned
     walked: float = 0.0  # metres
     played: dict[int, int] = field(default_factory=dict)  # frames of each motion before this one
+    expected: float = 0.0  # further cost that cannot be avoided
 
 
 def best_route(
@@ -123,7 +124,7 @@ def best_route(
             progress(len(fittest))
         for branch in fittest:
             if best is not None and branch.cost >= best[0]:
-                break
+                continue
             ended, further = _followed(graph, ground, goal, branch)
             if ended is not None and (best is None or ended[0] < best[0]):
                 best = (ended[0], branch, ended[1])
@@ -216,6 +217,7 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
                 float(trace.turns[step]),
                 float(trace.walked[step]),
                 played,
+                _unavoidable(goal, int(number), branch.time + step),
             )
         )
     return ended, further
@@ -328,6 +330,23 @@ def _label_costs(goal: Goal, segments: NDArray[np.int64], rows: slice) -> NDArra
     return costs
 
 
+def _unavoidable(goal: Goal, transition: int, time: int) -> float:
+    """Least cost of frames without the wanted label that follow a transition.
+
+    A branch far from the next label must leave in time, though it costs nothing yet.
+    """
+    cost, begin = 0.0, 0
+    for remaining, end in zip(goal.label_remaining, goal.label_ends.tolist(), strict=True):
+        if time < end:
+            wait = max(begin - time, 0)
+            late = min(float(remaining[transition]) - wait, end - max(begin, time))
+            cost += _LABEL * max(late, 0.0)
+            if wait:
+                break  # of labels further ahead nothing is known
+        begin = end
+    return cost
+
+
 def _final(goal: Goal, place: complex, facing: float) -> float:
     cost = 0.0
     if goal.position is not None:
@@ -339,7 +358,7 @@ def _final(goal: Goal, place: complex, facing: float) -> float:
 
 def _fittest(branches: list[_Branch]) -> list[_Branch]:
     """The best branches of a stage, at most two that end with the same transition."""
-    branches.sort(key=lambda branch: branch.cost)
+    branches.sort(key=lambda branch: branch.cost + branch.expected)
     seen: dict[int, int] = {}
     kept = []
     for branch in branches:

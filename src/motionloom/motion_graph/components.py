@@ -71,18 +71,32 @@ def endless(leave: Ints, enter: Ints) -> NDArray[np.bool_]:
     >>> endless(np.array([[0, 30], [0, 20]]), np.array([[0, 12], [1, 0]]))
     array([ True, False])
     """
+    return components(leave, enter) == 0
+
+
+def components(leave: Ints, enter: Ints) -> Ints:
+    """Number (n,) of the strongly connected component of each transition, the largest first.
+
+    -1 for transitions from one component to another. Of equal components the one found first is
+    the larger.
+
+    Examples
+    --------
+    >>> components(np.array([[0, 30], [0, 20]]), np.array([[0, 12], [1, 0]]))
+    array([ 0, -1])
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     count = len(leave)
     if count == 0:
-        return np.zeros(0, dtype=bool)
+        return np.zeros(0, np.int64)
     nodes = nodes_of(leave, enter)
     ones = np.ones(len(nodes.edges), dtype=np.int8)
     matrix = coo_array((ones, (nodes.edges[:, 0], nodes.edges[:, 1])), shape=(2 * count,) * 2)
     _, part = connected_components(matrix.tocsr(), directed=True, connection="strong")
     inside = part[:count] == part[count:]
-    if not inside.any():
-        return inside
-    largest = np.argmax(np.bincount(part[:count][inside]))
-    return inside & (part[:count] == largest)
+    sizes = np.bincount(part[:count][inside], minlength=part.max() + 1)
+    rank = np.empty(len(sizes), np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    return np.where(inside, rank[part[:count]], -1)

@@ -85,13 +85,14 @@ def agreement(a: FootSupport, b: FootSupport, frames: NDArray[np.int64], blend: 
     """
     i, j = frames[:, 0], frames[:, 1]
     same = np.all(a.standing[i] == b.standing[j], axis=1)
-    same &= _alternates(a.last[i], b.next[j]) & _alternates(b.last[j], a.next[i])
+    same &= alternates(a.last[i], b.next[j]) & alternates(b.last[j], a.next[i])
     steps = np.arange(-(blend // 2), blend - blend // 2)
     differ = a.standing[i[:, None] + steps] != b.standing[j[:, None] + steps]
     return same & np.all(differ.mean(axis=1) <= _SHARE, axis=1)
 
 
-def _alternates(last: NDArray[np.int8], following: NDArray[np.int8]) -> Mask:
+def alternates(last: NDArray[np.int8], following: NDArray[np.int8]) -> Mask:
+    """Whether the last foot strike and the next one are of different feet."""
     return (last != following) | (last < 0)
 
 

@@ -51,7 +51,7 @@ def label_frames(graph: MotionGraph, label: str) -> tuple[Mask, ...]:
     if whole and not any(masks[number].any() for number in whole):
         for number in whole:  # none of them has the gait: the label says something else
             masks[number][:] = True
-    if not any(mask.any() for mask in masks) and label in GAITS and not _cut_off(graph, label):
+    if not any(mask.any() for mask in masks) and label in GAITS:
         masks = [found == label for found in graph.gaits]
     if not any(mask.any() for mask in masks):
         raise InvalidInput(_nowhere(graph, label))
@@ -87,6 +87,6 @@ def _nowhere(graph: MotionGraph, label: str) -> str:
     return (
         f"no motion of the graph has the label {label!r}: {many} ({some}) "
         f"{'are' if len(lost) > 1 else 'is'} cut off ({why}). Add takes that change between "
-        f"{label!r} and the others, allow any foot contacts (match_feet=False), or build a "
-        f"graph of these motions alone (label={label!r}); labels in the graph: {known}"
+        f"{label!r} and the others, join the parts by bridges (bridge=True), or build a graph of "
+        f"these motions alone (label={label!r}); labels in the graph: {known}"
     )

@@ -70,6 +70,8 @@ class Goal:
         For each label of the timeline, the frames at which it does not hold.
     label_ends : ndarray of int64, shape (S,)
         The frame at which each label ends.
+    label_remaining : ndarray, shape (S, transitions)
+        Frames from the arrival of each transition until each label holds.
     most_turning : float
         Radians per second by which the body is turned at most, to follow a path or guide.
     """
@@ -81,6 +83,7 @@ class Goal:
     heading: float | None = None
     label_mismatch: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), bool))
     label_ends: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    label_remaining: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     most_turning: float = GENTLE_TURN
 
 
@@ -132,7 +135,7 @@ def label_goal(
     graph: MotionGraph,
 ) -> Goal:
     """`goal` with a timeline of labels and their durations."""
-    label_mismatch, ends, at = [], [], 0.0
+    label_mismatch, remaining, ends, at = [], [], [], 0.0
     for item in labels:
         try:
             label, length = item
@@ -144,6 +147,7 @@ def label_goal(
             raise InvalidInput(f"the duration of label {label!r} must be positive; got {length} s")
         at += length
         label_mismatch.append(~np.concatenate(holds))
+        remaining.append(frames_to(graph, label) - graph.transitions.blend)
         ends.append(round(at * graph.fps))
     if not label_mismatch:
         raise InvalidInput("labels must hold at least one pair of label and seconds; got none")
@@ -155,6 +159,7 @@ def label_goal(
         frames=frames,
         label_mismatch=np.array(label_mismatch),
         label_ends=np.array(ends, np.int64),
+        label_remaining=np.array(remaining),
     )
 
 

@@ -80,6 +80,11 @@ class TransitionSettings(Settings):
         command=False,
     )
 
+    bridge: bool = setting(
+        False,
+        "Join parts that would be cut off, such as walks and runs, at their most similar poses, if "
+        "steps alternate and accelerations stay within the limit.",
+    )
     window: Literal["centred", "kr14", "directed"] | None = setting(
         None,
         "Frames that are blended at a transition (i, j): those around i and j (centred), or k "
@@ -206,7 +211,7 @@ _WRITTEN = {
 _ORDER = (
     "distance", "method", "max_distance", "per_minute", "blend_seconds", "label", "only",
     "exclude", "match_feet", "joint_weights", "apart_seconds", "connect", "smooth", "window",
-    "transitions", "mirror", "preset",
+    "transitions", "mirror", "bridge", "preset",
 )  # fmt: skip
 
 

@@ -235,6 +235,12 @@ def find_transitions(
             if lonely & set(pair) and found.scores.min(initial=np.inf) <= factor * threshold:
                 made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
     whole = Transitions.joined(list(made.values()))
+    if settings.bridge and len(whole):
+        from motionloom.motion_graph.bridges import bridges
+
+        lengths = [len(motion) for motion in motions]
+        more = bridges(lengths, foot_supports, candidates, whole, maker.one_way)
+        whole = Transitions.joined([whole, *more])
     return TransitionReport(
         whole, float(threshold), prunings, foul, len(maker.abrupt), settings.smooth
     )
