@@ -1,4 +1,4 @@
-"""Draws feet.png and retargeting.png for the docs: ``python docs/pictures/feet.py``."""
+"""Draws feet.png, retargeting.png and rest-poses.png for the docs: ``docs/pictures/feet.py``."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 import motionloom as ml
 from motionloom.motion.diagnostics.quality import part_path
 from motionloom.motion.feet.clean import clean_feet
+from motionloom.motion.rotations import quaternions as rot
 
 HERE = Path(__file__).parent
 BEFORE, AFTER, GROUND = "#e0662f", "#3b82c4", "#8a93a1"
@@ -92,6 +93,59 @@ def draw_retargeting():
     figure.savefig(HERE / "retargeting.png", dpi=80)
 
 
+def bones_along_x(skeleton):
+    """The same body with joint axes that follow the bones, so that its zero pose is a line."""
+    children = {int(p): point for point, p in reversed(list(enumerate(skeleton.point_parents)))}
+    axes = np.tile(rot.IDENTITY, (len(skeleton), 1))
+    for joint in range(len(skeleton)):
+        bone = skeleton.point_offsets[children[joint]]
+        axes[joint] = rot.between([1.0, 0.0, 0.0], bone)
+    trunk = skeleton.points(["hips", "spine", "chest", "neck", "head"])
+    axes[trunk] = rot.from_axis_angle([0, 0, 1], np.pi / 2)
+    offsets = rot.rotate(rot.inverse(axes[skeleton.parents]), skeleton.offsets)
+    ends = rot.rotate(rot.inverse(axes[skeleton.end_parents]), skeleton.end_offsets)
+    return replace(skeleton, offsets=offsets, end_offsets=ends)
+
+
+def draw_figure(axes, motion, frame, x):
+    """Front view of one frame at `x`."""
+    place = motion.positions(end_sites=True)[frame]
+    place = place - place[motion.skeleton.point("hips")] * [1.0, 0.0, 0.0]
+    for point, parent in enumerate(motion.skeleton.point_parents):
+        if parent < 0:
+            continue
+        name = motion.skeleton.point_names[point]
+        colour = AFTER if "Left" in name else BEFORE if "Right" in name else "#3c4450"
+        pair = place[[point, parent]]
+        axes.plot(x + pair[:, 0], pair[:, 1], color=colour, lw=2, solid_capstyle="round")
+
+
+def draw_rest_poses():
+    reach = ml.demo.clip("reach_side_high_right")
+    line = bones_along_x(ml.demo.PERFORMERS[1].skeleton)
+    bodies = {
+        "source: its zero pose is a T-pose": (reach, reach.rest_pose()),
+        "target: its zero pose lays all bones along x": (
+            reach.retarget(line),
+            replace(reach, skeleton=line).rest_pose(),
+        ),
+    }
+    figure, rows = plt.subplots(2, 1, figsize=(10, 5.6))
+    for axes, (name, (motion, rest)) in zip(rows, bodies.items(), strict=True):
+        draw_figure(axes, rest, 0, 0.0)
+        for column, frame in enumerate(np.linspace(0, len(motion) - 1, 6).astype(int)):
+            draw_figure(axes, motion, frame, 2.6 + 1.3 * column)
+        axes.axvline(1.75, color=GROUND, lw=0.8)
+        axes.axhline(0.0, color=GROUND, lw=0.8, zorder=0)
+        axes.set_title(name, loc="left", fontsize=10)
+        axes.set_aspect("equal")
+        axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
+        axes.set(xlim=(-1.1, 10.0), ylim=(-0.1, 2.3), xticks=[], yticks=[0, 1, 2])
+    figure.tight_layout()
+    figure.savefig(HERE / "rest-poses.png", dpi=80)
+
+
 if __name__ == "__main__":
     draw_feet()
     draw_retargeting()
+    draw_rest_poses()
