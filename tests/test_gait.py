@@ -124,6 +124,15 @@ def test_a_take_labelled_run_is_run_only_where_it_runs(take):
     walk = graph.walk(labels="walk:3,run:2", seed=1)
     runs = np.isin(gaits(walk), ["jog", "run"])
     assert runs[:75].mean() < 0.1 and runs[100:140].mean() > 0.8
+    assert not any("holds in" in text for text in walk.quality.warnings)
+
+
+def test_a_label_that_is_not_kept_is_told(take):
+    """The walks lead to the jog once, for less time than asked."""
+    graph = motion_graph([take], labels={"take": ("run",)})
+    alone = replace(graph, segments={"take": ((268, 280, "hop"),)})
+    told = alone.walk(labels=[("walk", 1.0), ("hop", 4.0)], seed=1).quality.warnings
+    assert any("label 'hop' holds in 0." in text and "of the 4.0 s" in text for text in told)
 
 
 def test_labels_of_segments_hold_in_their_frames(tmp_path, take):

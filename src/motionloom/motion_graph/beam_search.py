@@ -13,7 +13,7 @@ from motionloom.kernels import kernel
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.motion_graph.paths import STEP, hips_path
-from motionloom.motion_graph.routes import Goal, NoRoute, Route
+from motionloom.motion_graph.routes import Goal, NoRoute, Route, label_notes
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
 
@@ -390,11 +390,14 @@ def _route(
     taken: list[int] = []
     frames = branch.time + end_frame - branch.frame
     turns, places = np.zeros(frames), np.zeros(frames, np.complex128)
+    rows = np.zeros(frames, np.int64)
     until = frames
     while True:
         trace = _traced(graph, ground, goal, branch)
         part = slice(branch.time, branch.time + min(until - branch.time, len(trace.turns)))
         turns[part] = trace.turns[: part.stop - part.start]
+        first = int(ground.offsets[branch.motion]) + branch.frame
+        rows[branch.time : until] = first + np.arange(until - branch.time)
         places[part] = trace.places[: part.stop - part.start]
         if trace.stop >= 0:  # past the end of the path
             places[branch.time + trace.stop : part.stop] = trace.places[trace.stop]
@@ -414,4 +417,5 @@ def _route(
         cost / frames,
         turns,
         places,
+        tuple(label_notes(goal, rows, graph.fps)),
     )

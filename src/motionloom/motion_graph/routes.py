@@ -43,6 +43,7 @@ STRONG_TURN = 0.8
 # one is followed.
 _ROUNDINGS = ((0.0, GENTLE_TURN), (0.75, STRONG_TURN), (1.5, STRONG_TURN), (3.0, STRONG_TURN))
 _FOLLOWED = 0.3  # metres: a path is followed if no frame is farther from it
+_LABEL_KEPT = 0.8  # share of its time in which a label of a timeline should hold
 _DETOUR = 1.1  # a walk along a path that is longer is no good walk
 
 
@@ -68,6 +69,8 @@ class Goal:
         Heading in the last frame.
     label_mismatch : ndarray of bool, shape (S, frames of all motions)
         For each label of the timeline, the frames at which it does not hold.
+    labels : tuple of str, length S
+        Labels of the timeline.
     label_ends : ndarray of int64, shape (S,)
         The frame at which each label ends.
     label_remaining : ndarray, shape (S, transitions)
@@ -83,6 +86,7 @@ class Goal:
     heading: float | None = None
     label_mismatch: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), bool))
     label_ends: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    labels: tuple[str, ...] = ()
     label_remaining: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     most_turning: float = GENTLE_TURN
 
@@ -135,7 +139,7 @@ def label_goal(
     graph: MotionGraph,
 ) -> Goal:
     """`goal` with a timeline of labels and their durations."""
-    label_mismatch, remaining, ends, at = [], [], [], 0.0
+    names, label_mismatch, remaining, ends, at = [], [], [], [], 0.0
     for item in labels:
         try:
             label, length = item
@@ -147,6 +151,7 @@ def label_goal(
             raise InvalidInput(f"the duration of label {label!r} must be positive; got {length} s")
         at += length
         label_mismatch.append(~np.concatenate(holds))
+        names.append(str(label))
         remaining.append(frames_to(graph, label) - graph.transitions.blend)
         ends.append(round(at * graph.fps))
     if not label_mismatch:
@@ -159,8 +164,25 @@ def label_goal(
         frames=frames,
         label_mismatch=np.array(label_mismatch),
         label_ends=np.array(ends, np.int64),
+        labels=tuple(names),
         label_remaining=np.array(remaining),
     )
+
+
+def label_notes(goal: Goal, rows: NDArray[np.int64], fps: float) -> list[str]:
+    """One sentence for each label of a timeline that is not kept; `rows` are the frames played."""
+    notes, begin = [], 0
+    for label, missing, end in zip(goal.labels, goal.label_mismatch, goal.label_ends, strict=True):
+        played = rows[begin : int(end)]
+        held = len(played) - int(missing[played].sum())
+        if held < _LABEL_KEPT * len(played):
+            notes.append(
+                f"label {label!r} holds in {held / fps:.1f} of the {len(played) / fps:.1f} s "
+                "it was asked for: give it more time, add takes that have it or change to it, or "
+                "allow more transitions (per_minute)"
+            )
+        begin = int(end)
+    return notes
 
 
 def frames_to(graph: MotionGraph, label: str) -> NDArray[np.float64]:
@@ -240,7 +262,8 @@ class Route:
     places : ndarray of complex, shape (frames,), optional
         Planned positions of the hips.
     notes : tuple of str
-        What was done to follow a path: corners rounded, the body turned.
+        What was done to follow a path (corners rounded, the body turned), and labels that are not
+        kept.
     """
 
     start: tuple[int, int]
@@ -311,7 +334,7 @@ def _along_path(
         badness = float(away.mean() + away.max() + missed.max()) + max(detour, 0.0)
         if best is None or badness < best[0]:
             notes = path_notes(path, radius, route.turns, graph.fps)
-            best = (badness, replace(route, notes=tuple(notes)))
+            best = (badness, replace(route, notes=(*route.notes, *notes)))
         cut = distances(path, here).max()
         if away.max() <= cut + _FOLLOWED and detour <= 0.0:
             break

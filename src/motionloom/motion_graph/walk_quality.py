@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.settings import WalkSettings
 
 _MOVING = 0.3  # m/s
-_SPEEDS = (5.0, 95.0)  # percentiles of the speeds of the motions that can be had
+_SPEEDS = (1.0, 99.0)  # percentiles of the speeds of the motions that can be had
 _LONG, _SHARE = 10.0, 0.6  # seconds of a walk, and share of one take in it that is told
 _CORNER = 0.1  # metres by which a corner must be cut to be told
 _STEP_SECONDS = 0.55  # of a walking step
