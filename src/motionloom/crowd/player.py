@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from motionloom.blending.poses import blend_kernel
 from motionloom.crowd.holds import Holds
 from motionloom.crowd.settings import SWAY
 from motionloom.motion import Motion, Provenance
-from motionloom.motion.diagnostics.quality import QualityReport
+from motionloom.motion.diagnostics.quality import BeatFit, QualityReport
 from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations import quaternions as rot
@@ -236,6 +236,10 @@ class CrowdMotion:
 
         Landings of heels and balls are detected again in the final motions.
         """
+        return self._beats_on_time
+
+    @cached_property
+    def _beats_on_time(self) -> tuple[int, int]:
         fps, frames = self.motions[0][0].fps, self.centres.shape[1]
         beats = self.music.inner_beats((frames - 1) / fps)
         within = 0
@@ -254,11 +258,14 @@ class CrowdMotion:
     def quality(self) -> CrowdQuality:
         """Quality of all characters, each relative to the movements of the same body.
 
-        Leaders are compared with leaders, followers with followers.
+        Leaders are compared with leaders, followers with followers. Beats count once for each
+        agent, and are met where a foot lands.
         """
         every = (motion.quality for agent in self.motions for motion in agent)
         reports = [report for report in every if report is not None]
-        return CrowdQuality(QualityReport.worst_of(reports), QualityReport.mean_of(reports))
+        total, within = self.beats_on_time()
+        worst = QualityReport.worst_of(reports).with_parts(beats=BeatFit(total, within))
+        return CrowdQuality(worst, QualityReport.mean_of(reports))
 
     def sources(self) -> list[dict[str, Any]]:
         """Source frames, when they are shown, and by how many characters.

@@ -134,10 +134,18 @@ def limb_overlaps(motion: Motion) -> Array:
     starts, stops = points[:, ends[:, 0]], points[:, ends[:, 1]]
     radii = np.array(capsules.radii)
     first, second = np.array(capsules.pairs).T
+    # Only parts whose enclosing spheres touch: one of ten.
+    middles, halves = 0.5 * (starts + stops), 0.5 * np.linalg.norm(stops - starts, axis=-1)
+    spheres = halves + radii
+    gaps = middles[:, first] - middles[:, second]
+    frames, pairs = np.nonzero(_dot(gaps, gaps) < (spheres[:, first] + spheres[:, second]) ** 2)
+    a, b = first[pairs], second[pairs]
     apart = segment_distances(
-        starts[:, first], stops[:, first], starts[:, second], stops[:, second]
+        starts[frames, a], stops[frames, a], starts[frames, b], stops[frames, b]
     )
-    return np.maximum(radii[first] + radii[second] - apart, 0.0)
+    depth = np.zeros((len(motion), len(first)))
+    depth[frames, pairs] = np.maximum(radii[a] + radii[b] - apart, 0.0)
+    return depth
 
 
 def segment_distances(a: Array, b: Array, c: Array, d: Array) -> Array:

@@ -222,7 +222,7 @@ class TakesUsed:
         """Seconds of each take of a motion; of `unused`, those are kept that are not used."""
         seconds: dict[str, float] = {}
         for source in sources:
-            time = (source.end - source.start) * source.weight / fps
+            time = (source.end - source.start) * max(source.weight, 0.0) / fps
             seconds[source.motion] = seconds.get(source.motion, 0.0) + time
         used = dict(sorted(seconds.items(), key=lambda item: -item[1]))
         left = {name: why for name, why in (unused or {}).items() if name not in used}

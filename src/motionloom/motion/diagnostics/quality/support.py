@@ -81,7 +81,8 @@ def _stands_still(motion: Motion, ground: NDArray[np.float32]) -> NDArray[np.boo
     centre = centre_of_mass(motion)[:, [0, 2]]
     speed = np.linalg.norm(np.gradient(centre, 1.0 / motion.fps, axis=0), axis=1)
     size = max(3, round(_STILL_SECONDS * motion.fps) | 1)
-    still = maximum_filter1d(speed, size, mode="nearest") < _STILL
+    # Around the first and last frames it is not known whether the body has stopped.
+    still = maximum_filter1d(speed, size, mode="constant", cval=np.inf) < _STILL
     hips = motion.role_positions(["hips"])[:, 0, 1]
     return still & (hips - ground > _UPRIGHT * leg_length(motion.skeleton))
 
