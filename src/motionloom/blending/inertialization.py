@@ -9,7 +9,7 @@ of numbers per coordinate.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from motionloom.kernels import kernel
 from motionloom.motion.easing import critically_damped_spring
@@ -43,7 +43,7 @@ class Inertializer:
     """
 
     def __init__(self, joints: int, fps: float, *, fade: float = FADE) -> None:
-        self._dt, self._fade = 1.0 / float(fps), float(fade)
+        self._dt, self._fades = 1.0 / float(fps), np.array([float(fade)])
         self._turns, self._spins = np.zeros((joints, 3)), np.zeros((joints, 3))
         self._shift, self._drift = np.zeros(3), np.zeros(3)
         self._age: int | None = None
@@ -54,7 +54,7 @@ class Inertializer:
         rotations: NDArray[np.float32],
         root: NDArray[np.float32],
         *,
-        fade: float | None = None,
+        fade: ArrayLike | None = None,
     ) -> None:
         """Start another motion with the next frame.
 
@@ -63,10 +63,11 @@ class Inertializer:
         rotations : ndarray, shape (3, J, 4)
             Its first three frames, as they will be given to `apply`.
         root : ndarray, shape (3, 3), or (3, 3 C) for C characters
-        fade : float, optional
-            Another rate of decay from now on, per second.
+        fade : float, or array_like of shape (C,), optional
+            Another rate of decay from now on, per second; one per character.
         """
-        self._fade = self._fade if fade is None else float(fade)
+        if fade is not None:
+            self._fades = np.atleast_1d(np.asarray(fade, np.float64))
         if self._last is None:
             return
         before, places = self._last
@@ -93,10 +94,10 @@ class Inertializer:
         if self._age is not None:
             _fade_out(
                 turned, moved, self._turns, self._spins, self._shift, self._drift,
-                float(self._age) * self._dt, self._dt, self._fade,
+                float(self._age) * self._dt, self._dt, self._fades,
             )  # fmt: skip
             self._age += len(turned)
-            if self._age * self._dt * self._fade > 20.0:  # 2e-9 of the offset is left
+            if self._age * self._dt * self._fades.min() > 20.0:  # 2e-9 of the offset is left
                 self._age = None
         self._remember(turned, moved)
         return turned, moved
@@ -123,13 +124,16 @@ def led_on(before: Array, last: Array) -> Array:
 
 
 @kernel
-def _fade_out(q, root, turns, spins, shift, drift, start, dt, fade):
+def _fade_out(q, root, turns, spins, shift, drift, start, dt, fades):
     """Add the remaining offsets at times start, start + dt, ..."""
+    characters = len(fades)
     for n in range(q.shape[0]):
         t = start + n * dt
         for c in range(root.shape[1]):
+            fade = fades[c * characters // root.shape[1]]
             root[n, c] += critically_damped_spring(shift[c], drift[c], fade, t)[0]
         for j in range(q.shape[1]):
+            fade = fades[j * characters // q.shape[1]]
             x = critically_damped_spring(turns[j, 0], spins[j, 0], fade, t)[0]
             y = critically_damped_spring(turns[j, 1], spins[j, 1], fade, t)[0]
             z = critically_damped_spring(turns[j, 2], spins[j, 2], fade, t)[0]

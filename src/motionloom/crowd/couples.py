@@ -9,19 +9,28 @@ blended.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.crowd.learnt import Cut, best_transition_phase, compact_steps, learnt_steps
+from motionloom.crowd.learnt import (
+    Cut,
+    best_transition_phase,
+    compact_steps,
+    learnt_steps,
+    usual_of_cuts,
+)
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.meter import downbeat, usual_meter
 from motionloom.rhythm.motion_beats.beats import RHYTHMIC, Beats, beats
 from motionloom.rhythm.movements import Movement, transition_differences
+from motionloom.rhythm.settings import MAX_SEAM
 from motionloom.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
@@ -33,6 +42,11 @@ _HANDS = 0.3  # metres: largest distance of wrists whose hands are together
 _HELD = 0.25  # least fraction of the time in which hands are together
 _HOLD = 1.6  # metres: farther apart, partners have let go
 _UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
+_UNEVEN_LANDINGS = 0.4  # the same where beats were moved to landings
+_NEAR = 0.8  # frames between a beat and a landing on it; measured are those within one frame
+_STEP = 0.15  # beats between a step and its beat
+_STEPPED = 0.85  # share of beats with a landing of couples that step on every beat
+_ENOUGH = 24  # movements, before those with more beats without a landing are used, too
 _FOLLOWERS = 6  # successors of each movement, besides its own next one
 _GUESSED = 200  # takes among which couples are searched: among more, some match by chance
 _BODY = 0.25  # metres that a body needs around its root
@@ -110,6 +124,8 @@ def couple_steps(
     graph: str = "learnt",
     groups: int | None = None,
     transition_phase: float | None = None,
+    max_seam: float | None = MAX_SEAM,
+    align: str = "landings",
     kind: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> Choreography:
@@ -130,6 +146,11 @@ def couple_steps(
     transition_phase : float, optional
         Beats in [0, 1) after their first beat at which movements begin. Default: where
         transitions are smoothest.
+    max_seam : float, optional
+        Drop transitions with more than this multiple of the accelerations of the takes; see
+        `motionloom.rhythm.seams`. None: transitions are not checked.
+    align : {"landings", "beats"}
+        What meets the beats of the music: foot landings of the couple, or motion beats.
     kind : str
     progress : callable, optional
         Called with 1 for every analysed couple.
@@ -154,6 +175,8 @@ def couple_steps(
         together = _alike(couple, analysed[0][0] if analysed else None, fps)
         title = "+".join(motion.name for motion in couple)
         rhythm = beats(together)
+        if align == "landings":
+            rhythm = rhythm.on_landings()
         if rhythm.confidence < RHYTHMIC or len(rhythm) < 3:
             left_out[title] = f"no rhythm (confidence {rhythm.confidence:.2f} < {RHYTHMIC:g})"
         else:
@@ -163,11 +186,13 @@ def couple_steps(
     if not analysed:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise InvalidInput(f"no couple has a rhythm ({reasons or 'no couples'})")
+    if align == "landings":
+        analysed = _on_steps(analysed)
     if meter is None:
         meter = usual_meter(analysed)
     if meter < 1:
         raise InvalidInput(f"meter must be at least 1; got {meter}")
-    cuts = _cuts(analysed, meter, fps)
+    cuts = _cuts(analysed, meter, fps, landed=align == "landings")
     if len(cuts) < 4:
         raise InvalidInput(
             f"{', '.join(couple[0].name for couple, _ in analysed)} have {len(cuts)} usable "
@@ -178,15 +203,19 @@ def couple_steps(
     if graph == "learnt":
         return learnt_steps(
             cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
-            left_out=left_out,
+            left_out=left_out, max_seam=max_seam, landed=align == "landings",
         )  # fmt: skip
     phase = transition_phase
     if phase is None:
         phase = best_transition_phase(
-            [[(cut.motions, cut.beats[k : k + 2]) for cut in cuts for k in (0, meter)]]
+            [[(cut.motions, cut.beats[k : k + 2]) for cut in cuts for k in (0, meter)]],
+            landed=align == "landings",
         )
     movements = [cut.movement(every, phase) for cut in cuts]
-    return compact_steps(movements, _graph(movements, cuts), kind, left_out)
+    return compact_steps(
+        movements, _graph(movements, cuts), kind, left_out, max_seam=max_seam,
+        usual=usual_of_cuts(cuts),
+    )  # fmt: skip
 
 
 def couple_radius(choreography: Choreography) -> float:
@@ -197,20 +226,70 @@ def couple_radius(choreography: Choreography) -> float:
     return float(np.percentile(0.5 * apart, 95.0)) + _BODY
 
 
-def _cuts(analysed: Sequence[tuple[Couple, Beats]], meter: int, fps: float) -> list[Cut]:
-    """Movements in hold and on the beat."""
-    cuts: list[Cut] = []
+def _cuts(
+    analysed: Sequence[tuple[Couple, Beats]], meter: int, fps: float, *, landed: bool
+) -> list[Cut]:
+    """Movements in hold and on the beat; those with the most beats on which a foot lands.
+
+    Partners step together, but not on every beat: in salsa, both wait on every fourth.
+    """
+    found: list[tuple[int, bool, Cut]] = []
     for couple, rhythm in analysed:
         frames = np.clip(rhythm.frames, 0.0, len(couple[0]) - 1.0)
         apart, period = _distances(*couple), rhythm.period * fps
-        last = -1
-        for start in range(downbeat(rhythm, meter), len(frames) - meter - 1, meter):
-            at = frames[start : start + meter + 2]
-            held = apart[int(at[0]) : int(at[-1]) + 1].max() < _HOLD
-            if held and np.all(np.abs(np.diff(at) / period - 1.0) < _UNEVEN):
-                cuts.append(Cut(couple, at, follows=last >= 0 and last == start - meter))
-                last = start
+        steps = _landings(couple) if landed else np.zeros(0)
+        first = downbeat(rhythm, meter)
+        # Where feet land on all beats, a movement may begin on any of them.
+        for offset in range(first, first + meter) if landed else (first,):
+            last = -1
+            for start in range(offset % meter, len(frames) - meter - 1, meter):
+                at = frames[start : start + meter + 2]
+                held = apart[int(at[0]) : int(at[-1]) + 1].max() < _HOLD
+                uneven = np.abs(np.diff(at) / period - 1.0).max()
+                if held and uneven < (_UNEVEN_LANDINGS if landed else _UNEVEN):
+                    missed = len(at) - 1 - _met(steps, at[:-1])
+                    cut = Cut(couple, at, follows=last >= 0 and last == start - meter)
+                    found.append((missed if landed else 0, cut.follows, cut))
+                    last = start
+    most = 0
+    while most <= meter and sum(row[0] <= most for row in found) < _ENOUGH:
+        most += 1
+    cuts, kept_last = [], False
+    for count, follows, cut in found:
+        if count <= most:
+            cuts.append(replace(cut, follows=follows and kept_last))
+        kept_last = count <= most
     return cuts
+
+
+def _on_steps(analysed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]]:
+    """With every second beat only, if feet land on these and not on all beats.
+
+    Couples that step on three of four beats step on every beat at half the tempo.
+    """
+    every, halves = [], []
+    for couple, rhythm in analysed:
+        steps, frames = _landings(couple), rhythm.frames
+        near = max(_NEAR, _STEP * rhythm.period * couple[0].fps)
+        every.append(_met(steps, frames, near) / len(frames))
+        shares = [_met(steps, frames[k::2], near) / len(frames[k::2]) for k in (0, 1)]
+        best = int(np.argmax(shares))
+        half = replace(rhythm, times=rhythm.times[best::2], period=2.0 * rhythm.period)
+        halves.append((shares[best], (couple, half)))
+    if np.mean(every) >= _STEPPED or np.mean([share for share, _ in halves]) <= np.mean(every):
+        return analysed
+    return [one for _, one in halves if len(one[1]) >= 3]
+
+
+def _met(steps: Array, frames: Array, near: float = _NEAR) -> int:
+    """Number of beats in frames with a landing within `near` frames."""
+    return int(sum(np.abs(steps - beat).min(initial=np.inf) <= near for beat in frames))
+
+
+def _landings(couple: Couple) -> Array:
+    """Frames in which a heel or ball of a partner lands."""
+    contacts = [motion.contacts() for motion in couple]
+    return np.concatenate([landings(one[part]) for one in contacts for part in FOOT_PARTS])
 
 
 def _graph(movements: Sequence[Movement], cuts: Sequence[Cut]) -> TransitionGraph:

@@ -17,7 +17,6 @@ from motionloom.errors import InvalidInput
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.travel_weights import travel_weights
 
 Array = NDArray[np.float64]
 
@@ -122,6 +121,7 @@ def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Itera
     frames = frame_count(seconds, None, fps)
     starts = formation(settings, np.zeros(1))[:, 0]
     player = CrowdPlayer(choreography, starts)
+    player.set_speed(choreography.period * music.bpm / 60.0)
     count, graph = len(starts), choreography.graph
     rng, number = np.random.default_rng([settings.seed, 2]), -1
     centres = starts[:, :2].copy()
@@ -139,7 +139,8 @@ def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Itera
         # All soldiers take one path through the graph, so that they are in step.
         odds = graph.start if number < 0 else graph.transitions[number]
         number = int(rng.choice(len(graph), p=odds))
-        weights = list(travel_weights(player.nodes[number].travel, target))
+        able = np.stack([player.able(i) for i in range(count)])
+        weights = player.weights_for(number, target, able)
 
         def steer(natural: Array, headings: Array, goals: Array = goals) -> tuple[Array, Array]:
             nonlocal last, facing

@@ -8,7 +8,7 @@ The blocks make a `CrowdMotion`, which measures its quality.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -21,7 +21,7 @@ from motionloom.blending.poses import blend_kernel
 from motionloom.crowd.holds import Holds
 from motionloom.crowd.settings import SWAY
 from motionloom.motion import Motion, Provenance
-from motionloom.motion.diagnostics.quality import BeatFit, QualityReport
+from motionloom.motion.diagnostics.quality import BeatFit, QualityReport, seam_accelerations
 from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations import quaternions as rot
@@ -31,6 +31,7 @@ from motionloom.rhythm.dance import beats_on_time
 from motionloom.rhythm.dance_nodes import DanceNode, between
 from motionloom.rhythm.music.beat_clock import MusicClock
 from motionloom.rhythm.music.music import Music, beats_met
+from motionloom.rhythm.seams import SeamTable
 
 Array = NDArray[np.float64]
 # Natural centres (A, n, 2) and headings (A, n) of a movement -> steered centres (A, n, 2) and
@@ -77,9 +78,17 @@ class CrowdPlayer:
     choreography : Choreography
     places : array_like, shape (A, 3)
         Start of each agent: ``x, z, yaw`` of the leader.
+    avoid : iterable of (int, int)
+        Pairs of movements of which the second does not follow the first.
     """
 
-    def __init__(self, choreography: Choreography, places: Array) -> None:
+    def __init__(
+        self,
+        choreography: Choreography,
+        places: Array,
+        *,
+        avoid: Iterable[tuple[int, int]] = (),
+    ) -> None:
         self.choreography = choreography
         self.nodes = choreography.dance_nodes
         self.skeletons = tuple(clips.skeleton for clips in self.nodes[0].clips)
@@ -94,6 +103,51 @@ class CrowdPlayer:
                          for node in self.nodes]  # fmt: skip
         self._holds = Holds.of([movement.bodies for movement in choreography.movements])
         self._begun = False
+        self._last: tuple[NDArray[np.int64], list[Array]] | None = None
+        self._avoid = tuple(avoid)
+        self.seams: SeamTable | None = None
+        self.set_speed(1.0)
+
+    def set_speed(self, speed: float) -> None:
+        """Choose the transitions for the speed at which the movements will be played."""
+        self.seams = None
+        for tried in (speed, 1.0):  # too fast: those at the speed of the takes
+            table = self.choreography.seams(tried)
+            if table is not None and self.seams is None:
+                self.seams = table.without(self._avoid).within(self.choreography.graph)
+
+    def able(self, agent: int) -> NDArray[np.bool_]:
+        """Movements (N,) that may be next for an agent."""
+        if self.seams is None:
+            return np.ones(len(self.choreography.movements), bool)
+        if self._last is None:
+            return np.asarray(self.seams.allowed.any(axis=1))
+        chosen, weights = self._last
+        members = self.choreography.graph.members[chosen[agent]]
+        return self.seams.after(members, weights[agent])
+
+    def weights_for(self, number: int, targets: Array, able: NDArray[np.bool_]) -> list[Array]:
+        """Blend weights (n,) of a node for the targets (A, 3) of agents, of `able` (A, N)."""
+        node, members = self.nodes[number], list(self.choreography.graph.members[number])
+        free = able[:, members]
+        free |= ~free.any(axis=1, keepdims=True)
+        rows: list[Array] = [np.empty(0)] * len(targets)
+        for mask in np.unique(free, axis=0):
+            who = np.flatnonzero((free == mask).all(axis=1))
+            for i, row in zip(who, node.weights_for(targets[who], among=mask), strict=True):
+                rows[i] = row
+        return rows
+
+    def _fades(self, chosen: NDArray[np.int64], weights: list[Array]) -> Array | None:
+        """Rates of decay of the seams of all agents."""
+        if self.seams is None or self._last is None:
+            return None
+        members = self.choreography.graph.members
+        before, after = (
+            [members[node][int(row.argmax())] for node, row in zip(nodes, rows, strict=True)]
+            for nodes, rows in (self._last, (chosen, weights))
+        )
+        return np.asarray(self.seams.fades[before, after])
 
     def __len__(self) -> int:
         return len(self.places)
@@ -139,15 +193,16 @@ class CrowdPlayer:
                 stands[body][who] = standing > 0.5
                 grounds[body][who] = (shares @ self._grounds[number][body])[:, None]
             self.places[who] = at[:, -1]
+        fades = self._fades(chosen, weights)
         for body, stitch in enumerate(self._stitches):
             poses = turned[body].transpose(1, 0, 2, 3).reshape(size, -1, 4)
             path = moved[body].transpose(1, 0, 2).reshape(size, -1)
             if self._begun:
-                stitch.seam(poses[:3], path[:3])
+                stitch.seam(poses[:3], path[:3], fade=fades)
             poses[3:], path[3:] = stitch.apply(poses[3:], path[3:])
             turned[body] = poses.reshape(size, agents, -1, 4).transpose(1, 0, 2, 3)
             moved[body] = path.reshape(size, agents, 3).transpose(1, 0, 2)
-        self._begun = True
+        self._begun, self._last = True, (chosen, weights)
         natural = np.asarray(
             np.mean([one[:, 3:, [0, 2]] for one in moved], axis=0, dtype=np.float64)
         )
@@ -338,6 +393,24 @@ def joined_blocks(
     # From the final roots, after the feet were locked.
     centres = np.asarray(np.mean([one[..., [0, 2]] for one in moved], axis=0, dtype=np.float64))
     return CrowdMotion(motions, centres, music, choreography)
+
+
+def rough_pairs(blocks: list[Block], made: CrowdMotion) -> tuple[float, set[tuple[int, int]]]:
+    """The worst seam of a crowd, and the pairs of movements with seams above the limit."""
+    steps, rough, worst = made.choreography, set(), 0.0
+    if steps.max_seam is None:
+        return 0.0, set()
+    members = steps.graph.members
+    for i, agent in enumerate(made.motions):
+        path = [members[b.chosen[i]][int(b.weights[i].argmax())] for b in blocks]
+        ratios = np.max(
+            [seam_accelerations(motion) / max(level, 1e-9)
+             for motion, level in zip(agent, steps.accelerations, strict=True)], axis=0,
+        )  # fmt: skip
+        pairs = list(zip(path, path[1:], strict=False))
+        rough |= {pair for pair, one in zip(pairs, ratios, strict=True) if one > steps.max_seam}
+        worst = max(worst, float(ratios.max(initial=0.0)))
+    return worst, rough
 
 
 def _provenance(

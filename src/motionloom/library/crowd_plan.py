@@ -82,7 +82,10 @@ class CrowdPlan:
     ) -> Choreography:
         """The choreography learnt from the takes, or the built-in waltz or march."""
         settings = self.settings
-        graph = {"graph": settings.graph, "transition_phase": settings.transition_phase}
+        graph: dict[str, Any] = {
+            "graph": settings.graph,
+            "transition_phase": settings.transition_phase,
+        }
         if settings.groups is not None:
             graph["groups"] = settings.groups
         if not settings.has_takes:
@@ -94,6 +97,8 @@ class CrowdPlan:
         if self.kind == "ballroom":
             from motionloom.crowd.couples import couple_steps
 
+            if settings.preset == "kp03":
+                graph |= {"max_seam": None, "align": "beats"}
             return couple_steps(
                 takes, fps=settings.fps, meter=settings.meter, progress=progress, **graph
             )

@@ -288,10 +288,7 @@ class DancePlayer(Player):
             return every
         if before is None:
             return np.asarray(self._seams.allowed.any(axis=1))
-        after = self._seams.allowed[before]
-        blended = np.array(self.choreography.graph.members[self._node or 0])[self._weights > 0.2]
-        smooth = self._seams.allowed[blended].all(axis=0)
-        return smooth if smooth.any() else after if after.any() else every
+        return self._seams.after(self.choreography.graph.members[self._node or 0], self._weights)
 
     def _fade(self, before: int | None) -> float | None:
         """Rate of decay of the seam to the movement chosen now."""

@@ -63,6 +63,7 @@ _PUSH = 1.0  # m/s by which its velocity may differ
 _TOLERANCES = (1.0, 1.5, 2.0)
 _MOST = 0.5
 _STANCE = 0.15  # seconds before and after a seam in which a foot that stands counts as standing
+_BLENDED = 0.2  # weight of a movement that counts in a blend
 _REACHED = 0.8  # of the movements that can be reached at all
 
 
@@ -151,6 +152,18 @@ class SeamTable:
             allowed[i[good], j[good]] = True
         return cls(ratio, allowed, fades)
 
+    def after(self, movements: Sequence[int], weights: Array) -> Mask:
+        """Movements (N,) that may follow a blend; all, if none may.
+
+        They may follow every movement with some weight or, where there is none, the main one.
+        """
+        weights = np.asarray(weights)
+        blended = np.asarray(movements)[weights > _BLENDED]
+        smooth = np.all(self.allowed[blended], axis=0)
+        if not smooth.any():
+            smooth = self.allowed[movements[int(weights.argmax())]]
+        return smooth if smooth.any() else np.ones(len(smooth), bool)
+
     def without(self, pairs: Iterable[tuple[int, int]]) -> SeamTable:
         """Without the transitions between some pairs of movements."""
         allowed = self.allowed.copy()
@@ -190,7 +203,8 @@ def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
     """
     likely = graph.transitions
     least = float(likely[likely > 0.0].min(initial=1.0))
-    every = replace(graph, transitions=np.maximum(likely, 0.1 * least))
+    others = np.maximum(likely, 0.1 * least * ~np.eye(len(likely), dtype=bool))
+    every = replace(graph, transitions=others)  # not the same node again
     found, most = table.within(graph), table.within(every)
     if most is None:
         best = float(np.min(table.ratio, initial=np.inf))
