@@ -70,6 +70,8 @@ def solve_sequence(
     hips, guess = prior.frame(guide)
     step = max(1, round(signal.fps / _FIRST_RATE))
     some = np.arange(0, len(filled), step)
+    if progress is not None:
+        progress = _frames_of(progress, len(filled), len(some) + len(filled))
     path = HeadingPath(signal.fps / step)
     for costs in heading_costs(prior, filled[some][:, searched], hips[some], guess[some]):
         path.advance(costs)
@@ -140,6 +142,18 @@ def _pass(
         if progress is not None:
             progress(1)
     return SolvedSequence(rotations, root, np.median(gaps, axis=1))
+
+
+def _frames_of(progress: Progress, frames: int, steps: int) -> Progress:
+    """Progress of both passes, `steps` in all, told as that of the `frames` of the sequence."""
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        before, done = done * frames // steps, done + count
+        progress(done * frames // steps - before)
+
+    return advance
 
 
 def _between(

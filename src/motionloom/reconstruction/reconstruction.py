@@ -1,22 +1,15 @@
-"""Reconstruction of a motion from markers, and the performer's skeleton.
-
-If no skeleton is given, one of the library's is scaled to the markers. The largest distance
-between two markers over time measures the body between them: stretched legs are as long as the
-bones from hip to ankle. Every skeleton of the library is measured in its motions in the same way;
-the one with the best proportions is scaled.
-"""
+"""Reconstruction of a motion from markers, with its confidence."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.errors import InvalidInput, RoleError
+from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.carrier import body_skeleton
 from motionloom.motion.diagnostics.quality import quality_report
@@ -26,105 +19,10 @@ from motionloom.parallel import Progress, one_thread
 from motionloom.reconstruction.control_signal import ControlSignal, control_signal
 from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream, solve_frames
+from motionloom.reconstruction.performer import check_skeleton, fitted_skeleton
 from motionloom.reconstruction.prior import Prior
 from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.store.store import Store
-
-_EXTENT_PERCENTILE = 90.0  # percentile of a distance over time that is its extent
-_MOTIONS_EACH = 3  # motions of each skeleton that are measured
-_LEAST_SCALE, _MOST_SCALE = 0.4, 2.0  # relative to an adult
-_MOST_MISFIT = 0.35  # largest deviation of proportions (logarithm)
-
-
-def fitted_skeleton(library: Store, signal: ControlSignal) -> Skeleton:
-    """A skeleton of the library, scaled by the extents of the markers.
-
-    Raises
-    ------
-    InvalidInput
-        If no skeleton of the library is near the markers' proportions.
-    """
-    wanted = _extents(signal.points)
-    best, least, scale = None, np.inf, 1.0
-    for skeleton, names in _performers(library):
-        if any(role not in skeleton.roles for role in signal.roles):
-            continue
-        places = [library[name].role_positions(signal.roles)[::4] for name in
-                  names[:: max(1, len(names) // _MOTIONS_EACH)][:_MOTIONS_EACH]]  # fmt: skip
-        ratios = np.log(wanted / _extents(np.concatenate(places).astype(np.float64)))
-        ratios = ratios[np.isfinite(ratios)]
-        if not len(ratios):
-            continue
-        middle = float(np.median(ratios))
-        misfit = float(np.median(np.abs(ratios - middle)))
-        if misfit < least:
-            best, least, scale = skeleton, misfit, float(np.exp(middle))
-    if best is None:
-        raise RoleError(
-            f"no skeleton of the library has joints for {', '.join(signal.roles)}; "
-            "give the performer's: skeleton="
-        )
-    if not _LEAST_SCALE <= scale <= _MOST_SCALE or least > _MOST_MISFIT:
-        raise InvalidInput(
-            f"the markers do not fit a skeleton of the library: the nearest would be scaled by "
-            f"{scale:.2f}, and proportions would be off by {np.expm1(least):.0%}. Check unit and "
-            "roles of the markers, or give the performer's skeleton="
-        )
-    return best.scaled(scale)
-
-
-def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
-    """Raise if markers are much farther apart than the skeleton's bones reach."""
-    skeleton.role_assignment.require(signal.roles)
-    from motionloom.motion.roles.body_tree import BodyTree
-
-    tree = BodyTree(skeleton)
-    points = skeleton.points(signal.roles)
-    pairs = list(combinations(range(len(points)), 2))
-    reach = np.array([tree.length(int(points[a]), int(points[b])) for a, b in pairs])
-    ratios = _extents(signal.points) / np.where(reach > 0.0, reach, np.nan)
-    if not np.isfinite(ratios).any():
-        return
-    widest = float(np.nanmax(ratios))
-    typical = float(np.nanmedian(ratios))
-    if widest > 1.25 or typical < 0.3:
-        a, b = pairs[int(np.nanargmax(ratios))]
-        raise InvalidInput(
-            f"the skeleton does not fit the markers: {signal.roles[a]} and {signal.roles[b]} are "
-            f"{widest:.2f} times as far apart as its bones reach (all pairs: {typical:.2f} times). "
-            "Is it another person's, or the unit wrong?"
-        )
-
-
-def _performers(library: Store) -> list[tuple[Skeleton, list[str]]]:
-    """Skeletons of the library, one per performer, and the names of their motions."""
-    performers: list[tuple[Skeleton, list[str]]] = []
-    names_of: dict[str, list[str]] = {}
-    for entry in library.entries():
-        if entry.skeleton not in names_of:
-            body = body_skeleton(library.skeleton(entry.skeleton))
-            same = (names for other, names in performers if other.is_same_body(body))
-            names = next(same, None)
-            if names is None:
-                names = []
-                performers.append((body, names))
-            names_of[entry.skeleton] = names
-        names_of[entry.skeleton].append(entry.name)
-    return performers
-
-
-def _extents(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Largest distance of each pair of points over time, without outliers."""
-    pairs = combinations(range(points.shape[1]), 2)
-    gaps = [np.linalg.norm(points[:, a] - points[:, b], axis=-1) for a, b in pairs]
-    with np.errstate(all="ignore"):
-        return np.array(
-            [
-                np.nanpercentile(gap, _EXTENT_PERCENTILE) if np.isfinite(gap).any() else np.nan
-                for gap in gaps
-            ]
-        )
-
 
 # Distance of neighbours in metres at which confidence is one half; chosen, not calibrated.
 _HALF_CONFIDENCE = 0.20

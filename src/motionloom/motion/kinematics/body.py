@@ -16,6 +16,7 @@ References
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -165,6 +166,63 @@ def leg_length(skeleton: Skeleton) -> float:
     tree = BodyTree(skeleton)
     legs = [skeleton.points([f"{side}_hip", f"{side}_ankle"]) for side in ("left", "right")]
     return float(np.mean([tree.length(int(hip), int(ankle)) for hip, ankle in legs]))
+
+
+@dataclass(frozen=True)
+class BodyProportions:
+    """Proportions of a skeleton that stands upright, in lengths of its leg.
+
+    Attributes
+    ----------
+    leg : float
+        Length of the leg, hip to ankle, in the unit of the skeleton.
+    hips, head : float
+        Heights of the joint of the hips and of the head above the hip joints.
+    hip_width : float
+        Distance of the hip joints.
+    up : ndarray, shape (3,)
+        Unit vector up the trunk, in the frame of the hips.
+    """
+
+    leg: float
+    hips: float
+    head: float
+    hip_width: float
+    up: NDArray[np.float64]
+
+
+def body_proportions(skeleton: Skeleton) -> BodyProportions | None:
+    """Where hips and head are relative to the legs, or None where roles are missing.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> own = body_proportions(ml.demo.clip("walk").skeleton)
+    >>> 0.0 < own.hips < 0.15, 0.6 < own.head < 0.8
+    (True, True)
+    """
+    needed = ("hips", "head", "left_hip", "right_hip", "left_ankle", "right_ankle")
+    if any(role not in skeleton.roles for role in needed):
+        return None
+    point = {name: index for index, name in enumerate(skeleton.point_names)}
+    at = {role: point[name] for role, name in skeleton.roles.items()}
+    tree = BodyTree(skeleton)
+    leg = leg_length(skeleton)
+    left, right = (_offset(skeleton, tree, at["hips"], at[f"{s}_hip"]) for s in ("left", "right"))
+    spine = _offset(skeleton, tree, at["hips"], at.get("spine", at["head"]))
+    if np.linalg.norm(spine) <= tree.near:
+        spine = _offset(skeleton, tree, at["hips"], at["head"])
+    length = float(np.linalg.norm(spine))
+    if leg <= tree.near or length <= tree.near:
+        return None
+    hips = _hip_drop(skeleton, tree, at, "head") / leg
+    return BodyProportions(
+        leg=leg,
+        hips=hips,
+        head=_trunk(skeleton, tree, at, "head") / leg + hips,
+        hip_width=float(np.linalg.norm(left - right)) / leg,
+        up=spine / length,
+    )
 
 
 def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
