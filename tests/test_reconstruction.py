@@ -1,9 +1,11 @@
 """A body from tracked points: the model, the solver, the markers, the whole."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 from typer.testing import CliRunner
 
 import motionloom as ml
@@ -17,13 +19,14 @@ from motionloom.evaluation.reconstruction import (
     same_performer,
 )
 from motionloom.motion import Markers, Motion, Skeleton
+from motionloom.motion.kinematics.body import body_proportions, leg_length
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.reconstruction import SIX, reconstruction_stream, tracked
 from motionloom.reconstruction import heading as headings_of
 from motionloom.reconstruction.control_signal import control_signal
 from motionloom.reconstruction.heading import HeadingPath, MarkerFrame, smooth_headings
 from motionloom.reconstruction.local_model import LocalModel, local_model
-from motionloom.reconstruction.performer import fitted_skeleton
+from motionloom.reconstruction.performer import fitted_performer
 from motionloom.reconstruction.pose_solver import SLACKS, Body, Expectation, map_pose
 from tests.naive import reconstruction as naive
 
@@ -385,10 +388,66 @@ def test_a_frame_at_a_time_gives_what_the_online_mode_gives(lib, walk):
 
 def test_a_skeleton_is_chosen_and_scaled_by_the_markers(lib, walk):
     giant = walk.retarget(walk.skeleton.scaled(1.3))
-    fitted = fitted_skeleton(lib, control_signal(giant))
+    fitted = fitted_performer(lib, control_signal(giant)).skeleton
     bones = lambda s: np.linalg.norm(s.offsets, axis=1).sum()  # noqa: E731
     assert 0.85 < bones(fitted) / bones(giant.skeleton) < 1.15
     assert len(lib.reconstruct(giant)) == len(giant)
+
+
+@pytest.mark.parametrize(("hips", "head"), [(0.0, 0.0), (0.1, 0.0), (-0.05, 0.12), (0.05, -0.1)])
+def test_legs_are_fitted_wherever_a_rig_puts_hips_and_head(lib, walk, hips, head):
+    points = tracked(walk).positions.copy()
+    at = {role: k for k, role in enumerate(SIX)}
+    leg = leg_length(walk.skeleton)
+    points[:, at["hips"], 1] += hips * leg
+    points[:, at["head"], 1] += head * leg
+    fitted = fitted_performer(lib, control_signal(Markers(SIX, points, walk.fps)))
+    assert leg_length(fitted.skeleton) == pytest.approx(leg, rel=0.07)
+    # Straight legs reach the ankles, and the trunk the head.
+    own = body_proportions(fitted.skeleton)
+    reach = np.linalg.norm(points[:, at["hips"]] - points[:, at["left_ankle"]], axis=-1).max()
+    assert own.leg * np.hypot(1.0 + own.hips, 0.5 * own.hip_width) == pytest.approx(reach, rel=0.03)
+    trunk = np.linalg.norm(points[:, at["hips"]] - points[:, at["head"]], axis=-1).max()
+    assert own.leg * (own.head - own.hips) == pytest.approx(trunk, rel=0.03)
+
+
+def test_knees_of_another_size_are_found(lib):
+    other = ml.demo.clip("walk_slow", performer=2)
+    taken = replace(other, skeleton=other.skeleton.scaled(1.1), root=1.1 * other.root)
+    body = lib.reconstruct(tracked(taken, noise=0.001))
+    knees = ["left_knee", "right_knee"]
+    off = np.linalg.norm(body.role_positions(knees) - taken.role_positions(knees), axis=-1)
+    assert off.mean() < 0.05
+
+
+def test_confidence_knows_when_the_library_has_nothing_like_it(lib, walk):
+    near = lib.reconstruct(walk, skeleton=walk)
+    far = ml.demo.clip("cartwheel_left", performer=1)
+    strange = lib.reconstruct(far, skeleton=far)
+    assert strange.confidence.min() < 0.3 < 0.8 < near.confidence.min()
+    assert strange.expected_error.max() > 3.0 * near.expected_error.max()
+    errors = [
+        np.linalg.norm(body.positions() - truth.positions(), axis=-1).mean(axis=1)
+        for body, truth in ((near, walk), (strange, far))
+    ]
+    told = np.concatenate([near.expected_error, strange.expected_error])
+    assert spearmanr(told, np.concatenate(errors)).statistic > 0.5
+    # A skeleton that is fitted is less certain than the performer's own.
+    assert lib.reconstruct(walk).expected_error.mean() > near.expected_error.mean()
+
+
+def test_expected_errors_go_with_their_frames(lib, walk):
+    body = lib.reconstruct(walk, skeleton=walk)
+    np.testing.assert_array_equal(body[3:7].expected_error, body.expected_error[3:7])
+    assert body.resample(15.0).expected_error is None
+
+
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_progress_counts_every_frame_once(lib, walk, mode):
+    steps = []
+    lib.reconstruct(walk, skeleton=walk, mode=mode, progress=steps.append)
+    assert sum(steps) == len(walk)
+    assert min(steps) >= 0
 
 
 def test_feature_sets_that_markers_do_not_give_are_taken_from_the_first_pass(lib, walk):

@@ -19,6 +19,8 @@ from motionloom.settings import Names, Settings, setting
 if TYPE_CHECKING:
     from motionloom.evaluation.reconstruction import ReconstructionError
 
+_UNSURE = 0.4  # mean confidence below which a remark says what to try
+
 
 @settings_options
 def reconstruct(
@@ -39,6 +41,8 @@ def reconstruct(
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Reconstruct a whole body from wrists, ankles, head and hips, or at least three of them."""
+    import numpy as np
+
     from motionloom.formats import is_marker_file, load, load_markers
 
     if inspect is not None:
@@ -54,8 +58,8 @@ def reconstruct(
         body = lib.reconstruct(given, **settings.arguments(), progress=advance)
     body.save(output)
     draw_worst([body], inspect)
-    sure = body.confidence
-    mean, least = (float(sure.mean()), float(sure.min())) if sure is not None else (None, None)
+    sure = np.asarray(body.confidence)
+    off = 100.0 * np.asarray(body.expected_error)
     if json:
         print_json(
             {
@@ -64,12 +68,21 @@ def reconstruct(
                 "fps": body.fps,
                 "markers": dict(body.markers or {}),
                 "lost": list(body.lost),
-                "confidence": {"mean": mean, "least": least},
                 "quality": body.quality.to_json() if body.quality else None,
+                "confidence": {"mean": float(sure.mean()), "least": float(sure.min())},
+                "expected_error_cm": {"mean": float(off.mean()), "most": float(off.max())},
             }
         )
         return
-    remark(f"{len(body)} frames from {', '.join(body.markers or {})}; confidence {mean:.2f}")
+    remark(
+        f"{len(body)} frames from {', '.join(body.markers or {})}; confidence {sure.mean():.2f}, "
+        f"expected error {off.mean():.1f} cm (worst frame {off.max():.1f} cm)"
+    )
+    if sure.mean() < _UNSURE:
+        remark(
+            "the library has few poses like these: add motions of this kind, and give the "
+            "performer's skeleton with --skeleton"
+        )
     for role in body.lost:
         remark(f"the marker of {role} was never seen")
     print_quality(body.quality)

@@ -18,6 +18,7 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.parallel import Progress
+from motionloom.reconstruction.confidence import expected_error
 from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.heading import (
     HeadingPath,
@@ -45,11 +46,11 @@ _FOOT_SPREAD = 0.01  # metres that a foot in contact may slide
 
 @dataclass(frozen=True)
 class SolvedSequence:
-    """Rotations (T, J, 4) and root (T, 3) of a sequence; distances (T,) to the neighbours."""
+    """Rotations (T, J, 4), root (T, 3) and expected errors (T,) in metres of a sequence."""
 
     rotations: Array
     root: Array
-    distances: Array
+    errors: Array
 
 
 def solve_sequence(
@@ -123,7 +124,7 @@ def _pass(
         goals[:, n_markers:], spreads[:, n_markers:] = feet
     headings = np.angle(facing)
     rotations = np.empty((n_frames, len(prior.skeleton), 4))
-    root = np.empty((n_frames, 3))
+    root, errors = np.empty((n_frames, 3)), np.empty(n_frames)
     expected = None if rough is None else rough.rotations[:, prior.joints].astype(np.float64)
     start = filled[:, 0] if prior.frame.has_hips else filled.mean(axis=1)
     for t in range(n_frames):
@@ -139,9 +140,10 @@ def _pass(
         )  # fmt: skip
         pose[prior.joints] = found.turns
         rotations[t], root[t] = pose, found.root
+        errors[t] = expected_error(gaps[t], model, found.turns)
         if progress is not None:
             progress(1)
-    return SolvedSequence(rotations, root, np.median(gaps, axis=1))
+    return SolvedSequence(rotations, root, errors)
 
 
 def _frames_of(progress: Progress, frames: int, steps: int) -> Progress:
@@ -199,7 +201,7 @@ def _standing(motion: Motion, prior: Prior) -> tuple[Array, Array] | None:
     feet = _feet(prior)
     if len(feet) < len(SIDES):
         return None
-    contacts = foot_contacts(motion)
+    contacts = foot_contacts(motion, skate=0.0)  # the ankles are tracked, and do not skate
     places = motion.role_positions(feet).astype(np.float64)
     goals, spreads = np.zeros_like(places), np.full(places.shape[:2], np.inf)
     for f, side in enumerate(SIDES):

@@ -18,6 +18,7 @@ from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
 from motionloom.parallel import Progress
+from motionloom.reconstruction.confidence import expected_error
 from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.heading import body_rows
 from motionloom.reconstruction.offline import FREE, GUESSED_HEADING, MARKER_SPREAD, SolvedSequence
@@ -44,11 +45,12 @@ def solve_frames(
     first = int(np.argmax(np.isfinite(signal.points[..., 0]).any(axis=1)))
     frames = []
     for points in signal.points[first:]:
-        frames.append(stream.step(points))
+        rotations, root, _ = stream.step(points)
+        frames.append((rotations, root, stream.expected_error))
         if progress is not None:
             progress(1 if len(frames) > 1 else first + 1)
-    rotations, root, distances = zip(*(first * frames[:1] + frames), strict=True)
-    return SolvedSequence(np.array(rotations), np.array(root), np.array(distances))
+    solved = [np.array(part) for part in zip(*(first * frames[:1] + frames), strict=True)]
+    return SolvedSequence(*solved)
 
 
 class Stream:
@@ -62,6 +64,11 @@ class Stream:
         Roles of the markers, hips first if tracked.
     fps : float
         Frame rate of the markers.
+
+    Attributes
+    ----------
+    expected_error : float
+        Of the joints without markers in the last frame, metres.
     """
 
     def __init__(self, prior: Prior, roles: tuple[str, ...], fps: float) -> None:
@@ -84,6 +91,7 @@ class Stream:
         self._body = Body.of(skeleton, prior.joints, points, prior.limits())
         self._lowest = np.full(len(self._feet), np.inf)
         self._last: _State | None = None
+        self.expected_error = np.inf
 
     @property
     def skeleton(self) -> Skeleton:
@@ -146,6 +154,7 @@ class Stream:
             heading_variance=heading_spread**2,
         )  # fmt: skip
         pose[self._prior.joints] = solved.turns
+        self.expected_error = expected_error(gaps[0], model, solved.turns)
         self._remember(pose, solved.root, filled, facing, rows[0], float(gaps[0, -1]))
         return pose, solved.root, float(np.median(gaps[0]))
 

@@ -42,12 +42,22 @@ _PERFORMER_SPREAD = np.array([0.015, 0.03])
 _OTHER_RIG = 2.0 * float(np.sum(np.log(_RIG_SPREAD / _PERFORMER_SPREAD)))
 _HIPS = np.linspace(-0.12, 0.2, 641)  # heights of the hips that are tried
 
+# Metres by which joints are off because the skeleton is fitted; chosen on 40 takes (`confidence`).
+_SAME_RIG_ERROR, _OTHER_RIG_ERROR = 0.02, 0.05
 _AS_GOOD = 0.3  # standard deviations: skeletons that fit as well as the best
 _EXTENT_PERCENTILE = 90.0  # percentile of a distance over time that is its extent
 _MOTIONS_EACH = 3  # motions of each skeleton that are measured
 _LEAST_SCALE, _MOST_SCALE = 0.4, 2.0  # relative to a skeleton of the library
 _MOST_MISFIT = 5.0  # standard deviations
 _EXTENT_SPREAD = 0.07  # standard deviation of proportions by extents (logarithm)
+
+
+@dataclass(frozen=True)
+class Performer:
+    """A performer's skeleton, and the error in metres of joints that it is expected to cause."""
+
+    skeleton: Skeleton
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -59,13 +69,16 @@ class _Fit:
     misfit: float
     hips: float = 0.0
     to_head: float | None = None
+    same_rig: bool = False
 
-    def fitted(self) -> Skeleton:
+    def performer(self) -> Performer:
         scaled = self.skeleton.scaled(self.scale)
-        return scaled if self.to_head is None else _moved(scaled, self.hips, self.to_head)
+        if self.to_head is not None:
+            scaled = _moved(scaled, self.hips, self.to_head)
+        return Performer(scaled, _SAME_RIG_ERROR if self.same_rig else _OTHER_RIG_ERROR)
 
 
-def fitted_skeleton(library: Store, signal: ControlSignal) -> Skeleton:
+def fitted_performer(library: Store, signal: ControlSignal) -> Performer:
     """A skeleton of the library, fitted to the markers.
 
     Raises
@@ -101,7 +114,7 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> Skeleton:
             f"{best.scale:.2f}, and its proportions are off by {best.misfit:.1f} standard "
             "deviations. Check unit and roles of the markers, or give the performer's skeleton="
         )
-    return best.fitted()
+    return best.performer()
 
 
 def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
@@ -161,6 +174,7 @@ def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit |
         misfit=float(np.sqrt(min(same[best], other[best]))),
         hips=float(places[best, 0]),
         to_head=to_head,
+        same_rig=bool(same[best] <= other[best]),
     )
 
 

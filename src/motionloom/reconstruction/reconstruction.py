@@ -16,16 +16,14 @@ from motionloom.motion.diagnostics.quality import quality_report
 from motionloom.motion.markers import Markers
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.parallel import Progress, one_thread
+from motionloom.reconstruction.confidence import confidence
 from motionloom.reconstruction.control_signal import ControlSignal, control_signal
 from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream, solve_frames
-from motionloom.reconstruction.performer import check_skeleton, fitted_skeleton
+from motionloom.reconstruction.performer import Performer, check_skeleton, fitted_performer
 from motionloom.reconstruction.prior import Prior
 from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.store.store import Store
-
-# Distance of neighbours in metres at which confidence is one half; chosen, not calibrated.
-_HALF_CONFIDENCE = 0.20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,8 +33,11 @@ class Reconstruction(Motion):
     Attributes
     ----------
     confidence : ndarray, shape (T,), or None
-        From 0 to 1 per frame: near 1 where the library has similar poses and no marker is missing.
-        None if the frames are no longer those reconstructed.
+        From 0 to 1 per frame: near 1 where the library has similar poses and no marker is missing;
+        one half where an error of 5 cm is expected. None if the frames are no longer those
+        reconstructed.
+    expected_error : ndarray, shape (T,), or None
+        Expected error in metres of the joints without markers.
     markers : dict of str to str
         Roles that were tracked, and the labels of their markers.
     lost : tuple of str
@@ -50,20 +51,23 @@ class Reconstruction(Motion):
     """
 
     confidence: NDArray[Any] | None = None
+    expected_error: NDArray[Any] | None = None
     markers: Mapping[str, str] | None = None
     lost: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.confidence is not None and len(self.confidence) != len(self.rotations):
-            object.__setattr__(self, "confidence", None)
+        for name in ("confidence", "expected_error"):
+            known = getattr(self, name)
+            if known is not None and len(known) != len(self.rotations):
+                object.__setattr__(self, name, None)
 
     def __getitem__(self, frames: slice | int) -> Motion:
         cut = super().__getitem__(frames)
-        if self.confidence is None:
-            return cut
         part = frames if isinstance(frames, slice) else slice(frames, frames + 1 or None)
-        return replace(cut, confidence=self.confidence[part])  # type: ignore[call-arg]
+        kept = {name: getattr(self, name) for name in ("confidence", "expected_error")}
+        kept = {name: known[part] for name, known in kept.items() if known is not None}
+        return replace(cut, **kept) if kept else cut
 
 
 def reconstruct(
@@ -85,7 +89,7 @@ def reconstruct(
     settings = settings or ReconstructSettings()
     signal = control_signal(markers, settings.roles)
     performer = _performer(library, signal, settings.skeleton)
-    prior = Prior(library, performer, searched_roles(signal), settings)
+    prior = Prior(library, performer.skeleton, searched_roles(signal), settings)
     with one_thread():  # of matrices this small a second thread makes ten times the work
         if settings.mode == "offline":
             found = solve_sequence(prior, signal, progress=progress)
@@ -93,13 +97,15 @@ def reconstruct(
             stream = _stream(prior, signal.roles, signal.fps)
             found = solve_frames(stream, signal, progress=progress)
     seen = np.isfinite(signal.points[..., 0]).mean(axis=1)
+    errors = np.hypot(found.errors, performer.error)
     return Reconstruction(
-        performer,
+        performer.skeleton,
         rot.unroll(rot.normalize(found.rotations)),
         found.root,
         signal.fps,
         name=signal.name,
-        confidence=seen / (1.0 + (found.distances / _HALF_CONFIDENCE) ** 2),
+        confidence=confidence(errors, seen),
+        expected_error=errors,
         markers=dict(zip(signal.roles, signal.labels, strict=True)),
         lost=signal.lost,
     ).with_quality(quality_report)
@@ -156,13 +162,13 @@ def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
     return Stream(prior, roles, fps)
 
 
-def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> Skeleton:
+def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> Performer:
     if skeleton is None:
-        return fitted_skeleton(library, signal)
+        return fitted_performer(library, signal)
     if isinstance(skeleton, Motion):
         skeleton = skeleton.skeleton
     check_skeleton(skeleton, signal)
-    return body_skeleton(skeleton)
+    return Performer(body_skeleton(skeleton))
 
 
 def searched_roles(signal: ControlSignal) -> tuple[str, ...]:
