@@ -26,7 +26,7 @@ from motionloom.reconstruction import heading as headings_of
 from motionloom.reconstruction.control_signal import control_signal
 from motionloom.reconstruction.heading import HeadingPath, MarkerFrame, smooth_headings
 from motionloom.reconstruction.local_model import LocalModel, local_model
-from motionloom.reconstruction.performer import fitted_performer
+from motionloom.reconstruction.performer import fitted_skeleton
 from motionloom.reconstruction.pose_solver import SLACKS, Body, Expectation, map_pose
 from tests.naive import reconstruction as naive
 
@@ -388,7 +388,7 @@ def test_a_frame_at_a_time_gives_what_the_online_mode_gives(lib, walk):
 
 def test_a_skeleton_is_chosen_and_scaled_by_the_markers(lib, walk):
     giant = walk.retarget(walk.skeleton.scaled(1.3))
-    fitted = fitted_performer(lib, control_signal(giant)).skeleton
+    fitted = fitted_skeleton(lib, control_signal(giant)).skeleton
     bones = lambda s: np.linalg.norm(s.offsets, axis=1).sum()  # noqa: E731
     assert 0.85 < bones(fitted) / bones(giant.skeleton) < 1.15
     assert len(lib.reconstruct(giant)) == len(giant)
@@ -401,7 +401,7 @@ def test_legs_are_fitted_wherever_a_rig_puts_hips_and_head(lib, walk, hips, head
     leg = leg_length(walk.skeleton)
     points[:, at["hips"], 1] += hips * leg
     points[:, at["head"], 1] += head * leg
-    fitted = fitted_performer(lib, control_signal(Markers(SIX, points, walk.fps)))
+    fitted = fitted_skeleton(lib, control_signal(Markers(SIX, points, walk.fps)))
     assert leg_length(fitted.skeleton) == pytest.approx(leg, rel=0.07)
     # Straight legs reach the ankles, and the trunk the head.
     own = body_proportions(fitted.skeleton)

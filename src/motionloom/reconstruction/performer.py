@@ -53,7 +53,7 @@ _EXTENT_SPREAD = 0.07  # standard deviation of proportions by extents (logarithm
 
 
 @dataclass(frozen=True)
-class Performer:
+class FittedSkeleton:
     """A performer's skeleton, and the error in metres of joints that it is expected to cause."""
 
     skeleton: Skeleton
@@ -71,14 +71,14 @@ class _Fit:
     to_head: float | None = None
     same_rig: bool = False
 
-    def performer(self) -> Performer:
+    def fitted(self) -> FittedSkeleton:
         scaled = self.skeleton.scaled(self.scale)
         if self.to_head is not None:
             scaled = _moved(scaled, self.hips, self.to_head)
-        return Performer(scaled, _SAME_RIG_ERROR if self.same_rig else _OTHER_RIG_ERROR)
+        return FittedSkeleton(scaled, _SAME_RIG_ERROR if self.same_rig else _OTHER_RIG_ERROR)
 
 
-def fitted_performer(library: Store, signal: ControlSignal) -> Performer:
+def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
     """A skeleton of the library, fitted to the markers.
 
     Raises
@@ -114,7 +114,7 @@ def fitted_performer(library: Store, signal: ControlSignal) -> Performer:
             f"{best.scale:.2f}, and its proportions are off by {best.misfit:.1f} standard "
             "deviations. Check unit and roles of the markers, or give the performer's skeleton="
         )
-    return best.performer()
+    return best.fitted()
 
 
 def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:

@@ -20,7 +20,7 @@ from motionloom.reconstruction.confidence import confidence
 from motionloom.reconstruction.control_signal import ControlSignal, control_signal
 from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream, solve_frames
-from motionloom.reconstruction.performer import Performer, check_skeleton, fitted_performer
+from motionloom.reconstruction.performer import FittedSkeleton, check_skeleton, fitted_skeleton
 from motionloom.reconstruction.prior import Prior
 from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.store.store import Store
@@ -162,13 +162,13 @@ def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
     return Stream(prior, roles, fps)
 
 
-def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> Performer:
+def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> FittedSkeleton:
     if skeleton is None:
-        return fitted_performer(library, signal)
+        return fitted_skeleton(library, signal)
     if isinstance(skeleton, Motion):
         skeleton = skeleton.skeleton
     check_skeleton(skeleton, signal)
-    return Performer(body_skeleton(skeleton))
+    return FittedSkeleton(body_skeleton(skeleton))
 
 
 def searched_roles(signal: ControlSignal) -> tuple[str, ...]:
