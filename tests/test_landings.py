@@ -178,7 +178,7 @@ def lib(tmp_path_factory):
     return library
 
 
-def test_a_library_keeps_tempo_and_partners(lib):
+def test_a_library_keeps_tempo_and_partners(lib, tmp_path):
     assert lib.set_beats("groove", bpm=90.0, first_beat=0.4) == ("groove",)
     again = ml.Library(lib.path)
     assert again.beats("groove").times[0] == pytest.approx(0.4)
@@ -189,6 +189,7 @@ def test_a_library_keeps_tempo_and_partners(lib):
     together = ml.beats([lib["1_waltz"], lib["2_waltz"]])
     assert lib.beats("1_waltz").period == together.period
     assert len(lib.beats("1_waltz").candidates.feet) == 1
+    assert run("beats", f"{lib.path}:1_waltz", "-o", tmp_path / "a.png").returncode == 0
     assert lib.set_beats("groove") == ("groove",) and "groove" not in lib.given_beats()
     with pytest.raises(LibraryError, match="no motion 'salsa'"):
         lib.set_beats("salsa", bpm=90.0)

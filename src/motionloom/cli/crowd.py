@@ -314,6 +314,7 @@ def _finish(
     total, within = made.beats_on_time()
     if text is not None:
         remark(f"{text}; feet land within a frame of {within} of {total} beats")
+        remark(made.landings().text)
         print_quality(made.quality().worst)
         for path in (output, *views, *([] if bvh is None else [bvh])):
             print(path)
@@ -331,6 +332,7 @@ def _finish(
             "sources": made.sources(),
             "beats_total": total,
             "beats_within_one_frame": within,
+            "landings": made.landings().to_json(),
             "beats_by_analysis": None
             if analysed is None
             else dict(zip(("total", "within_one_frame"), analysed, strict=True)),

@@ -27,8 +27,9 @@ from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.scene import Scene
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dance import beats_on_time
+from motionloom.rhythm.dance import beats_on_time, music_landings
 from motionloom.rhythm.dance_nodes import DanceNode, between
+from motionloom.rhythm.motion_beats.landings import LandingFit
 from motionloom.rhythm.music.beat_clock import MusicClock
 from motionloom.rhythm.music.music import Music, beats_met
 from motionloom.rhythm.seams import SeamTable
@@ -303,6 +304,10 @@ class CrowdMotion:
             landed = np.concatenate([landings(one[part]) for one in found for part in FOOT_PARTS])
             within += beats_met(beats, landed / fps, fps)
         return len(beats) * len(self.motions), within
+
+    def landings(self) -> LandingFit:
+        """Foot landings of all characters, detected in the motions, against beats of the music."""
+        return LandingFit.total_of([music_landings(agent, self.music) for agent in self.motions])
 
     def beats_by_analysis(self) -> tuple[int, int] | None:
         """`motionloom.rhythm.dance.beats_on_time` of the first agent; None under 5 seconds."""

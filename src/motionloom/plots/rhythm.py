@@ -74,13 +74,15 @@ def _draw_candidates(axes: Axes, motions: list[Motion], beats: Beats) -> None:
         rows[offset + 3 * len(motion.skeleton)] = "feet land" + mark
         offset += 3 * len(motion.skeleton) + 1
     found = beats.candidates
-    labels = [rows[int(signal)] for signal in found.signals]
+    known = np.isin(found.signals, list(rows))  # partners may have been analysed, too
+    labels = [rows[int(signal)] for signal in found.signals[known]]
     shown = [name for name in dict.fromkeys(rows.values()) if name in set(labels)]
     place = {name: k for k, name in enumerate(shown)}
     for time in beats.times:
         axes.axvline(time, color=_BEAT, lw=1.1, alpha=0.75)
     axes.scatter(
-        found.times, [place[name] for name in labels], s=4.0 + 46.0 * found.weights,
+        found.times[known], [place[name] for name in labels],
+        s=4.0 + 46.0 * found.weights[known],
         color=_TURN, alpha=0.55, lw=0, zorder=3,
     )  # fmt: skip
     axes.set_yticks(range(len(shown)), shown, size=6 if len(shown) < 32 else 4)
