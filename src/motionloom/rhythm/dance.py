@@ -144,35 +144,44 @@ def dance(
     seconds = piece.seconds if chosen.seconds is None else chosen.seconds
     first = int(piece.downbeats[0]) if len(piece.downbeats) else 0
 
-    avoid: set[tuple[int, int]] = set()
+    rough: set[tuple[int, int]] = set()  # pairs of movements with rough seams
+    stumbles: set[tuple[int, int]] = set()  # and with landings off the beat
 
     def danced(clock: MusicClock | None) -> tuple[Dance, bool]:
         """A dance without transitions that turned out bad before, and whether it is smooth."""
-        best, least, kept = None, (np.inf, 0.0), set(avoid)
-        for _ in range(_ROUNDS):
+        best, least, kept = None, (np.inf, 0.0), set(stumbles)
+        landed = landing = clock is not None and chosen.align == "landings"
+        for left in range(_ROUNDS, 0, -1):
             player = DancePlayer(
                 steps, clock, seed=chosen.seed, first_beat=first, phrases=chosen.phrases,
                 loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.blend,
-                bend=chosen.bend, avoid=avoid,
+                bend=chosen.bend, avoid=rough | stumbles,
             )  # fmt: skip
             frames = frame_count(seconds, None, player.fps)
             motions, nodes, movements = _recorded(player, frames, path)
             made = Dance(motions, piece, nodes, steps)
             worst, bad = _rough_seams(motions, movements, steps)
-            share = 0.0
-            if clock is not None and chosen.align == "landings":
-                share = made.landings().share
-                if share < _ENOUGH:
-                    bad = bad or _stumbles(motions, movements, piece)
+            share = made.landings().share if landed else 0.0
             score = (max(worst, steps.max_seam or 0.0), -share)
             if best is None or score < least:
-                best, least, kept = made, score, set(avoid)
-            if not bad - avoid:
+                best, least, kept = made, score, set(stumbles)
+            if bad:
+                # Where too few transitions are left, smooth seams are worth more than landings.
+                give_up = bool(stumbles) and (left <= _ROUNDS // 2 or not bad - rough)
+                if not give_up and not bad - rough:
+                    break
+                rough.update(bad)
+                if give_up:
+                    stumbles.clear()
+                    landing = False
+                continue
+            more = _stumbles(motions, movements, piece)
+            if not landing or share >= _ENOUGH or not more - stumbles:
                 break
-            avoid.update(bad)
-        avoid.clear()
-        avoid.update(kept)  # the next dance, with a corrected clock, begins with this path
-        assert best is not None  # noqa: S101 - the first worst is finite
+            stumbles.update(more)
+        stumbles.clear()
+        stumbles.update(kept)  # the next dance, with a corrected clock, begins with this path
+        assert best is not None  # noqa: S101 - there is at least one round
         return best, least[0] <= (steps.max_seam or 0.0)
 
     clock = MusicClock(piece)
