@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -79,6 +80,16 @@ def test_other_commands_point_to_the_one_that_reads_it(tmp_path, command):
     assert "give the rate with --fps (motionloom doctor FILE --fps --fix OUT.bvh)" in told
     told = ran("info", path).stderr
     assert "give the rate with --fps\n" in told
+
+
+def test_warnings_in_json_name_options(tmp_path):
+    small = ml.demo.clip("walk")
+    path = replace(small, skeleton=small.skeleton.scaled(0.37), root=0.37 * small.root).save(
+        tmp_path / "walk.bvh", unit="m"
+    )
+    for command in ("info", "doctor"):
+        told = json.loads(run(command, path, "--json").stdout)["warnings"]
+        assert any("Overrule with --unit" in text for text in told), told
 
 
 def test_points_without_labels_name_the_option_that_reads_them(tmp_path):

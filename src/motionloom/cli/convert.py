@@ -11,6 +11,7 @@ from motionloom.cli.arguments import check_targets, motion_from, motions_in
 from motionloom.cli.options import JSON
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, print_quality, progress, remark
+from motionloom.cli.wording import worded
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats.settings import ConvertSettings, LoadSettings
 
@@ -60,7 +61,7 @@ def convert(
             except (MotionloomError, OSError) as error:
                 if len(jobs) == 1:
                     raise
-                failed.append({"file": source, "reason": str(error)})
+                failed.append({"file": source, "reason": worded(str(error))})
             advance()
     if json:
         quality = {out: report.to_json() for out, report in reports.items()}

@@ -54,10 +54,10 @@ def doctor(
             except (MotionloomError, OSError) as error:
                 if not in_folder:
                     raise
-                failed.append({"file": name, "reason": str(error)})
+                failed.append({"file": name, "reason": worded(str(error))})
                 advance()
                 continue
-            report = diagnostic_report(motion, name)
+            report = _in_options(diagnostic_report(motion, name))
             if name in fixed:
                 report["fixed"] = _fix(motion, fixed[name])
             if html is not None:
@@ -82,6 +82,14 @@ def doctor(
             _print_summary(reports, failed)
     if failed:
         raise typer.Exit(1)
+
+
+def _in_options(report: dict[str, Any]) -> dict[str, Any]:
+    """A report whose messages name options of the command."""
+    report["warnings"] = [worded(warning) for warning in report["warnings"]]
+    for issue in report["findings"]:
+        issue |= {key: worded(issue[key]) for key in ("message", "advice")}
+    return report
 
 
 def _fix(motion: Motion, target: Path) -> dict[str, Any]:
@@ -110,13 +118,13 @@ def _print_report(report: dict[str, Any], *, brief: bool) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     shown = [f for f in report["findings"] if not brief or f["severity"] != "info"]
     for issue in shown:
-        advice = f"\n[dim]{escape(worded(issue['advice']))}[/]" if issue["advice"] else ""
-        message = escape(worded(issue["message"]))
+        advice = f"\n[dim]{escape(issue['advice'])}[/]" if issue["advice"] else ""
+        message = escape(issue["message"])
         table.add_row("", _SEVERITIES[issue["severity"]], message + advice)
     messages = {issue["message"] for issue in report["findings"]}
     for warning in report["warnings"]:
         if warning not in messages:
-            table.add_row("", _SEVERITIES["warning"], escape(worded(warning)))
+            table.add_row("", _SEVERITIES["warning"], escape(warning))
     if table.row_count:
         print_table(table)
     if not report["warnings"]:

@@ -51,6 +51,7 @@ def info(
 
     motion = motion_from(file, settings)
     facts = motion_facts(motion)
+    facts["warnings"] = [worded(warning) for warning in facts["warnings"]]
     if json:
         print_json(facts)
     else:
@@ -112,7 +113,7 @@ def _marker_info(file: str, settings: LoadSettings, own: dict[str, Any], *, json
         "unit_reason": origin.unit_reason,
         "up": origin.up,
         "repairs": list(origin.repairs),
-        "warnings": list(origin.warnings),
+        "warnings": [worded(warning) for warning in origin.warnings],
     }
     if json:
         print_json(facts)
@@ -126,7 +127,7 @@ def _marker_info(file: str, settings: LoadSettings, own: dict[str, Any], *, json
         ("labels", ", ".join(markers.labels)),
     ]
     rows += [("repaired", repair) for repair in origin.repairs]
-    rows += [("warning", worded(warning)) for warning in origin.warnings]
+    rows += [("warning", warning) for warning in facts["warnings"]]
     print_columns([(styled(key, "bold"), value) for key, value in rows])
 
 
@@ -176,7 +177,7 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
     if facts["carrier"]:
         rows.append(("above the hips", ", ".join(facts["carrier"]["names"])))
     rows += [("repaired", repair) for repair in facts["repairs"]]
-    rows += [("warning", worded(warning)) for warning in facts["warnings"]]
+    rows += [("warning", warning) for warning in facts["warnings"]]
     print_columns([(styled(key, "bold"), value) for key, value in rows])
     for line in _joint_tree(motion):
         print(line)

@@ -13,6 +13,7 @@ import typer
 from motionloom.cli.options import JSON, LIB, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
+from motionloom.cli.wording import worded
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import ImportSettings
 from motionloom.motion.segment import split_segment
@@ -68,7 +69,7 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
         "added": report.added,
         "replaced": report.replaced,
         "skipped": report.skipped,
-        "failed": [{"file": bad.file, "reason": bad.reason} for bad in report.failed],
+        "failed": [{"file": bad.file, "reason": worded(bad.reason)} for bad in report.failed],
         "frames": report.frames,
         "seconds": report.seconds,
         "elapsed_seconds": round(report.elapsed_seconds, 3),
