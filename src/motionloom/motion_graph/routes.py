@@ -40,8 +40,13 @@ GENTLE_TURN = 0.35  # rad/s: turning the body by this much is hardly visible
 # (Hase and Stein 1999), so the legs of a straight walk can follow this.
 STRONG_TURN = 0.8
 # Least radius in metres of the bends of a path, and turning allowed: tried in this order until
-# one is followed.
-_ROUNDINGS = ((0.0, GENTLE_TURN), (0.75, STRONG_TURN), (1.5, STRONG_TURN), (3.0, STRONG_TURN))
+# one is followed without cutting much; else the best of them. A radius of 0.3 m is not walked: it
+# keeps the tips of hairpins, which the walker then passes in a bend of his own.
+_ROUNDINGS = (
+    (0.0, GENTLE_TURN), (0.75, STRONG_TURN), (0.3, STRONG_TURN), (1.5, STRONG_TURN),
+    (3.0, STRONG_TURN),
+)  # fmt: skip
+_CUT = 0.5  # metres by which a corner may be cut without looking for a better radius
 _FOLLOWED = 0.3  # metres: a path is followed if no frame is farther from it
 _LABEL_KEPT = 0.8  # share of its time in which a label of a timeline should hold
 _DETOUR = 1.1  # a walk along a path that is longer is no good walk
@@ -336,7 +341,7 @@ def _along_path(
             notes = path_notes(path, radius, route.turns, graph.fps)
             best = (badness, replace(route, notes=(*route.notes, *notes)))
         cut = distances(path, here).max()
-        if away.max() <= cut + _FOLLOWED and detour <= 0.0:
+        if cut <= _CUT and away.max() <= cut + _FOLLOWED and detour <= 0.0:
             break
     if best is None:
         raise NoRoute(_no_route(graph, path))
