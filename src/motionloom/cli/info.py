@@ -102,7 +102,7 @@ def _marker_info(file: str, settings: LoadSettings, own: dict[str, Any], *, json
     }
     markers = load_markers(file, **given, **own)
     origin, missing = markers.origin, 1.0 - float(markers.present.mean())
-    facts = {
+    facts: dict[str, Any] = {
         "name": markers.name,
         "frames": len(markers),
         "fps": markers.fps,
