@@ -1,6 +1,7 @@
 """``motionloom clean`` as a user meets it."""
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -87,3 +88,30 @@ def test_wrong_input_is_reported(takes, tmp_path):
         run(tmp_path / "empty", "-o", tmp_path / "out")
     with pytest.raises(InvalidInput, match="slow must be positive"):
         run(takes / "walk.bvh", "-o", tmp_path / "b.bvh", "--slow", "-1")
+
+
+def test_none_found_is_never_zero(takes, tmp_path):
+    walk = ml.load(takes / "walk.bvh")
+    stays = walk.root.copy()
+    stays[:, [0, 2]] = stays[0, [0, 2]]
+    replace(walk, root=stays).save(tmp_path / "in_place.bvh")  # a walk on a treadmill
+    done = run(tmp_path / "in_place.bvh", "-o", tmp_path / "out.bvh")
+    assert "none found" in done.stdout and "0.00 cm" not in done.stdout
+    facts = json.loads(run(tmp_path / "in_place.bvh", "-o", tmp_path / "a.bvh", "--json").stdout)
+    (row,) = facts["motions"]
+    assert row["contacts"] == 0
+    assert (row["slide_before_cm"], row["slide_after_cm"], row["speed_after_cm_s"]) == (None,) * 3
+    assert facts["slide_before_cm"] is None
+
+
+def test_skating_contacts_are_counted_and_can_be_left_alone(takes, tmp_path):
+    walk = ml.load(takes / "walk.bvh")
+    far = walk.root.copy()
+    far[:, [0, 2]] *= 1.4
+    replace(walk, root=far).save(tmp_path / "far.bvh")
+    found = run(tmp_path / "far.bvh", "-o", tmp_path / "out.bvh", "--json")
+    (row,) = json.loads(found.stdout)["motions"]
+    assert row["skating_contacts"] > 5
+    assert row["speed_before_cm_s"] > 20.0 and row["speed_after_cm_s"] < 3.0
+    left = run(tmp_path / "far.bvh", "-o", tmp_path / "b.bvh", "--skate", "0", "--json")
+    assert json.loads(left.stdout)["motions"][0]["skating_contacts"] == 0

@@ -213,8 +213,11 @@ def test_slide_is_the_way_over_the_floor():
     assert slide.contacts == 4
 
 
-def test_a_motion_without_contacts_does_not_slide():
-    assert foot_slide(sliding(2.0)).per_contact_m == 0.0
+def test_slide_is_not_known_without_contacts():
+    slide = foot_slide(sliding(2.0))
+    assert (slide.per_contact_m, slide.speed_m_s, slide.worst_m, slide.contacts) == (None,) * 3 + (
+        0,
+    )
 
 
 def test_slide_agrees_with_the_plain_reference_on_its_contacts():

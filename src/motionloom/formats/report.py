@@ -75,7 +75,7 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
         **facts,
         "position_channels": _position_channels(motion),
         "floor_m": contacts.floor if contacts else None,
-        "foot_slide_m": slide.per_contact_m if slide and slide.contacts else None,
+        "foot_slide_m": slide.per_contact_m if slide else None,
         "contacts": _contacts(contacts) if contacts else None,
         "jump_frames": measured.jump_frames.tolist(),
         "healthy": not alarms,

@@ -319,7 +319,7 @@ def _slide(measured: Measurements) -> Issue | None:
     from motionloom.motion.diagnostics.quality import foot_slide
 
     slide = foot_slide(measured.motion, measured.contacts)
-    if slide.per_contact_m <= _SLIDE_LIMIT:
+    if slide.per_contact_m is None or slide.per_contact_m <= _SLIDE_LIMIT:
         return None
     return Issue(
         "slide",

@@ -232,10 +232,9 @@ def clean_feet(
     cleaned = lock_feet(motion, contacts, ease=ease)
     change = _angle_changes(motion, cleaned)
     moved = np.linalg.norm(cleaned.root - motion.root, axis=-1) > 1e-3
-    found = before.contacts > 0
     report = CleanReport(
-        slide_before_m=before.per_contact_m if found else None,
-        slide_after_m=foot_slide(cleaned, contacts).per_contact_m if found else None,
+        slide_before_m=before.per_contact_m,
+        slide_after_m=foot_slide(cleaned, contacts).per_contact_m,
         speed_before_m_s=contact_speed(motion, contacts),
         speed_after_m_s=contact_speed(cleaned, contacts),
         frames_changed=int(np.sum(moved | (change.max(axis=1) > np.radians(0.1)))),

@@ -36,19 +36,20 @@ class FootSlide:
 
     Attributes
     ----------
-    per_contact_m : float
-        Horizontal distance travelled within a contact, mean over contacts of heels and balls.
-    speed_m_s : float
+    per_contact_m : float or None
+        Horizontal distance travelled within a contact, mean over contacts of heels and balls;
+        None without contacts.
+    speed_m_s : float or None
         Horizontal speed, mean over all frames in contact.
-    worst_m : float
+    worst_m : float or None
         Distance of the contact that slides most.
     contacts : int
         Number of contacts.
     """
 
-    per_contact_m: float
-    speed_m_s: float
-    worst_m: float
+    per_contact_m: float | None
+    speed_m_s: float | None
+    worst_m: float | None
     contacts: int
 
 
@@ -66,7 +67,7 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
     Returns
     -------
     slide : FootSlide
-        All zero without contacts.
+        None in place of figures without contacts: whether feet slide is not known then.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
     """
     slides = contact_slides(motion, contacts)
     if not slides:
-        return FootSlide(0.0, 0.0, 0.0, 0)
+        return FootSlide(None, None, None, 0)
     ways = [slide.distance_m for slide in slides]
     steps = sum(slide.end_frame - 1 - slide.start_frame for slide in slides)
     speed = sum(ways) * motion.fps / max(steps, 1)
