@@ -18,6 +18,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance, Skeleton, Source
 from motionloom.motion.diagnostics.quality import QualityReport, quality_report
 from motionloom.motion.provenance import merged
+from motionloom.motion.scene import Scene
 
 _BLOCK = 1024  # frames read at once
 
@@ -95,15 +96,22 @@ class FrameBlock:
 
     def tail(self, frames: int) -> FrameBlock:
         """The last `frames` frames, or all if there are no more."""
-        first = max(len(self) - frames, 0)
-        kept = (s.cut(self.start + first, self.start + len(self)) for s in self.sources)
+        end = self.start + len(self)
+        return self.cut(max(end - frames, self.start), end)
+
+    def cut(self, start: int, end: int) -> FrameBlock:
+        """Frames `[start, end)` of those that it has, counted like its own `start`."""
+        first = max(start, self.start)
+        last = max(min(end, self.start + len(self)), first)
+        rows = slice(first - self.start, last - self.start)
+        kept = (source.cut(first, last) for source in self.sources)
         return FrameBlock(
-            self.rotations[first:],
-            self.root[first:],
-            self.contacts[first:],
-            self.start + first,
+            self.rotations[rows],
+            self.root[rows],
+            self.contacts[rows],
+            first,
             tuple(source for source in kept if source is not None),
-            tuple(seam for seam in self.seams if seam >= self.start + first),
+            tuple(seam for seam in self.seams if first <= seam < last),
         )
 
     def to_motion(self, skeleton: Skeleton, fps: float, name: str = "") -> Motion:
@@ -120,7 +128,34 @@ class FrameBlock:
         )
 
 
-class Player(ABC):
+class Steered:
+    """Controls by name, which change between frames.
+
+    A subclass has the names of its `controls` and, if there are any, `_steer`.
+    """
+
+    controls: ClassVar[tuple[str, ...]] = ()
+
+    def steer(self, **controls: Any) -> None:
+        """Change the controls from the next frame on.
+
+        Raises
+        ------
+        InvalidInput
+            If the player has no such control.
+        """
+        for name in controls:
+            if name not in self.controls:
+                known = ", ".join(self.controls) or "none"
+                raise InvalidInput(f"no control {name!r}; {type(self).__name__} has: {known}")
+        if controls:
+            self._steer(**controls)
+
+    def _steer(self, **controls: Any) -> None:
+        """Apply controls, at least one, whose names were checked: all of them, or raise."""
+
+
+class Player(Steered, ABC):
     """Frames one after the other, steered in between.
 
     A subclass has `skeleton`, `fps`, the names of its `controls`, `_read`, and, if it has controls,
@@ -139,7 +174,6 @@ class Player(ABC):
 
     skeleton: Skeleton
     fps: float
-    controls: ClassVar[tuple[str, ...]] = ()
 
     def read(self, count: int) -> FrameBlock:
         """The next `count` frames; fewer only at the end of the motion."""
@@ -150,24 +184,6 @@ class Player(ABC):
     @abstractmethod
     def _read(self, count: int) -> FrameBlock:
         """`read` with a checked count, which may be zero."""
-
-    def steer(self, **controls: Any) -> None:
-        """Change the controls from the next frame on.
-
-        Raises
-        ------
-        InvalidInput
-            If the player has no such control.
-        """
-        for name in controls:
-            if name not in self.controls:
-                known = ", ".join(self.controls) or "none"
-                raise InvalidInput(f"no control {name!r}; {type(self).__name__} has: {known}")
-        if controls:
-            self._steer(**controls)
-
-    def _steer(self, **controls: Any) -> None:  # noqa: B027 - only those with controls need it
-        """Apply controls, at least one, whose names were checked: all of them, or raise."""
 
     def frames(self) -> Iterator[Pose]:
         """Poses one by one; `steer` may be called between them."""
@@ -207,6 +223,50 @@ class Player(ABC):
     def quality(self, motion: Motion) -> QualityReport:
         """Quality of frames recorded; a player that knows its sources compares with them."""
         return quality_report(motion)
+
+
+class ScenePlayer(Steered, ABC):
+    """Frames of several characters together: what `Player` is for one.
+
+    A subclass has `skeletons` and `names`, one per character, `fps`, `_read` and controls like a
+    `Player`. Crowds are such players; every character of a recorded scene is a motion with its
+    own provenance.
+
+    Examples
+    --------
+    >>> from motionloom.crowd.ballroom import BallroomPlayer
+    >>> from motionloom.crowd.built_in import waltz_steps
+    >>> from motionloom.crowd.settings import BallroomSettings
+    >>> settings = BallroomSettings(couples=2, tempo_bpm=90, seconds=4)
+    >>> player = BallroomPlayer(settings, waltz_steps())
+    >>> player.names[:2], [len(block) for block in player.read(10)]
+    (('couple 1 leader', 'couple 1 follower'), [10, 10, 10, 10])
+    >>> player.record(seconds=2)
+    Scene(4 characters, 60 frames at 30 fps = 2.00 s)
+    """
+
+    skeletons: tuple[Skeleton, ...]
+    names: tuple[str, ...]
+    fps: float
+
+    def read(self, count: int) -> tuple[FrameBlock, ...]:
+        """The next `count` frames of every character; fewer only at the end."""
+        if count < 0:
+            raise InvalidInput(f"count must be zero or more; got {count}")
+        return self._read(count)
+
+    @abstractmethod
+    def _read(self, count: int) -> tuple[FrameBlock, ...]:
+        """`read` with a checked count, which may be zero."""
+
+    def record(self, *, seconds: float | None = None, frames: int | None = None) -> Scene:
+        """The next frames as a scene; seconds or frames."""
+        played = self.read(frame_count(seconds, frames, self.fps))
+        motions = [
+            block.to_motion(skeleton, self.fps, name)
+            for block, skeleton, name in zip(played, self.skeletons, self.names, strict=True)
+        ]
+        return Scene(motions, self.names)
 
 
 def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:

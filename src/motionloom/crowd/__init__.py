@@ -11,11 +11,13 @@ from importlib import import_module
 # Public name -> module. Loaded on first use: the command line imports `settings` at every start.
 _HOMES = {
     "Ballroom": "ballroom",
+    "BallroomPlayer": "ballroom",
     "BallroomSettings": "settings",
     "CrowdMotion": "player",
     "DanceFloor": "dance_floor",
     "DanceFloorSettings": "settings",
     "March": "march",
+    "MarchPlayer": "march",
     "MarchSettings": "settings",
     "couple_steps": "couples",
     "cut_at_beats": "built_in",

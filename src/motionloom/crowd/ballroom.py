@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from motionloom.blending.player import frame_count
 from motionloom.crowd.couples import couple_radius
 from motionloom.crowd.player import (
     Block,
+    BlockPlayer,
     CrowdMotion,
     CrowdPlayer,
     joined_blocks,
@@ -20,6 +22,7 @@ from motionloom.crowd.player import (
 )
 from motionloom.crowd.settings import RADIUS, SWAY, BallroomSettings
 from motionloom.crowd.steering import danced
+from motionloom.errors import InvalidInput
 from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
@@ -68,8 +71,7 @@ def ballroom(settings: BallroomSettings, choreography: Choreography) -> Ballroom
     (3, True, ('couple 1 leader', 'couple 1 follower'))
     """
     music = settings.loaded_music(choreography.meter)
-    count = len(choreography.movements[0].bodies)
-    roles = ("leader", "follower") if count == 2 else ("",) * count
+    roles = _roles(choreography)
     avoid: set[tuple[int, int]] = set()
     best, least = None, np.inf
     # Steering and locked feet make some seams rougher than when the transitions were checked.
@@ -94,17 +96,46 @@ def fitted_ballroom(settings: BallroomSettings, choreography: Choreography) -> B
     return replace(settings, radius=radius)
 
 
+class BallroomPlayer(BlockPlayer):
+    """Player of a ballroom, all couples together.
+
+    Controls: ``speed`` around the room in m/s, and ``facing``, where leaders face while they
+    travel, degrees from the direction of travel; None: where the movements lead.
+
+    Parameters
+    ----------
+    settings : BallroomSettings
+    choreography : Choreography
+    """
+
+    controls = ("speed", "facing")
+
+    def __init__(self, settings: BallroomSettings, choreography: Choreography) -> None:
+        self._floor = _Floor(settings, choreography)
+        blocks = danced_blocks(settings, choreography, floor=self._floor)
+        super().__init__(blocks, choreography, settings.couples, "couple", _roles(choreography))
+
+    def _steer(self, **controls: Any) -> None:
+        self._floor.steer_to(**controls)
+
+
+def _roles(choreography: Choreography) -> tuple[str, ...]:
+    count = len(choreography.movements[0].bodies)
+    return ("leader", "follower") if count == 2 else ("",) * count
+
+
 def danced_blocks(
     settings: BallroomSettings,
     choreography: Choreography,
     *,
     avoid: Iterable[tuple[int, int]] = (),
+    floor: _Floor | None = None,
 ) -> Iterator[Block]:
     """The frames movement by movement, in constant memory."""
     music, fps = settings.loaded_music(choreography.meter), choreography.fps
     seconds = music.seconds if settings.seconds is None else settings.seconds
     frames = frame_count(seconds, None, fps)
-    floor = _Floor(settings, choreography, avoid)
+    floor = floor or _Floor(settings, choreography, avoid)
     floor.player.set_speed(choreography.period * music.bpm / 60.0)
     for due in movement_frames(music, choreography, frames):
         chosen, weights = floor.choice(choreography.meter * 60.0 / music.bpm)
@@ -140,6 +171,18 @@ class _Floor:
         self.player = CrowdPlayer(
             choreography, np.column_stack([self._centres, turns]), avoid=avoid
         )
+
+    def steer_to(self, **controls: Any) -> None:
+        """Change speed (m/s) and facing (degrees) of all couples."""
+        for name, value in controls.items():
+            fine = value is None if name == "facing" else False
+            if not fine and not (isinstance(value, int | float) and np.isfinite(value)):
+                raise InvalidInput(f"{name} must be a finite number; got {value!r}")
+        if "speed" in controls:
+            self._speed = float(controls["speed"])
+        if "facing" in controls:
+            given = controls["facing"]
+            self._facing = None if given is None else float(np.deg2rad(given))
 
     def choice(self, seconds: float) -> tuple[NDArray[np.int64], list[Array]]:
         """Next node and weights of each agent, towards where it wants to be in `seconds`."""

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending.player import frame_count
-from motionloom.crowd.player import Block, CrowdMotion, CrowdPlayer, joined_blocks, movement_frames
+from motionloom.crowd.player import (
+    Block,
+    BlockPlayer,
+    CrowdMotion,
+    CrowdPlayer,
+    joined_blocks,
+    movement_frames,
+)
 from motionloom.crowd.settings import CADENCE, MarchSettings
 from motionloom.crowd.steering import marched
 from motionloom.crowd.strides import pace
@@ -109,6 +116,20 @@ def fitted_march(
         return tried
     settings.check_pace(slowest, fastest, spare=_SPARE)
     return settings
+
+
+class MarchPlayer(BlockPlayer):
+    """Player of a march, all soldiers together; it has no controls, the street leads.
+
+    Parameters
+    ----------
+    settings : MarchSettings
+    choreography : Choreography
+    """
+
+    def __init__(self, settings: MarchSettings, choreography: Choreography) -> None:
+        blocks = marched_blocks(settings, choreography)
+        super().__init__(blocks, choreography, settings.ranks * settings.files, "soldier", ("",))
 
 
 def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Iterator[Block]:

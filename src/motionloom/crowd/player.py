@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending.inertialization import Inertializer
+from motionloom.blending.player import FrameBlock, ScenePlayer
 from motionloom.blending.poses import blend_kernel
 from motionloom.crowd.holds import Holds
 from motionloom.crowd.settings import SWAY
@@ -388,7 +389,7 @@ def joined_blocks(
         tuple(
             Motion(
                 skeletons[c], turned[c][i], moved[c][i], choreography.fps,
-                name=" ".join(filter(None, (name, str(i + 1), roles[c]))),
+                name=character_name(name, i, roles[c]),
                 provenance=_provenance(blocks, nodes, i, c),
             ).with_quality(partial(choreography.quality, body=c))
             for c in bodies
@@ -398,6 +399,74 @@ def joined_blocks(
     # From the final roots, after the feet were locked.
     centres = np.asarray(np.mean([one[..., [0, 2]] for one in moved], axis=0, dtype=np.float64))
     return CrowdMotion(motions, centres, music, choreography)
+
+
+class BlockPlayer(ScenePlayer):
+    """Player of the blocks of a crowd, in constant memory.
+
+    Parameters
+    ----------
+    blocks : iterator of Block
+    choreography : Choreography
+    agents : int
+    name : str
+        Of an agent: ``"couple"``.
+    roles : sequence of str
+        Of its bodies.
+    """
+
+    def __init__(
+        self,
+        blocks: Iterator[Block],
+        choreography: Choreography,
+        agents: int,
+        name: str,
+        roles: Sequence[str],
+    ) -> None:
+        self._blocks, self._nodes = blocks, choreography.dance_nodes
+        bodies = [clips.skeleton for clips in self._nodes[0].clips]
+        self.fps = choreography.fps
+        self.skeletons = tuple(bodies) * agents
+        self.names = tuple(
+            character_name(name, i, role) for i in range(agents) for role in roles[: len(bodies)]
+        )
+        self._waiting: list[list[FrameBlock]] = []
+        self._played = self._made = 0
+
+    def _read(self, count: int) -> tuple[FrameBlock, ...]:
+        while self._made < self._played + count:
+            block = next(self._blocks, None)
+            if block is None:
+                break
+            self._waiting.append(self._frame_blocks(block))
+            self._made += len(block.frames)
+        end = min(self._played + count, self._made)
+        out = tuple(
+            FrameBlock.joined([rows[n].cut(self._played, end) for rows in self._waiting]
+                              or [FrameBlock.empty(len(skeleton), self._played)])
+            for n, skeleton in enumerate(self.skeletons)
+        )  # fmt: skip
+        self._waiting = [rows for rows in self._waiting if rows[0].start + len(rows[0]) > end]
+        self._played = end
+        return out
+
+    def _frame_blocks(self, block: Block) -> list[FrameBlock]:
+        """One block of frames per character."""
+        seams = (self._made,) if self._made else ()
+        return [
+            FrameBlock(
+                block.rotations[c][i], block.root[c][i], block.contacts[c][i], self._made,
+                tuple(self._nodes[block.chosen[i]].sources(
+                    block.weights[i], block.frames, self._made, c)),
+                seams,
+            )
+            for i in range(len(block.chosen)) for c in range(len(block.root))
+        ]  # fmt: skip
+
+
+def character_name(name: str, agent: int, role: str) -> str:
+    """Name of a body of an agent: ``"couple 3 leader"``."""
+    return " ".join(filter(None, (name, str(agent + 1), role)))
 
 
 def rough_pairs(blocks: list[Block], made: CrowdMotion) -> tuple[float, set[tuple[int, int]]]:
