@@ -212,6 +212,26 @@ def test_a_body_that_walks_is_not_asked_for_balance(walk):
     assert quality_report(walk).balance_m is None
 
 
+@pytest.mark.parametrize("frames", [0, 1, 2, 4, 6])
+def test_short_motions_have_a_report(walk, frames):
+    report = quality_report(walk[:frames], sources=[walk[: max(frames, 1)]])
+    assert report.jumps == 0 and report.warnings == ()
+
+
+def test_a_skeleton_of_one_joint_has_a_report():
+    skeleton = ml.Skeleton(["hips"], [-1], [[0, 0, 0]])
+    still = ml.Motion(skeleton, np.tile([1.0, 0, 0, 0], (10, 1, 1)), np.zeros((10, 3)), 30)
+    assert quality_report(still, sources=[still]).line() == "no foot contacts found, no jumps"
+
+
+def test_missing_frames_do_not_spoil_the_figures(walk):
+    root = walk.root.copy()
+    root[70:73] = np.nan
+    report = quality_report(as_made(replace(walk, root=root), seams=[30, 71]), sources=[walk])
+    assert np.isfinite(report.floor_penetration_m) and np.isfinite(report.foot_slide_m)
+    assert report.seam_acceleration_ratio < 1.5 and report.limb_intersection_m == 0.0
+
+
 def test_measured_in_blocks_the_report_is_the_same(walk):
     root = walk.root.copy()
     root[70:, 0] += 0.3

@@ -136,7 +136,7 @@ def floor_depths(motion: Motion, contacts: FootContacts | None = None) -> NDArra
         ground = np.array([p.height for p in plants])
         nearest = np.argmin(np.abs(np.arange(len(motion))[:, None] - middles), axis=1)
         depth[:, k] = np.maximum(ground[nearest] - ball, 0.0)
-    return depth.max(axis=1)
+    return np.nan_to_num(depth).max(axis=1)  # NaN: a frame that is not known
 
 
 def joint_accelerations(motion: Motion) -> NDArray[np.float64]:
@@ -158,16 +158,17 @@ def joint_accelerations(motion: Motion) -> NDArray[np.float64]:
 def seam_accelerations(motion: Motion) -> NDArray[np.float64]:
     """Largest joint acceleration within 0.25 s of each seam in m/s^2, shape (seams,)."""
     seams = () if motion.provenance is None else motion.provenance.seams
-    largest = joint_accelerations(motion).max(axis=1, initial=0.0)
+    largest = np.nan_to_num(joint_accelerations(motion)).max(axis=1, initial=0.0)
     reach = max(1, round(_SEAM_REACH * motion.fps))
     near = (largest[max(seam - 1 - reach, 0) : max(seam + reach, 0)] for seam in seams)
     return np.array([window.max(initial=0.0) for window in near])
 
 
 def usual_acceleration(motions: Iterable[Motion]) -> float:
-    """99.9th percentile of the accelerations of all joints and frames, m/s^2."""
-    sizes = [joint_accelerations(motion).ravel() for motion in motions]
-    return float(np.percentile(np.concatenate(sizes), _USUAL)) if sizes else 0.0
+    """99.9th percentile of the accelerations of all joints and frames, m/s^2; 0 without any."""
+    every = np.concatenate([np.zeros(0), *(joint_accelerations(m).ravel() for m in motions)])
+    known = every[np.isfinite(every)]
+    return float(np.percentile(known, _USUAL)) if len(known) else 0.0
 
 
 def jump_sizes(motion: Motion) -> NDArray[np.float64]:
