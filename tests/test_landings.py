@@ -184,6 +184,10 @@ def test_a_library_keeps_tempo_and_partners(lib, tmp_path):
     assert again.beats("groove").times[0] == pytest.approx(0.4)
     assert again.beats("groove", bpm=60.0).period == pytest.approx(1.0)
     assert lib.choreography(takes=["groove"], meter=4).period == pytest.approx(2 / 3, abs=0.02)
+    floor = lib.dance_floor(1, seconds=2, only="groove")
+    assert floor.method == "choreography"
+    lib.set_beats("1_*+2_*", bpm=60.0, first_beat=0.5)
+    assert lib.ballroom(couples=1, seconds=3, meter=3).choreography.period == pytest.approx(1.0)
     assert lib.set_beats("1_*+2_*") == ("1_waltz", "2_waltz")
     assert lib.given_beats()["1_waltz"].partners == ("2_waltz",)
     together = ml.beats([lib["1_waltz"], lib["2_waltz"]])

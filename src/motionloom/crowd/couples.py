@@ -28,9 +28,9 @@ from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.meter import downbeat, usual_meter
-from motionloom.rhythm.motion_beats.beats import RHYTHMIC, Beats, beats
+from motionloom.rhythm.motion_beats.beats import RHYTHMIC, Beats, analyse_beats
 from motionloom.rhythm.movements import Movement, transition_differences
-from motionloom.rhythm.settings import MAX_SEAM
+from motionloom.rhythm.settings import MAX_SEAM, BeatSettings
 from motionloom.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
@@ -127,6 +127,7 @@ def couple_steps(
     max_seam: float | None = MAX_SEAM,
     align: str = "landings",
     kind: str = "",
+    beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyse_beats,
     progress: Callable[[int], None] | None = None,
 ) -> Choreography:
     """Learn a choreography for a ballroom from captured couples.
@@ -152,6 +153,8 @@ def couple_steps(
     align : {"landings", "beats"}
         What meets the beats of the music: foot landings of the couple, or motion beats.
     kind : str
+    beats_of : callable, optional
+        Beats of a couple; a library's knows tempos that were given by hand.
     progress : callable, optional
         Called with 1 for every analysed couple.
 
@@ -174,7 +177,7 @@ def couple_steps(
     for couple in couples:
         together = _alike(couple, analysed[0][0] if analysed else None, fps)
         title = "+".join(motion.name for motion in couple)
-        rhythm = beats(together)
+        rhythm = beats_of(together, BeatSettings())
         if align == "landings":
             rhythm = rhythm.on_landings()
         if rhythm.confidence < RHYTHMIC or len(rhythm) < 3:

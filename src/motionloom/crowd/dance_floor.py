@@ -12,7 +12,7 @@ finds all free positions, and the one nearest to the centre of the floor is used
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -29,6 +29,8 @@ from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.motion.scene import Scene
 from motionloom.motion_graph import motion_graph
 from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.motion_beats.beats import Beats, analyse_beats
+from motionloom.rhythm.settings import BeatSettings
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.bool_]
@@ -81,7 +83,12 @@ class DanceFloor:
         return QualityReport.worst_of([report for report in reports if report is not None])
 
 
-def dance_floor(takes: Sequence[Motion], settings: DanceFloorSettings) -> DanceFloor:
+def dance_floor(
+    takes: Sequence[Motion],
+    settings: DanceFloorSettings,
+    *,
+    beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyse_beats,
+) -> DanceFloor:
     """Let characters dance next to each other, each at random.
 
     Parameters
@@ -89,6 +96,8 @@ def dance_floor(takes: Sequence[Motion], settings: DanceFloorSettings) -> DanceF
     takes : sequence of Motion
         Retargeted to the skeleton of the first.
     settings : DanceFloorSettings
+    beats_of : callable, optional
+        Beats of a take; a library's knows tempos that were given by hand.
 
     Raises
     ------
@@ -107,7 +116,7 @@ def dance_floor(takes: Sequence[Motion], settings: DanceFloorSettings) -> DanceF
         raise InvalidInput("takes must hold at least one motion; got none")
     frame_count(settings.seconds, None, takes[0].fps)  # raises before the work
     seeds = np.random.SeedSequence(settings.seed).spawn(settings.count + 1)
-    method, parts, dances = _dances(takes, settings.method, settings.seconds, seeds[1:])
+    method, parts, dances = _dances(takes, settings.method, settings.seconds, seeds[1:], beats_of)
     moves = packed(
         dances,
         floor=settings.floor,
@@ -149,12 +158,16 @@ def dance_takes(names: Sequence[str], labels: Any) -> list[str]:
 
 
 def _dances(
-    takes: Sequence[Motion], method: str, seconds: float, seeds: Iterable[Any]
+    takes: Sequence[Motion],
+    method: str,
+    seconds: float,
+    seeds: Iterable[Any],
+    beats_of: Callable[[Sequence[Motion], BeatSettings], Beats],
 ) -> tuple[str, tuple[Motion, ...], list[Motion]]:
     """Method, sources, and one motion for each seed, around the origin."""
     if method != "graph":
         try:
-            steps = Choreography.from_takes(takes)
+            steps = Choreography.from_takes(takes, beats_of=beats_of)
         except InvalidInput:
             if method == "choreography":
                 raise

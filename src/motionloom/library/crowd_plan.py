@@ -99,6 +99,10 @@ class CrowdPlan:
 
             if settings.preset == "kp03":
                 graph |= {"max_seam": None, "align": "beats"}
+            if self._library is not None:
+                from motionloom.rhythm.given_beats import beats_in
+
+                graph["beats_of"] = beats_in(self._library, self._motion)
             return couple_steps(
                 takes, fps=settings.fps, meter=settings.meter, progress=progress, **graph
             )

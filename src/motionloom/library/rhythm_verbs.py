@@ -519,6 +519,7 @@ class RhythmVerbs(Store):
         ('dancer_1', 'dancer_2')
         """
         from motionloom.crowd.dance_floor import dance_floor, dance_takes
+        from motionloom.rhythm.given_beats import beats_in
         from motionloom.search.filters import chosen_names
 
         settings = DanceFloorSettings(
@@ -529,4 +530,6 @@ class RhythmVerbs(Store):
             chosen = dance_takes(self.names, self.labels)
         else:
             chosen = chosen_names(self, label=label, only=only, exclude=exclude)
-        return dance_floor([self[name] for name in chosen], settings)
+        return dance_floor(
+            [self[name] for name in chosen], settings, beats_of=beats_in(self, self.__getitem__)
+        )
