@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Skeleton
+from motionloom.motion.carrier import body_skeleton
 from motionloom.motion.kinematics.body import body_proportions
 from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.reconstruction.control_signal import ControlSignal
@@ -86,13 +87,9 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
     InvalidInput
         If no skeleton of the library is near the markers' proportions.
     """
-    seen: dict[str, list[str]] = {}
-    for entry in library.entries():
-        seen.setdefault(entry.skeleton, []).append(entry.name)
     standing = _standing_distances(signal)
     fits = []
-    for key, names in seen.items():
-        skeleton = library.skeleton(key)
+    for skeleton, names in _performers(library):
         if any(role not in skeleton.roles for role in signal.roles):
             continue
         fit = None if standing is None else _standing_fit(skeleton, *standing)
@@ -115,6 +112,23 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
             "deviations. Check unit and roles of the markers, or give the performer's skeleton="
         )
     return best.fitted()
+
+
+def _performers(library: Store) -> list[tuple[Skeleton, list[str]]]:
+    """Skeletons of the library, one per performer, and the names of their motions."""
+    performers: list[tuple[Skeleton, list[str]]] = []
+    names_of: dict[str, list[str]] = {}
+    for entry in library.entries():
+        if entry.skeleton not in names_of:
+            body = body_skeleton(library.skeleton(entry.skeleton))
+            same = (names for other, names in performers if other.is_same_body(body))
+            names = next(same, None)
+            if names is None:
+                names = []
+                performers.append((body, names))
+            names_of[entry.skeleton] = names
+        names_of[entry.skeleton].append(entry.name)
+    return performers
 
 
 def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
