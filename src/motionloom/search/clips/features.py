@@ -109,7 +109,7 @@ def joint_spreads(poses: NDArray) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> float(joint_spreads(np.array([[[0.0], [2.0]]]))[0, 0]) == np.log(1.0 + STILL_METRES)
+    >>> bool(joint_spreads(np.array([[[0.0], [2.0]]]))[0, 0] == np.log(1.0 + STILL_METRES))
     True
     """
     parts = [
