@@ -88,12 +88,18 @@ def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
 
 
 def _named_twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Pairs of joints (left, right) whose names differ only in the side."""
-    sides = [side_and_rest(name) for name in names]
-    right = {rest: joint for joint, (side, rest) in enumerate(sides) if side == "right"}
-    for joint, (side, rest) in enumerate(sides):
-        if side == "left" and rest in right:
-            yield joint, right[rest]
+    """Pairs of joints (left, right) whose names differ only in the side.
+
+    Of several with the same name but for punctuation (``__Eye_L``, ``Eye_L``), the first left one
+    belongs to the first right one.
+    """
+    pairs: dict[str, tuple[list[int], list[int]]] = {}
+    for joint, name in enumerate(names):
+        side, rest = side_and_rest(name)
+        if side is not None:
+            pairs.setdefault(rest, ([], []))[side == "right"].append(joint)
+    for left, right in pairs.values():
+        yield from zip(left, right, strict=False)
 
 
 def _symmetry_axis(skeleton: Skeleton, twin: NDArray[np.intp], rest: NDArray[np.float64]) -> int:

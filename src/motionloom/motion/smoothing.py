@@ -1,4 +1,4 @@
-"""Gaussian smoothing and slopes of curves along time, without the import of SciPy's filters."""
+"""Filters and slopes of curves along time, without the import of SciPy's."""
 
 from __future__ import annotations
 
@@ -43,6 +43,26 @@ def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
             step
         ]
     return smoothed.astype(x.dtype, copy=False)
+
+
+def running_maximum(
+    values: ArrayLike, size: int, *, beyond: float | None = None
+) -> NDArray[np.float64]:
+    """Largest of the `size` values around each, an odd number; values have shape (T,).
+
+    Beyond the ends the first and last go on, or all are `beyond`.
+
+    Examples
+    --------
+    >>> running_maximum([0.0, 2.0, 0.0, 0.0, 1.0], 3).tolist()
+    [2.0, 2.0, 2.0, 1.0, 1.0]
+    """
+    reach, given = size // 2, np.asarray(values, np.float64)
+    if beyond is None:
+        padded = np.pad(given, reach, mode="edge")
+    else:
+        padded = np.pad(given, reach, constant_values=beyond)
+    return np.lib.stride_tricks.sliding_window_view(padded, size).max(axis=-1)
 
 
 def second_derivative(values: NDArray, window: int, step: float) -> NDArray[np.float64]:

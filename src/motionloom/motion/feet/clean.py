@@ -53,6 +53,7 @@ from motionloom.motion.kinematics.two_bone import (
     with_global_rotations,
 )
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.smoothing import running_maximum
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -161,9 +162,7 @@ def _envelope(values: Array, width: int) -> Array:
     """A smooth curve nowhere below `values` (T,): maximum filter, then smoothed."""
     if not np.any(values > 0.0):
         return values
-    from scipy.ndimage import maximum_filter1d
-
-    above = maximum_filter1d(values, 2 * width + 1, mode="nearest")
+    above = running_maximum(values, 2 * width + 1)
     window = np.hanning(2 * width + 3)[1:-1]
     padded = np.pad(above, width, mode="edge")
     return np.convolve(padded, window / window.sum(), mode="valid")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, part_path
-from motionloom.motion.smoothing import gaussian_smooth
+from motionloom.motion.smoothing import gaussian_smooth, running_maximum
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -65,12 +65,10 @@ def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Ar
     drift : ndarray, shape (T, 2)
     known : ndarray of bool, shape (T,)
     """
-    from scipy.ndimage import maximum_filter1d
-
     fps = motion.fps
     speed = np.linalg.norm(velocities, axis=-1)
     window = 2 * round(_SWING_WINDOW * fps) + 1
-    swing = maximum_filter1d(speed.max(axis=1), window, mode="nearest")
+    swing = running_maximum(speed.max(axis=1), window)
     feet = velocities.reshape(-1, 2, 2, 2).mean(axis=2)
     together = np.linalg.norm(feet[:, 0] - feet[:, 1], axis=-1) < _TOGETHER
     band = np.where(together, _GLIDE_SHARE * limit, np.minimum(_SWING_SHARE * swing, limit))

@@ -37,6 +37,18 @@ class AlternativePeriod(BaseModel):
     strength: float
 
 
+class LandingsOnBeats(BaseModel):
+    """How well foot landings and beats agree."""
+
+    landings_total: int
+    landings_on_beat: int
+    landings_on_half_beat: int
+    beats_total: int
+    beats_with_landing: int
+    landing_coherence: float | None
+    landing_noise: float | None
+
+
 class MotionBeats(BaseModel):
     """Motion beats, with the keys of ``motionloom beats --json``."""
 
@@ -46,9 +58,11 @@ class MotionBeats(BaseModel):
     bpm: float
     confidence: float
     rhythmic: bool
+    given: bool
     repeats: int
     alternatives: list[AlternativePeriod]
     candidates: int
+    landings: LandingsOnBeats
 
 
 @router.get("/motions/{name:path}/frames", response_class=Response)

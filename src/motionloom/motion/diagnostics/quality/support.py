@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter1d
 
 from motionloom.motion.feet.contacts import SIDES, FootContacts, landings, part_path
 from motionloom.motion.kinematics.body import centre_of_mass, leg_length
+from motionloom.motion.smoothing import running_maximum
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -82,7 +82,7 @@ def _stands_still(motion: Motion, ground: NDArray[np.float32]) -> NDArray[np.boo
     speed = np.linalg.norm(np.gradient(centre, 1.0 / motion.fps, axis=0), axis=1)
     size = max(3, round(_STILL_SECONDS * motion.fps) | 1)
     # Around the first and last frames it is not known whether the body has stopped.
-    still = maximum_filter1d(speed, size, mode="constant", cval=np.inf) < _STILL
+    still = running_maximum(speed, size, beyond=np.inf) < _STILL
     hips = motion.role_positions(["hips"])[:, 0, 1]
     return still & (hips - ground > _UPRIGHT * leg_length(motion.skeleton))
 
