@@ -12,6 +12,7 @@ motion graph            ``motion-graph``                motions, distance, setti
 graph settings, edits   ``motion-graph-...``            a name
 parametric motion       ``parametric``                  the user's name
 choreography            ``choreography``                the user's name
+given beats, partners   ``beats``                       ``given``
 ======================  ==============================  =========================================
 
 All of them are folders (`motionloom.store.artifacts.folders`)::
