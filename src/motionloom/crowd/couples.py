@@ -196,9 +196,9 @@ def couple_steps(
     if meter < 1:
         raise InvalidInput(f"meter must be at least 1; got {meter}")
     cuts = _cuts(analysed, meter, fps, landed=align == "landings")
-    if len(cuts) < 4:
+    if (usable := _apart(cuts)) < 4:
         raise InvalidInput(
-            f"{', '.join(couple[0].name for couple, _ in analysed)} have {len(cuts)} usable "
+            f"{', '.join(couple[0].name for couple, _ in analysed)} have {usable} usable "
             f"movements of {meter} beats; a ballroom needs at least 4 in hold and on the beat. "
             "Use more takes, or another meter"
         )
@@ -263,6 +263,17 @@ def _cuts(
             cuts.append(replace(cut, follows=follows and kept_last))
         kept_last = count <= most
     return cuts
+
+
+def _apart(cuts: Sequence[Cut]) -> int:
+    """Largest number of cuts that do not overlap."""
+    count, ends = 0, dict[str, float]()
+    for cut in sorted(cuts, key=lambda cut: float(cut.beats[-2])):
+        name = cut.motions[0].name
+        if cut.beats[0] >= ends.get(name, -np.inf) - 1.0:  # frames; the last beat is shared
+            ends[name] = float(cut.beats[-2])
+            count += 1
+    return count
 
 
 def _on_steps(analysed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]]:
