@@ -2533,6 +2533,23 @@ export interface components {
             /** Labels */
             labels: string[];
         };
+        /** LandingsOnBeats */
+        LandingsOnBeats: {
+            /** Landings Total */
+            landings_total: number;
+            /** Landings On Beat */
+            landings_on_beat: number;
+            /** Landings On Half Beat */
+            landings_on_half_beat: number;
+            /** Beats Total */
+            beats_total: number;
+            /** Beats With Landing */
+            beats_with_landing: number;
+            /** Landing Coherence */
+            landing_coherence: number | null;
+            /** Landing Noise */
+            landing_noise: number | null;
+        };
         /** LibraryContents */
         LibraryContents: {
             /** Name */
@@ -2567,12 +2584,15 @@ export interface components {
             confidence: number;
             /** Rhythmic */
             rhythmic: boolean;
+            /** Given */
+            given: boolean;
             /** Repeats */
             repeats: number;
             /** Alternatives */
             alternatives: components["schemas"]["AlternativePeriod"][];
             /** Candidates */
             candidates: number;
+            landings: components["schemas"]["LandingsOnBeats"];
         };
         /** MotionRow */
         MotionRow: {
