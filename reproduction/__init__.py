@@ -7,6 +7,11 @@ Results are kept in ``reproduction/results`` as JSON; docs/papers.md is written 
 by nothing else. The folder is not part of the wheel; run it from a clone of the repository.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
 # Name on the command line -> module: initials of the first two authors, and the year.
 PAPERS = {
     "kg04": "reproduction.kg04",
@@ -15,3 +20,23 @@ PAPERS = {
     "tz07": "reproduction.tz07",
     "kr14": "reproduction.kr14",
 }
+
+
+def run(name: str, only: str, write: bool) -> dict[str, Any]:
+    """Report of one paper; kept in ``reproduction/results`` if `write`.
+
+    It is here, because processes that are started for it do not import ``__main__`` of a package.
+    """
+    import matplotlib
+
+    from motionloom.parallel.threads import use_one_thread
+    from reproduction.claims import report
+    from reproduction.data import Data
+    from reproduction.page import keep
+
+    matplotlib.use("Agg")
+    use_one_thread()  # papers run side by side
+    found = report(importlib.import_module(PAPERS[name]), Data(write=write), only=only)
+    if write:
+        keep(found)
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -14,7 +13,7 @@ import typer
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput, MotionloomError
-from reproduction import PAPERS
+from reproduction import PAPERS, run
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -68,23 +67,6 @@ def main(
     else:
         for report in reports:
             show(report)
-
-
-def run(name: str, only: str, write: bool) -> dict[str, Any]:
-    """Report of one paper; kept in ``reproduction/results`` if `write`."""
-    import matplotlib
-
-    from motionloom.parallel.threads import use_one_thread
-    from reproduction.claims import report
-    from reproduction.data import Data
-    from reproduction.page import keep
-
-    matplotlib.use("Agg")
-    use_one_thread()  # papers run side by side
-    found = report(importlib.import_module(PAPERS[name]), Data(write=write), only=only)
-    if write:
-        keep(found)
-    return found
 
 
 def show(report: dict[str, Any]) -> None:

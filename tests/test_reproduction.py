@@ -2,6 +2,8 @@
 
 import importlib
 import re
+import subprocess
+import sys
 import types
 from pathlib import Path
 
@@ -113,3 +115,13 @@ def test_the_page_in_the_docs_is_written_from_the_results():
         for row in each["claims"]:
             again = Claim(**{key: row[key] for key in row if key not in ("outcome", "table")})
             assert again.outcome == row["outcome"]
+
+
+def test_several_papers_run_in_processes_of_their_own():
+    """Also by ``python -m``, whose main module other processes do not import."""
+    command = [sys.executable, "-m", "reproduction", "tz07", "kr14", "--jobs", "2"]
+    done = subprocess.run(
+        [*command, "--only", "no such part"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("reproduction: tz07 has no part 'no such part'; it has ")
