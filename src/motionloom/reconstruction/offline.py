@@ -26,7 +26,7 @@ from motionloom.reconstruction.heading import (
     heading_costs,
     smooth_headings,
 )
-from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
+from motionloom.reconstruction.pose_solver import SLACKS, Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
 
 Array = NDArray[np.float64]
@@ -53,8 +53,50 @@ class SolvedSequence:
     errors: Array
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReconstructionRules:
+    """Rules that the papers do not have; see docs/reconstruct.md, "Departures".
+
+    Attributes
+    ----------
+    heading_path : bool
+        Offline; headings are the likeliest path through the library; otherwise the estimates of
+        `MarkerFrame`, smoothed.
+    upright_smoothing : bool
+        Offline; poses of the first pass are smoothed without their heading.
+    two_passes : bool
+        Offline; otherwise every frame is solved for itself.
+    slacks : tuple of float
+        See `map_pose`; empty: markers are met at once.
+    hold_feet : bool
+        Feet in contact are held.
+    joint_limits : bool
+        Joints stay within the range of the library.
+    near_weights : bool
+        Near poses count more in a local model; see `Prior.model`.
+    damping : float
+        Share of the last step that is extrapolated online; 1 in Chai and Hodgins.
+    """
+
+    heading_path: bool = True
+    upright_smoothing: bool = True
+    two_passes: bool = True
+    slacks: tuple[float, ...] = SLACKS
+    hold_feet: bool = True
+    joint_limits: bool = True
+    near_weights: bool = True
+    damping: float = 0.6
+
+
+OUR_RULES = ReconstructionRules()
+
+
 def solve_sequence(
-    prior: Prior, signal: ControlSignal, *, progress: Progress | None = None
+    prior: Prior,
+    signal: ControlSignal,
+    *,
+    rules: ReconstructionRules = OUR_RULES,
+    progress: Progress | None = None,
 ) -> SolvedSequence:
     """Poses of all frames of a control signal."""
     filled = signal.filled()
@@ -64,25 +106,31 @@ def solve_sequence(
     spreads = np.where(np.isfinite(signal.points[..., 0]), MARKER_SPREAD, np.inf)
     spreads[short] = _BRIDGED_SPREAD
     points = prior.skeleton.points([*signal.roles, *_feet(prior)])
-    body = Body.of(prior.skeleton, prior.joints, points, prior.limits())
+    limits = prior.limits() if rules.joint_limits else prior.no_limits()
+    body = Body.of(prior.skeleton, prior.joints, points, limits)
     searched = [signal.roles.index(role) for role in prior.searched]
     framed = (["hips"] if prior.frame.has_hips else []) + list(prior.searched)
     guide = filled[:, [signal.roles.index(role) for role in framed]]
     hips, guess = prior.frame(guide)
-    step = max(1, round(signal.fps / _FIRST_RATE))
+    step = max(1, round(signal.fps / _FIRST_RATE)) if rules.two_passes else 1
     some = np.arange(0, len(filled), step)
     if progress is not None:
-        progress = _frames_of(progress, len(filled), len(some) + len(filled))
-    path = HeadingPath(signal.fps / step)
-    for costs in heading_costs(prior, filled[some][:, searched], hips[some], guess[some]):
-        path.advance(costs)
-    facing = smooth_headings(path.best(), _HEADING_SECONDS * signal.fps / step)
+        progress = _frames_of(progress, len(filled), len(some) + rules.two_passes * len(filled))
+    facing = guess[some]
+    if rules.heading_path:
+        path = HeadingPath(signal.fps / step)
+        for costs in heading_costs(prior, filled[some][:, searched], hips[some], facing):
+            path.advance(costs)
+        facing = path.best()
+    facing = smooth_headings(facing, _HEADING_SECONDS * signal.fps / step)
     rows, gaps = prior.near_markers(body_rows(filled[some][:, searched], hips[some], facing))
     first = _pass(
         prior, body, known[some], spreads[some], filled[some], rows, gaps, facing,
-        GUESSED_HEADING, None, None, progress,
+        GUESSED_HEADING, None, None, rules, progress,
     )  # fmt: skip
-    rough, facing = _between(prior, first, some, signal)
+    if not rules.two_passes:
+        return first
+    rough, facing = _between(prior, first, some, signal, upright=rules.upright_smoothing)
 
     if "hips" not in signal.roles:
         place = rough.role_positions(["hips"])[:, 0].astype(np.float64)
@@ -94,7 +142,7 @@ def solve_sequence(
         rows, gaps = prior.near_markers(body_rows(mended[:, searched], hips, facing))
     return _pass(
         prior, body, known, spreads, mended, rows, gaps, facing,
-        FOUND_HEADING, rough, _standing(rough, prior), progress,
+        FOUND_HEADING, rough, _standing(rough, prior) if rules.hold_feet else None, rules, progress,
     )  # fmt: skip
 
 
@@ -110,6 +158,7 @@ def _pass(
     heading_spread,
     rough,
     feet,
+    rules,
     progress,
 ) -> SolvedSequence:
     """Solve every frame independently, drawn towards the motion `rough` if it is given."""
@@ -128,7 +177,7 @@ def _pass(
     expected = None if rough is None else rough.rotations[:, prior.joints].astype(np.float64)
     start = filled[:, 0] if prior.frame.has_hips else filled.mean(axis=1)
     for t in range(n_frames):
-        model, pose = prior.model(rows[t], gaps[t])
+        model, pose = prior.model(rows[t], gaps[t], near_weights=rules.near_weights)
         towards = (
             Expectation(model.mean, np.inf, start[t], FREE)
             if expected is None
@@ -136,7 +185,7 @@ def _pass(
         )
         found = map_pose(
             body, model, headings[t], goals[t], spreads[t], towards,
-            heading_variance=heading_spread**2,
+            heading_variance=heading_spread**2, slacks=rules.slacks,
         )  # fmt: skip
         pose[prior.joints] = found.turns
         rotations[t], root[t] = pose, found.root
@@ -159,16 +208,18 @@ def _frames_of(progress: Progress, frames: int, steps: int) -> Progress:
 
 
 def _between(
-    prior: Prior, found: SolvedSequence, frames: NDArray, signal: ControlSignal
+    prior: Prior, found: SolvedSequence, frames: NDArray, signal: ControlSignal, *, upright: bool
 ) -> tuple[Motion, NDArray[np.complex128]]:
     """The first pass as a smooth motion of all frames, and its headings (T,).
 
-    Poses are smoothed without their heading: a mean of poses that face everywhere is no pose.
+    If `upright`, poses are smoothed without their heading: a mean of poses that face everywhere
+    is no pose.
     """
     step = int(frames[1] - frames[0]) if len(frames) > 1 else 1
     turn = Motion(prior.skeleton, found.rotations, found.root, signal.fps).headings()
     q = found.rotations.copy()
-    q[:, 0] = rot.multiply(rot.yaw(-turn), q[:, 0])
+    if upright:
+        q[:, 0] = rot.multiply(rot.yaw(-turn), q[:, 0])
     q = rot.unroll(rot.normalize(q))
     q = rot.normalize(gaussian_smooth(q, _POSE_SECONDS * signal.fps / step))
     facing = smooth_headings(np.exp(1j * turn), _HEADING_SECONDS * signal.fps / step)
@@ -179,7 +230,8 @@ def _between(
     root = found.root[before] + share[:, None] * (found.root[after] - found.root[before])
     heading = np.interp(place, np.arange(len(frames)), np.unwrap(np.angle(facing)))
     turned = rot.slerp(q[before], q[after], share[:, None])
-    turned[:, 0] = rot.multiply(rot.yaw(heading), turned[:, 0])
+    if upright:
+        turned[:, 0] = rot.multiply(rot.yaw(heading), turned[:, 0])
     return Motion(prior.skeleton, turned, root, signal.fps), np.exp(1j * heading)
 
 

@@ -21,7 +21,14 @@ from motionloom.parallel import Progress
 from motionloom.reconstruction.confidence import expected_error
 from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.heading import body_rows
-from motionloom.reconstruction.offline import FREE, GUESSED_HEADING, MARKER_SPREAD, SolvedSequence
+from motionloom.reconstruction.offline import (
+    FREE,
+    GUESSED_HEADING,
+    MARKER_SPREAD,
+    OUR_RULES,
+    ReconstructionRules,
+    SolvedSequence,
+)
 from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
 
@@ -29,7 +36,6 @@ Array = NDArray[np.float64]
 
 _HEADING_SECONDS = 0.2  # time constant of the running mean of headings
 _SMOOTH_SPREAD = 0.1  # radians: deviation from the extrapolated pose, at 30 fps
-_DAMPING = 0.6  # share of the last step that is extrapolated
 _STILL = 0.12  # m/s: a slower ankle is in contact ...
 _LOW = 0.05  # ... if it is at most this much above its lowest position, metres
 _FOOT_SPREAD = 0.01
@@ -64,6 +70,8 @@ class Stream:
         Roles of the markers, hips first if tracked.
     fps : float
         Frame rate of the markers.
+    rules : ReconstructionRules
+        Rules that the papers do not have.
 
     Attributes
     ----------
@@ -71,8 +79,15 @@ class Stream:
         Of the joints without markers in the last frame, metres.
     """
 
-    def __init__(self, prior: Prior, roles: tuple[str, ...], fps: float) -> None:
-        self._prior, self._fps = prior, fps
+    def __init__(
+        self,
+        prior: Prior,
+        roles: tuple[str, ...],
+        fps: float,
+        *,
+        rules: ReconstructionRules = OUR_RULES,
+    ) -> None:
+        self._prior, self._fps, self._rules = prior, fps, rules
         self._has_hips = "hips" in roles
         self._searched = [roles.index(role) for role in prior.searched]
         framed = (["hips"] if prior.frame.has_hips else []) + list(prior.searched)
@@ -83,12 +98,15 @@ class Stream:
         ankles = [f"{side}_ankle" for side in SIDES]
         self._feet = (
             [roles.index(a) for a in ankles]
-            if all(r in skeleton.roles for r in feet) and all(a in roles for a in ankles)
+            if rules.hold_feet
+            and all(r in skeleton.roles for r in feet)
+            and all(a in roles for a in ankles)
             else []
         )
         self._balls = skeleton.points(feet) if self._feet else np.zeros(0, np.intp)
         points = np.concatenate([self._markers, self._balls])
-        self._body = Body.of(skeleton, prior.joints, points, prior.limits())
+        limits = prior.limits() if rules.joint_limits else prior.no_limits()
+        self._body = Body.of(skeleton, prior.joints, points, limits)
         self._lowest = np.full(len(self._feet), np.inf)
         self._last: _State | None = None
         self.expected_error = np.inf
@@ -132,7 +150,7 @@ class Stream:
                 raise InvalidInput("the first frame must have at least one marker; got none")
             filled = np.where(seen[:, None], points, points[seen].mean(axis=0))
         else:
-            carried = last.markers + _DAMPING * last.drift
+            carried = last.markers + self._rules.damping * last.drift
             off = (points - carried)[seen].mean(axis=0) if seen.any() else np.zeros(3)
             filled = np.where(seen[:, None], points, carried + off)
         hips, facing, heading_spread = self._facing(filled)
@@ -142,7 +160,7 @@ class Stream:
             # By the triangle inequality the k-th neighbour is no farther than this.
             radius = last.radius + self._prior.row_distance(rows[0], last.rows) + 1e-6
         found, gaps = self._prior.near_markers(rows, radius=radius)
-        model, pose = self._prior.model(found[0], gaps[0])
+        model, pose = self._prior.model(found[0], gaps[0], near_weights=self._rules.near_weights)
         goals, spreads = self._goals(points, seen, filled)
         if last is None:
             start = filled[0] if self._has_hips else filled.mean(axis=0)
@@ -151,7 +169,7 @@ class Stream:
             towards = self._ahead(last)
         solved = map_pose(
             self._body, model, float(np.angle(facing[0])), goals, spreads, towards,
-            heading_variance=heading_spread**2,
+            heading_variance=heading_spread**2, slacks=self._rules.slacks,
         )  # fmt: skip
         pose[self._prior.joints] = solved.turns
         self.expected_error = expected_error(gaps[0], model, solved.turns)
@@ -187,9 +205,10 @@ class Stream:
 
     def _ahead(self, last: _State) -> Expectation:
         joints = self._prior.joints
-        on = rot.multiply(last.pose[joints], rot.exp(_DAMPING * last.turning[joints]))
+        share = self._rules.damping
+        on = rot.multiply(last.pose[joints], rot.exp(share * last.turning[joints]))
         spread = _SMOOTH_SPREAD * np.sqrt(30.0 / self._fps)
-        return Expectation(rot.normalize(on), spread**2, last.root + _DAMPING * last.moving, FREE)
+        return Expectation(rot.normalize(on), spread**2, last.root + share * last.moving, FREE)
 
     def _remember(self, pose, root, filled, facing, rows, radius) -> None:
         motion = Motion(self.skeleton, pose[None], root[None], self._fps)

@@ -185,11 +185,18 @@ class Prior:
         rows = self._pose.features.feature_set.prepare(motion)
         return self._pose.nearest(rows, self.count, np.inf)
 
-    def model(self, rows: NDArray[np.int64], distances: Array) -> tuple[LocalModel, Array]:
-        """Local model of a frame's neighbours (K,), and the mean rotations of all joints (J, 4)."""
+    def model(
+        self, rows: NDArray[np.int64], distances: Array, *, near_weights: bool = True
+    ) -> tuple[LocalModel, Array]:
+        """Local model of a frame's neighbours (K,), and the mean rotations of all joints (J, 4).
+
+        With `near_weights`, a Gaussian of the distance weights them; otherwise all count alike.
+        """
         poses = self._poses(rows)
         middle = max(float(np.median(distances)), 1e-9)
         weights = np.exp(-0.5 * (distances / middle) ** 2)
+        if not near_weights:
+            weights = np.ones(len(distances))
         model = local_model(poses[:, self.joints], weights)
         pose = np.empty((len(self.skeleton), 4))
         pose[self.joints] = model.mean
@@ -212,6 +219,11 @@ class Prior:
         vectors = rot.log(self._poses(rows)[:, self.joints].astype(np.float64))
         low, high = np.nanpercentile(vectors, [0.1, 99.9], axis=0)
         return low - _LIMIT_SLACK, high + _LIMIT_SLACK
+
+    def no_limits(self) -> tuple[Array, Array]:
+        """Limits that no joint reaches."""
+        wide = np.full((len(self.joints), 3), np.inf)
+        return -wide, wide
 
 
 class _Table:
