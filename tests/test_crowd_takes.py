@@ -85,6 +85,8 @@ def test_captured_couples_never_bump_either(waltz):
     quality = made.quality()
     assert quality.mean.foot_slide_m <= quality.worst.foot_slide_m < 0.02
     assert quality.worst.seam_acceleration_ratio > 0.0
+    landed, beats = made.landings(), quality.worst.beats
+    assert (beats.landings_on_beat, beats.landings_total) == (landed.on_beat, landed.total)
     sources = made.sources()
     assert {source["motion"] for source in sources} == {"waltz_leader_p0", "waltz_follower_p1"}
     assert all(1 <= source["characters"] <= 5 for source in sources)
@@ -200,3 +202,12 @@ def test_captured_salsa_and_walks_make_crowds(cmu30):
     assert made.misplacement().mean() < 0.25
     assert made.left_feet_in_step() > 0.95
     assert made.quality().mean.foot_slide_m < 0.015
+
+
+def test_every_take_is_used_or_left_out_with_a_reason():
+    """Also strides that only another pace excludes."""
+    walks = [ml.demo.clip(name) for name in ("walk", "walk_left", "walk_right", "walk_slow")]
+    made = marching_steps([*walks, replace(ml.demo.clip("jog"), name="jog")])
+    used = {name for movement in made.movements for name in movement.source}
+    assert used | set(made.left_out) == {*(walk.name for walk in walks), "jog"}
+    assert used.isdisjoint(made.left_out) and all(made.left_out.values())

@@ -111,6 +111,11 @@ def test_a_couple_keeps_its_hold(song):
     )
     assert gap.mean() < 0.01 and gap.max() < 0.04
     assert waltz.dance(song, seed=1, seconds=5.0)[1].name == "dance 2"
+    takes = made.quality().takes  # each dancer's own takes, and nobody's twice
+    assert sum(takes.used.values()) == pytest.approx(2 * 20.0, abs=0.5)
+    assert {source.motion for source in leader.sources}.isdisjoint(
+        source.motion for source in follower.sources
+    )
 
 
 def test_a_player_is_steered_and_its_tempo_changed_without_a_jump(steps):

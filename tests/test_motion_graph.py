@@ -395,7 +395,7 @@ def test_it_begins_and_ends_with_the_poses_that_were_requested(graph):
         ({"end": ("walk_p0", 1)}, "no transition leads to frame 1 of walk_p0; choose a later"),
         ({"labels": [("fly", 2.0)]}, "no motion of the graph has the label 'fly'"),
         ({"labels": [("walk", -1.0)]}, "must be positive; got -1"),
-        ({"labels": ["walk"]}, "labels must be LABEL:SECONDS"),
+        ({"labels": ["walk"]}, "a timeline must be LABEL:SECONDS"),
         ({"labels": []}, "at least one pair"),
         ({"start": ("fly", 3), "seconds": 3.0}, "has no motion 'fly'"),
         ({"start": "walk_p0", "seconds": 3.0}, "a frame of a graph must be NAME:FRAME"),
@@ -403,7 +403,7 @@ def test_it_begins_and_ends_with_the_poses_that_were_requested(graph):
         ({"start": "walk_p0:" + 5000 * "9", "seconds": 3.0}, "must be NAME:FRAME"),
         ({"start": 7, "seconds": 3.0}, "a frame of a graph must be a name and a frame"),
         ({"start": ("walk_p0", 10**6), "seconds": 3.0}, "walk_p0 has frames 0 to"),
-        ({}, "needs its duration: seconds"),
+        ({}, r"needs its duration \(seconds="),
         ({"seconds": -1.0}, "seconds must be positive"),
     ],
 )

@@ -134,3 +134,14 @@ def test_one_line_tells_everything():
         "61 of 62 beats within a frame, 50 of 60 foot landings on a beat, coherence 0.90; "
         "takes a 3.0 s; unused: 3 cut off"
     )
+
+
+def test_reasons_that_differ_in_a_figure_are_one_group() -> None:
+    unused = {f"take_{k}": f"no rhythm (confidence 0.0{k} < 0.25)" for k in range(5)}
+    unused["05_01"] = "without a smooth transition"
+    assert str(TakesUsed({"a": 1.0}, unused)) == (
+        "takes a 1.0 s; unused: 5 no rhythm (confidence 0.00 to 0.04 < 0.25), "
+        "1 without a smooth transition (05_01)"
+    )
+    named = {"a": "longer than take_1", "b": "longer than take_2"}  # names are no figures
+    assert str(TakesUsed({}, named)).endswith("1 longer than take_1 (a), 1 longer than take_2 (b)")

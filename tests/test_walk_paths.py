@@ -126,3 +126,23 @@ def test_workers_find_mirrored_motions_by_number(tmp_path):
         "walk_left_mirrored",
     ]
     np.testing.assert_allclose(found[3].root, found[1].root * [-1, 1, 1], atol=1e-6)
+
+
+def test_a_goal_out_of_reach_in_time_is_told_with_the_time_it_takes(straight):
+    said = " ".join(straight.walk(goal=(0.0, 60.0), seconds=4.0).quality.warnings)
+    assert "the goal is 60.0 m away" in said and "give more than 4 s (seconds=)" in said
+    said = " ".join(straight.walk(goal=(0.0, 4.0), seconds=4.0).quality.warnings)
+    assert "give more than" not in said
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [(None, "no such file; a path is a CSV file"), ("", "at least two rows.*are none"),
+     ("x,z\n1,2\n", "at least two rows.*is one")],
+)  # fmt: skip
+def test_files_of_paths_are_checked(straight, tmp_path, rows, message):
+    file = tmp_path / "path.csv"
+    if rows is not None:
+        file.write_text(rows)
+    with pytest.raises(ml.MotionloomError, match=message):
+        straight.walk(path=file)

@@ -217,12 +217,12 @@ def movements(
 
 
 def print_left_out(made: Choreography) -> None:
-    """List the takes without movements, each with the reason; of many, the first few."""
-    reasons = list(made.left_out.items())
-    for name, why in reasons[:_SHOWN]:
-        remark(f"  left out {name}: {why}")
-    if len(reasons) > _SHOWN:
-        remark(f"  and {len(reasons) - _SHOWN} more")
+    """List the takes without movements by reason; of many, the first few names."""
+    from motionloom.motion.diagnostics.quality import grouped_reasons
+
+    for why, names in grouped_reasons(made.left_out).items():
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        remark(f"  left out {', '.join(names[:_SHOWN])}{more}: {why}")
 
 
 def takes_from(text: str | None) -> list[str | list[str]] | None:

@@ -23,6 +23,7 @@ from motionloom.crowd.learnt import (
 )
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.diagnostics.quality import reasons_text
 from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.retargeting.retarget import conformed
@@ -187,8 +188,7 @@ def couple_steps(
         if progress is not None:
             progress(1)
     if not analysed:
-        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise InvalidInput(f"no couple has a rhythm ({reasons or 'no couples'})")
+        raise InvalidInput(f"no couple has a rhythm ({reasons_text(left_out) or 'no couples'})")
     if align == "landings":
         analysed = _on_steps(analysed)
     if meter is None:
@@ -196,6 +196,11 @@ def couple_steps(
     if meter < 1:
         raise InvalidInput(f"meter must be at least 1; got {meter}")
     cuts = _cuts(analysed, meter, fps, landed=align == "landings")
+    cut = {id(one.motions[0]) for one in cuts}
+    for couple, _ in analysed:
+        if id(couple[0]) not in cut:
+            title = "+".join(motion.name for motion in couple)
+            left_out[title] = f"without {meter} even beats in hold"
     if (usable := _apart(cuts)) < 4:
         raise InvalidInput(
             f"{', '.join(couple[0].name for couple, _ in analysed)} have {usable} usable "

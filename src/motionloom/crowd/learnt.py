@@ -184,8 +184,11 @@ def compact_steps(
     kept = sorted(k for group in graph.members for k in group)
     number = {k: n for n, k in enumerate(kept)}
     members = tuple(tuple(number[k] for k in group) for group in graph.members)
+    dropped = {one.source for one in movements} - {movements[k].source for k in kept}
+    rough = {"+".join(names): "without a smooth transition" for names in sorted(dropped)}
     return Choreography(
-        tuple(movements[k] for k in kept), replace(graph, members=members), kind, left_out,
+        tuple(movements[k] for k in kept), replace(graph, members=members), kind,
+        {**left_out, **rough},
         max_seam=max_seam, usual=usual,
     )  # fmt: skip
 

@@ -308,6 +308,10 @@ class CrowdMotion:
 
     def landings(self) -> LandingFit:
         """Foot landings of all characters, detected in the motions, against beats of the music."""
+        return self._landings
+
+    @cached_property
+    def _landings(self) -> LandingFit:
         return LandingFit.total_of([music_landings(agent, self.music) for agent in self.motions])
 
     def beats_by_analysis(self) -> tuple[int, int] | None:
@@ -325,7 +329,10 @@ class CrowdMotion:
         every = (motion.quality for agent in self.motions for motion in agent)
         reports = [report for report in every if report is not None]
         total, within = self.beats_on_time()
-        worst = QualityReport.worst_of(reports).with_parts(beats=BeatFit(total, within))
+        landed = self.landings()
+        worst = QualityReport.worst_of(reports).with_parts(
+            beats=BeatFit(total, within, landed.on_beat, landed.total, landed.coherence)
+        )
         return CrowdQuality(worst, QualityReport.mean_of(reports))
 
     def sources(self) -> list[dict[str, Any]]:

@@ -117,6 +117,9 @@ def marching_steps(
     every = max(round(float(np.median([np.diff(cut.beats).mean() for cut in cuts]))), 2)
     if graph == "learnt":
         cuts = [cut for cut in cuts if abs(np.diff(cut.beats).mean() / every - 1.0) < _OFF_TEMPO]
+        kept = {cut.motions[0].name for cut in cuts}
+        others = [name for name in counts if name not in kept and name not in left_out]
+        left_out |= dict.fromkeys(others, "at another pace than most strides")
         made = learnt_steps(
             cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
             left_out=left_out, connected=False,

@@ -102,7 +102,7 @@ def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
     if values.shape not in ((2,), (3,)) or not np.isfinite(values).all():
         raise InvalidInput(f"goal must be x, z or x, z, heading; got {goal!r}")
     if seconds is None:
-        raise InvalidInput("a walk to a goal needs its duration: seconds")
+        raise InvalidInput("a walk to a goal needs its duration (seconds=)")
     frames = max(round(seconds * graph.fps), 1)
     there = complex(values[1], values[0])
     heading = float(values[2]) if len(values) == 3 else None
@@ -184,7 +184,7 @@ def label_notes(goal: Goal, rows: NDArray[np.int64], fps: float) -> list[str]:
             notes.append(
                 f"label {label!r} holds in {held / fps:.1f} of the {len(played) / fps:.1f} s "
                 "it was asked for: give it more time, add takes that have it or change to it, or "
-                "allow more transitions (per_minute)"
+                "allow more transitions (per_minute=)"
             )
         begin = int(end)
     return notes
@@ -338,7 +338,7 @@ def _along_path(
         detour = _length(route.places) - _DETOUR * _length(path)
         badness = float(away.mean() + away.max() + missed.max()) + max(detour, 0.0)
         if best is None or badness < best[0]:
-            notes = path_notes(path, radius, route.turns, graph.fps)
+            notes = path_notes(path, radius, route.turns, graph)
             best = (badness, replace(route, notes=(*route.notes, *notes)))
         cut = distances(path, here).max()
         if cut <= _CUT and away.max() <= cut + _FOLLOWED and detour <= 0.0:
@@ -360,7 +360,8 @@ def _no_route(graph: MotionGraph, path: Floor) -> str:
         f"no route through the graph reaches the goal without laps: {who} not go "
         f"{STEP * (len(path) - 1):.1f} m, or not turn as the path does (the longest has "
         f"{seconds:.1f} s, usual speed {usual_speed(graph):.1f} m/s). Add walking motions and "
-        "motions that turn, mirror them, allow more transitions (per_minute), or draw wider bends"
+        "motions that turn, mirror them (mirror=True), allow more transitions (per_minute=), "
+        "or draw wider bends"
     )
 
 

@@ -271,6 +271,10 @@ class WalkSettings(Settings):
 def _path_file(file: str | Path) -> list[tuple[float, float]]:
     """Rows of x and z of a CSV file; a header line and further columns are ignored."""
     rows: list[tuple[float, float]] = []
+    if not Path(file).is_file():
+        raise InvalidInput(
+            f"{file}: no such file; a path is a CSV file with x and z in metres per row"
+        )
     with Path(file).open(newline="", encoding="utf-8") as lines:
         for number, row in enumerate(csv.reader(lines), start=1):
             if not row:
@@ -283,6 +287,12 @@ def _path_file(file: str | Path) -> list[tuple[float, float]]:
                 raise MotionFormatError(
                     f"expected x, z in metres; got {','.join(row)[:40]!r}", path=file, line=number
                 ) from None
+    if len(rows) < 2:
+        raise MotionFormatError(
+            "a path needs at least two rows of x and z in metres; there "
+            + ("is one" if rows else "are none"),
+            path=file,
+        )
     return rows
 
 
@@ -312,4 +322,4 @@ def _label_text(text: str, seconds: float | None) -> tuple[str, float]:
     try:
         return name, float(length.removesuffix("s") if colon else "")
     except ValueError:
-        raise InvalidInput(f"labels must be LABEL:SECONDS; got {text}") from None
+        raise InvalidInput(f"a timeline must be LABEL:SECONDS,...; got {text}") from None

@@ -46,9 +46,10 @@ def walk_parts(
         What was done to reach it; they become warnings.
     """
     takes = TakesUsed.of(sources, graph.fps, graph.unused)
-    warnings = [*notes, *_one_take(graph, takes)]
+    fit = path_fit(track, goals)
+    warnings = [*notes, *_too_far(graph, fit, goals), *_one_take(graph, takes)]
     return {
-        "path": path_fit(track, goals),
+        "path": fit,
         "takes": takes,
         "speeds_m_s": graph.speeds,
         "warnings": warnings,
@@ -60,6 +61,19 @@ def path_fit(track: NDArray[np.float32], goals: WalkSettings | None) -> PathFit 
     if goals is None or (goals.path is None and goals.goal is None):
         return None
     return PathFit.of(track, path=goals.floor_path(), goal=goals.goal_values())
+
+
+def _too_far(graph: MotionGraph, fit: PathFit | None, goals: WalkSettings | None) -> list[str]:
+    """A warning if no speed of the graph reaches the goal in time."""
+    if fit is None or goals is None or goals.goal is None or not goals.seconds:
+        return []
+    away, fastest = float(np.hypot(*goals.goal_values()[:2])), graph.speeds[1]
+    if not fastest or away <= fastest * goals.seconds:
+        return []
+    return [
+        f"the goal is {away:.1f} m away: {away / fastest:.0f} s at the largest speed that can be "
+        f"had ({fastest:.1f} m/s); give more than {goals.seconds:g} s (seconds=)"
+    ]
 
 
 def moving_speeds(motions: Sequence[Motion]) -> tuple[float, float]:
@@ -77,7 +91,9 @@ def moving_speeds(motions: Sequence[Motion]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def path_notes(path: Floor, radius: float, turns: NDArray[np.float64], fps: float) -> list[str]:
+def path_notes(
+    path: Floor, radius: float, turns: NDArray[np.float64], graph: MotionGraph
+) -> list[str]:
     """One sentence on corners that were rounded, and one on how the body is turned.
 
     Parameters
@@ -88,9 +104,9 @@ def path_notes(path: Floor, radius: float, turns: NDArray[np.float64], fps: floa
         Least radius of its bends as it was walked, metres; 0: as it was given.
     turns : ndarray, shape (T,)
         Radians by which the body is turned in each frame.
-    fps : float
+    graph : MotionGraph
     """
-    notes = []
+    notes, fps = [], graph.fps
     if radius:
         away = distances(path, rounded(path, radius))
         corners = _corners(path, away)
@@ -98,11 +114,12 @@ def path_notes(path: Floor, radius: float, turns: NDArray[np.float64], fps: floa
             named = ", ".join(f"({place.imag:.1f}, {place.real:.1f})" for place in corners[:4])
             more = f" and {len(corners) - 4} more" if len(corners) > 4 else ""
             one = len(corners) == 1
+            mirrored = any(name.endswith("_mirrored") for name in graph.names)
             notes.append(
                 f"{len(corners)} {'corner' if one else 'corners'} of the path at {named}{more} "
                 f"{'is' if one else 'are'} rounded to a radius of {radius:g} m, cut by up to "
-                f"{away.max():.2f} m: the takes do not turn that sharply. Add takes that turn, or "
-                "mirror them (mirror=True)"
+                f"{away.max():.2f} m: the takes do not turn that sharply. Add takes that turn"
+                + ("" if mirrored else ", or mirror them (mirror=True)")
             )
     rate = np.degrees(np.abs(turns) * fps)
     strong = rate > 22.0  # beyond what is hardly visible, 0.35 rad/s
@@ -132,5 +149,5 @@ def _one_take(graph: MotionGraph, takes: TakesUsed) -> list[str]:
         return []
     return [
         f"{seconds:.0f} of {total:.0f} s are of one take ({name}): try another seed, leave it out "
-        "(exclude), or allow more transitions (per_minute)"
+        "(exclude=), or allow more transitions (per_minute=)"
     ]

@@ -26,6 +26,7 @@ from motionloom.motion.diagnostics.quality import (
     SourceStatistics,
     TakesUsed,
     quality_report,
+    reasons_text,
     usual_acceleration,
 )
 from motionloom.motion.retargeting.retarget import conformed
@@ -299,7 +300,7 @@ class Choreography:
         """Quality of a dance of one character, relative to the takes of that character."""
         offered = {one.source[body]: "without a smooth transition" for one in self.movements}
         used = {k for group in self.graph.members for k in group}
-        offered |= {self.movements[k].source[body]: "not danced" for k in used}
+        offered |= {self.movements[k].source[body]: "not needed" for k in used}
         takes = TakesUsed.of(motion.sources, motion.fps, {**self.left_out, **offered})
         return quality_report(motion, usual=self.statistics[body]).with_parts(takes=takes)
 
@@ -545,8 +546,9 @@ def _analysed(
         if progress is not None:
             progress(1)
     if not out:
-        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise InvalidInput(f"no take has a rhythm to cut it by ({reasons or 'no takes'})")
+        raise InvalidInput(
+            f"no take has a rhythm to cut it by ({reasons_text(left_out) or 'no takes'})"
+        )
     return out, left_out
 
 
@@ -569,12 +571,15 @@ def _cut(
                 motions, found, meter=meter, first_beat=downbeat(found, meter),
                 beat_frames=beat_frames, mirrored=mirrored,
             )  # fmt: skip
-            runs += _even_runs(cut, found, settings) if settings.even else [(cut, True)]
+            even = _even_runs(cut, found, settings) if settings.even else [(cut, True)]
+            if not any(run for run, _ in even):
+                left_out[motions[0].name] = f"without {meter} even beats on which feet land"
+            runs += even
         except InvalidInput as error:
             left_out[motions[0].name] = str(error)
     movements = [movement for run, _ in runs for movement in run]
     if not movements:
-        raise InvalidInput("; ".join(left_out.values()))
+        raise InvalidInput(reasons_text(left_out))
     return movements, runs
 
 

@@ -34,6 +34,7 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.provenance import Source
 from motionloom.rhythm.dance_nodes import WILLING, DanceNode, between
 from motionloom.rhythm.dance_steering import CONTROLS, DanceSteering
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
@@ -149,13 +150,18 @@ class DancePlayer(Player):
             raise InvalidInput(f"count must be zero or more; got {count}")
         start = self._played
         beats = None if self.clock is None else self.clock.beats_at(start, count, self.fps)
-        done, pieces, sources, seams = 0, [], [], []
+        bodies = range(len(self.skeletons))
+        done, pieces, seams = 0, [], []
+        sources: list[list[Source]] = [[] for _ in bodies]
         while done < count:
             rest = None if beats is None else beats[done:]
             frames, ended = self._frames(rest, count - done)
             if len(frames):
                 pieces.append(self._poses(frames))
-                sources += self._current.sources(self._weights, frames, start + done)
+                for body in bodies:
+                    sources[body] += self._current.sources(
+                        self._weights, frames, start + done, body
+                    )
                 done += len(frames)
                 self._played += len(frames)
             if ended and done < count:
@@ -163,8 +169,7 @@ class DancePlayer(Player):
                     seams.append(start + done)
                 self._next(None if beats is None else beats[done : done + 3])
         return tuple(
-            self._block(body, pieces, start, tuple(sources), tuple(seams))
-            for body in range(len(self.skeletons))
+            self._block(body, pieces, start, tuple(sources[body]), tuple(seams)) for body in bodies
         )
 
     def _steer(self, **controls: Any) -> None:

@@ -24,6 +24,8 @@ from motionloom.motion.diagnostics.quality.parts import (
     Seam,
     TakesUsed,
     WorstFrame,
+    grouped_reasons,
+    reasons_text,
 )
 from motionloom.motion.diagnostics.quality.report import QualityReport
 from motionloom.motion.diagnostics.quality.support import imbalance, repeated_steps
@@ -41,12 +43,14 @@ __all__ = [
     "WorstFrame",
     "floor_penetration",
     "foot_slide",
+    "grouped_reasons",
     "imbalance",
     "joint_accelerations",
     "jump_sizes",
     "limb_overlaps",
     "part_path",
     "quality_report",
+    "reasons_text",
     "repeated_steps",
     "seam_accelerations",
     "usual_acceleration",

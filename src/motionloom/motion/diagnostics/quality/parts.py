@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.motion.provenance import Source
 
 _TAKES_NAMED = 4  # takes named in the line, those with most seconds first
+_FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")  # not a part of a name
 
 
 @dataclass(frozen=True)
@@ -244,14 +246,7 @@ class TakesUsed:
         named = [f"{name} {time:.1f} s" for name, time in list(self.used.items())[:_TAKES_NAMED]]
         more = len(self.used) - len(named)
         text = "takes " + (", ".join(named) or "none") + (f" and {more} more" if more else "")
-        reasons: dict[str, list[str]] = {}
-        for name, why in self.unused.items():
-            reasons.setdefault(why, []).append(name)
-        parts = [
-            f"{len(names)} {why}" + (f" ({', '.join(names)})" if len(names) <= 2 else "")
-            for why, names in reasons.items()
-        ]
-        return text + (f"; unused: {', '.join(parts)}" if parts else "")
+        return text + (f"; unused: {reasons_text(self.unused)}" if self.unused else "")
 
 
 @dataclass(frozen=True)
@@ -288,6 +283,46 @@ class BeatFit:
         if self.landing_coherence is not None:
             text += f", coherence {self.landing_coherence:.2f}"
         return text
+
+
+def grouped_reasons(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """Names by reason; reasons that differ only in their figures become one, with a range.
+
+    Examples
+    --------
+    >>> grouped_reasons({"a": "confidence 0.07 < 0.25", "b": "cut off", "c": "confidence 0 < 0.25"})
+    {'confidence 0 to 0.07 < 0.25': ['a', 'c'], 'cut off': ['b']}
+    """
+    groups: dict[str, dict[str, list[str]]] = {}
+    for name, why in reasons.items():
+        groups.setdefault(_FIGURE.sub("#", why), {}).setdefault(why, []).append(name)
+    found = {}
+    for texts in groups.values():
+        figures = zip(*(_FIGURE.findall(text) for text in texts), strict=True)
+        between = _FIGURE.split(next(iter(texts)))
+        ranges = [*(_range(column) for column in figures), ""]
+        text = "".join(part for pair in zip(between, ranges, strict=True) for part in pair)
+        found[text] = [name for names in texts.values() for name in names]
+    return found
+
+
+def reasons_text(reasons: Mapping[str, str]) -> str:
+    """How many have each reason, and their names where these are one or two.
+
+    Examples
+    --------
+    >>> reasons_text({"a": "cut off", "b": "too short", "c": "cut off", "d": "cut off"})
+    '3 cut off, 1 too short (b)'
+    """
+    return ", ".join(
+        f"{len(names)} {why}" + (f" ({', '.join(names)})" if len(names) <= 2 else "")
+        for why, names in grouped_reasons(reasons).items()
+    )
+
+
+def _range(figures: Sequence[str]) -> str:
+    low, high = min(figures, key=float), max(figures, key=float)
+    return low if low == high else f"{low} to {high}"
 
 
 def _distances_to_line(

@@ -257,7 +257,8 @@ def limits_passed(report: QualityReport) -> list[str]:
     ):
         found.append(
             f"{beats.landings_on_beat} of {beats.landings_total} foot landings are on a beat: try "
-            "takes with clear steps, music nearer to their tempo, or give tempo and first beat"
+            "takes with clear steps, music nearer to their tempo, or set the beats of the takes "
+            "(motionloom beats --save)"
         )
     return found
 
