@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from motionloom.crowd.ballroom import ballroom
+from motionloom.crowd.ballroom import _Floor, ballroom
 from motionloom.crowd.built_in import march_steps, waltz_cuts, waltz_steps
 from motionloom.crowd.learnt import Cut, learnt_steps
 from motionloom.crowd.march import march
@@ -77,6 +77,58 @@ def test_movements_on_the_other_foot_change_their_group():
     for group in made.graph.members:
         assert len({lead[float(made.movements[k].beats[0])] for k in group}) == 1
     assert len(made.movements) == 30
+    # Without the rule, they stay with what they look like.
+    plain = learnt_steps(named, 20, groups=2, same_lead=False)
+    mixed = [{lead[float(plain.movements[k].beats[0])] for k in group}
+             for group in plain.graph.members]  # fmt: skip
+    assert max(map(len, mixed)) == 2 and len(plain.movements) == 30
+
+
+def test_no_edge_leads_onto_the_wrong_foot_with_the_weights_of_ours_alone(waltz):
+    def wrong_edges(**options):
+        made = learnt_steps(waltz_cuts(), 20, groups=5, **options)
+        feet = leads(made)
+        of_node = [feet[group[0]] for group in made.graph.members]
+        edges = np.argwhere(made.graph.transitions > 0)
+        return sum(of_node[i] == of_node[j] for i, j in edges), len(edges)
+
+    assert wrong_edges() == (0, 12)
+    # The paper leaves both to the user.
+    for options in ({"behaviour": 0.5}, {"min_likelihood": 0.05}):
+        wrong, edges = wrong_edges(**options)
+        assert wrong > 0 and edges > 12
+    assert wrong_edges(min_likelihood=0.0)[1] == 25  # all of them
+
+
+def test_movements_end_between_beats_where_no_foot_sinks():
+    """A seam continues velocities: on the beat, it would push a landing foot into the floor."""
+    sinking = {}
+    for phase in (None, 0.0):
+        made = learnt_steps(waltz_cuts(), 20, groups=5, transition_phase=phase)
+        heights = [body.role_positions(["left_ankle", "right_ankle"])[-2:, :, 1]
+                   for movement in made.movements for body in movement.bodies]  # fmt: skip
+        sinking[phase] = -made.fps * min(np.diff(one, axis=0).min() for one in heights)
+    assert sinking[None] < 0.1 * sinking[0.0]  # measured: 0.003 and 0.33 m/s
+
+
+def test_the_next_node_is_drawn_by_likelihood_and_by_travel(waltz):
+    settings = BallroomSettings(couples=1, tempo_bpm=90.0, seconds=10.0)
+    node = int(np.argmax((waltz.graph.transitions > 0).sum(axis=1)))
+    after = np.flatnonzero(waltz.graph.transitions[node])
+    travel = [one.travel[:, :2].mean(axis=0) for one in waltz.dance_nodes]
+    target = np.array([*travel[after[-1]], 0.0])
+    able = np.ones(len(waltz.movements), bool)
+    shares = {}
+    for by_travel in (True, False):
+        floor = _Floor(settings, waltz, by_travel=by_travel)
+        floor._now = np.array([node])
+        drawn = [floor._drawn(0, target, able) for _ in range(1500)]
+        shares[by_travel] = np.bincount(drawn, minlength=len(waltz.graph)) / len(drawn)
+    likely = waltz.graph.transitions[node]
+    np.testing.assert_allclose(shares[False], likely / likely.sum(), atol=0.05)
+    suits = np.array([one.suits(target) for one in waltz.dance_nodes])
+    np.testing.assert_allclose(shares[True], likely * suits / (likely * suits).sum(), atol=0.05)
+    assert np.abs(shares[True] - shares[False]).max() > 0.1
 
 
 def test_movements_that_cannot_be_blended_are_nodes_of_their_own(waltz):

@@ -10,7 +10,7 @@ from motionloom.crowd.ballroom import ballroom
 from motionloom.crowd.couples import couple_radius, couple_steps, found_couples, guessed_couples
 from motionloom.crowd.march import march
 from motionloom.crowd.settings import BallroomSettings, MarchSettings
-from motionloom.crowd.strides import marching_steps, pace
+from motionloom.crowd.strides import StrideRules, marching_steps, pace
 from motionloom.errors import InvalidInput
 from motionloom.library.crowd_plan import expanded
 from motionloom.motion.feet.contacts import landings
@@ -158,6 +158,38 @@ def test_two_learnt_nodes_are_the_strides_of_the_two_feet(walks):
             assert np.abs(other - movement.beats[1]).min() < 0.5
     one = marching_steps(walks, graph="built-in").graph
     assert len(one) == 1 and len(one.members[0]) <= 16
+
+
+def test_each_rule_for_strides_can_be_switched_off(walks):
+    ours = marching_steps(walks)
+
+    def from_footfalls(steps):
+        """Greatest distance in frames of a first beat from a footfall of its walk."""
+        off = []
+        for movement in steps.movements:
+            walk = next(walk for walk in walks if walk.name == movement.source[0])
+            walk = conformed(walk, walks[0].skeleton, walk.fps)
+            contacts = (walk.mirror() if movement.mirrored else walk).contacts()
+            falls = [
+                fall for side in ("left", "right") for fall in landings(contacts.standing(side))
+            ]
+            off.append(np.abs(np.array(falls) - movement.beats[0]).min())
+        return max(off)
+
+    beats = marching_steps(walks, rules=StrideRules(footfalls=False))
+    assert from_footfalls(ours) < 0.5 < from_footfalls(beats)
+    quick = replace(walks[0], name="quick", fps=1.45 * walks[0].fps)
+    for most, found in ((0.2, 0), (None, 1)):
+        steps = marching_steps([*walks, quick], rules=StrideRules(off_tempo=most))
+        assert any(one.source[0] == "quick" for one in steps.movements) == found
+    sizes = {
+        most: [len(group) for group in
+               marching_steps(walks, rules=StrideRules(most=most)).graph.members]
+        for most in (3, 22, None)
+    }  # fmt: skip
+    assert sizes[3] == [3, 3] and max(sizes[22]) <= 22 and min(sizes[None]) > max(sizes[22])
+    free = marching_steps(walks, rules=StrideRules(start_left=False))
+    assert ours.graph.start[ours.graph.node("left")] == 1.0 > free.graph.start.max()
 
 
 @pytest.mark.parametrize("fps", [24.0, 60.0])

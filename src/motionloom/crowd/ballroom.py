@@ -150,8 +150,10 @@ class _Floor:
         settings: BallroomSettings,
         choreography: Choreography,
         avoid: Iterable[tuple[int, int]] = (),
+        *,
+        by_travel: bool = True,
     ) -> None:
-        self.graph = choreography.graph
+        self.graph, self._by_travel = choreography.graph, by_travel
         self._rng = np.random.default_rng([settings.seed, 2])
         self._centres = settings.starts().copy()
         count = len(self._centres)
@@ -205,7 +207,7 @@ class _Floor:
         return chosen, weights
 
     def _drawn(self, agent: int, target: Array, able: NDArray[np.bool_]) -> int:
-        """Next node of one agent, by transition probability and by travel."""
+        """Next node of one agent, by transition probability and, unless switched off, by travel."""
         graph = self.graph
         likelihoods = graph.start if self._now is None else graph.transitions[self._now[agent]]
         smooth = likelihoods * [able[list(group)].any() for group in graph.members]
@@ -213,7 +215,9 @@ class _Floor:
         possible = np.flatnonzero(likelihoods)
         if len(possible) == 1:
             return int(possible[0])
-        odds = likelihoods[possible] * [self.player.nodes[k].suits(target) for k in possible]
+        odds = likelihoods[possible]
+        if self._by_travel:
+            odds = odds * [self.player.nodes[k].suits(target) for k in possible]
         return int(self._rng.choice(possible, p=odds / odds.sum()))
 
     def steer(self, natural: Array, headings: Array) -> tuple[Array, Array]:

@@ -96,6 +96,9 @@ def learnt_steps(
     choose: Callable[[Sequence[Movement], list[int]], list[int]] | None = None,
     max_seam: float | None = None,
     landed: bool = False,
+    same_lead: bool = True,
+    behaviour: float | None = None,
+    min_likelihood: float | None = None,
     seed: int = 0,
 ) -> Choreography:
     """Learn the transition graph of movements.
@@ -120,14 +123,20 @@ def learnt_steps(
         Takes without movements, each with the reason.
     choose : callable, optional
         Selects the movements of a node that are kept: all movements and indices of the node to
-        indices. Default: all. Movements with another
-        `lead` than most of their group cannot be blended with it: they are moved to the nearest
-        group of their lead, or dropped if there is none.
+        indices. Default: all.
     max_seam : float, optional
         Drop transitions with more than this multiple of the accelerations of the takes; see
         `motionloom.rhythm.seams`. Default: transitions are not checked.
     landed : bool
         Feet land on the beats, so movements do not begin there.
+    same_lead : bool
+        Movements with another `lead` than most of their group cannot be blended with it: move
+        them to the nearest group of their lead, or drop them if there is none.
+    behaviour : float, optional
+        Weight of seen transitions, 0 to 1. Default: it grows with their number.
+    min_likelihood : float, optional
+        Drop less likely edges. Default: below half the uniform likelihood, or less where over a
+        fifth of the movements would be lost, and all but the six most likely of a node.
     seed : int
         Of the clustering.
 
@@ -138,22 +147,25 @@ def learnt_steps(
     >>> len(steps.movements), len(steps.graph), steps.graph.dead_ends
     (30, 5, ())
     """
-    settings = ChoreographySettings(groups=min(groups or _GROUPS, len(cuts)), seed=seed)
+    settings = ChoreographySettings(
+        groups=min(groups or _GROUPS, len(cuts)), min_likelihood=min_likelihood, seed=seed
+    )
     plain = [cut.movement(beat_frames) for cut in cuts]
     apart, grouped = grouped_movements(plain, settings)
     if groups is None:
         grouped = _blendable(plain, apart, grouped, seed)
-    grouped = _by_lead(cuts, apart, grouped)
+    if same_lead:
+        grouped = _by_lead(cuts, apart, grouped)
     phase = transition_phase
     if phase is None:
         phase = best_transition_phase(_seams(cuts, grouped), landed=landed)
     movements = [cut.movement(beat_frames, phase) for cut in cuts] if phase > 0.0 else plain
-    graph = _learnt(cuts, movements, apart, grouped, settings, connected)
-    members = []
-    for group in graph.members:
-        lead = _usual([cuts[k].lead for k in group])
-        members.append([k for k in group if cuts[k].lead == lead])
-    leads = [cuts[group[0]].lead for group in members]
+    graph = _learnt(cuts, movements, apart, grouped, settings, connected, behaviour)
+    leads = [_usual([cuts[k].lead for k in group]) for group in graph.members]
+    members = [
+        [k for k in group if not same_lead or cuts[k].lead == lead]
+        for group, lead in zip(graph.members, leads, strict=True)
+    ]
     if choose is not None:
         members = [choose(movements, group) for group in members]
     if all(leads) and len(set(leads)) == len(leads):
@@ -200,16 +212,19 @@ def _learnt(
     groups: Groups,
     settings: ChoreographySettings,
     connected: bool,
+    behaviour: float | None,
 ) -> TransitionGraph:
     """The graph with likely edges only, but with so many that most movements can be reached."""
     begins = [n for n, cut in enumerate(cuts) if not cut.follows]
     starts = [n == 0 or cuts[n].motions[0] is not cuts[n - 1].motions[0] for n in begins]
     lengths = np.diff([*begins, len(cuts)]).tolist()
     seen = (len(cuts) - len(begins)) / len(groups)
-    settings = replace(settings, min_likelihood=0.0, behaviour=seen / (seen + _PRIOR))
+    given = settings.min_likelihood
+    share = seen / (seen + _PRIOR) if behaviour is None else behaviour
+    settings = replace(settings, min_likelihood=given or 0.0, behaviour=share)
     every = learnt_graph(movements, lengths, apart, groups, settings, starts=starts)
-    for unlikely in _UNLIKELY:
-        graph = _with_likely_edges(every, unlikely / len(every))
+    for unlikely in _UNLIKELY if given is None else (0.0,):
+        graph = _with_likely_edges(every, unlikely / len(every)) if given is None else every
         if not connected:
             while graph.dead_ends:
                 graph = graph.without_nodes(graph.dead_ends)

@@ -10,7 +10,7 @@ node, and blended towards the next position of each soldier.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,9 @@ from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.motion_beats.beats import analyse_beats
 from motionloom.rhythm.movements import Movement, transition_differences
+from motionloom.rhythm.settings import BeatSettings
 from motionloom.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
@@ -34,10 +36,37 @@ _UNEVEN = 0.2  # largest difference of the two steps of a stride, as a fraction 
 _LEAST_WAY = 0.15  # metres: shortest stride ahead
 _SIDEWAYS = 0.5  # largest sideways travel, as a fraction of the travel ahead
 _ODD = 2.5  # strides with a median difference above this multiple of the least are dropped
-_OFF_TEMPO = 0.2  # largest deviation of a stride from the median tempo, as a fraction
 _SAME_TRAVEL = 0.02  # metres and radians within which strides travel alike
 _MOST = 16  # strides that are kept in the built-in graph
-_MOST_LEARNT = 22  # and in each node of a learnt one, as in the paper
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrideRules:
+    """Rules of learnt marches that the paper does not have; see docs/crowds.md, "Departures".
+
+    Attributes
+    ----------
+    footfalls : bool
+        Beats are footfalls; otherwise motion beats.
+    off_tempo : float, optional
+        Largest deviation of a stride from the median tempo, as a fraction. None: any.
+    same_lead : bool
+        Strides on the other foot than their node's change their node.
+    most : int, optional
+        Strides that are kept in each node, those that differ most in travel. None: all, also
+        those that begin or end unlike the others.
+    start_left : bool
+        Marches start with the left foot; otherwise as the takes do.
+    """
+
+    footfalls: bool = True
+    off_tempo: float | None = 0.2
+    same_lead: bool = True
+    most: int | None = 22  # as in the paper
+    start_left: bool = True
+
+
+_OUR_RULES = StrideRules()
 
 
 def marching_steps(
@@ -49,6 +78,7 @@ def marching_steps(
     groups: int = 2,
     transition_phase: float | None = None,
     kind: str = "march",
+    rules: StrideRules = _OUR_RULES,
     progress: Callable[[int], None] | None = None,
 ) -> Choreography:
     """Learn a choreography for a march from captured walks.
@@ -70,6 +100,8 @@ def marching_steps(
         Beats in [0, 1) after their first beat at which movements begin. Default: where
         transitions are smoothest.
     kind : str
+    rules : StrideRules
+        Rules of a learnt graph that the paper does not have.
     progress : callable, optional
         Called with 1 for every analysed walk.
 
@@ -101,7 +133,11 @@ def marching_steps(
         found = [
             cut
             for motion, mirrored in shown
-            for cut in stride_cuts(motion, mirrored=mirrored, lead=lead)
+            for cut in (
+                stride_cuts(motion, mirrored=mirrored, lead=lead)
+                if rules.footfalls
+                else beat_cuts(motion, mirrored=mirrored)
+            )
         ]
         counts[walk.name] = len(found)
         cuts += found
@@ -116,16 +152,17 @@ def marching_steps(
     left_out = {name: "no even stride ahead" for name, count in counts.items() if not count}
     every = max(round(float(np.median([np.diff(cut.beats).mean() for cut in cuts]))), 2)
     if graph == "learnt":
-        cuts = [cut for cut in cuts if abs(np.diff(cut.beats).mean() / every - 1.0) < _OFF_TEMPO]
+        most, widest = rules.most, np.inf if rules.off_tempo is None else rules.off_tempo
+        cuts = [cut for cut in cuts if abs(np.diff(cut.beats).mean() / every - 1.0) < widest]
         kept = {cut.motions[0].name for cut in cuts}
         others = [name for name in counts if name not in kept and name not in left_out]
         left_out |= dict.fromkeys(others, "at another pace than most strides")
         made = learnt_steps(
             cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
-            left_out=left_out, connected=False,
-            choose=lambda movements, group: _chosen(movements, group, _MOST_LEARNT),
+            left_out=left_out, connected=False, same_lead=rules.same_lead,
+            choose=None if most is None else lambda movements, k: _chosen(movements, k, most),
         )  # fmt: skip
-        return replace(made, graph=starting_left(made.graph))
+        return replace(made, graph=starting_left(made.graph)) if rules.start_left else made
     phase = transition_phase
     if phase is None:
         few = cuts[:: max(len(cuts) // 40, 1)]
@@ -184,6 +221,22 @@ def stride_cuts(walk: Motion, *, mirrored: bool = False, lead: str | None = None
         else:
             k += 1
     return found
+
+
+def beat_cuts(walk: Motion, *, mirrored: bool = False) -> list[Cut]:
+    """Movements of two motion beats each, as the paper cuts them; on any foot.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> [(cut.lead, cut.follows) for cut in beat_cuts(ml.demo.clip("walk"))][:2]
+    [('', False), ('', True)]
+    """
+    frames = np.clip(analyse_beats([walk], BeatSettings()).frames, 0.0, len(walk) - 1.0)
+    return [
+        Cut((walk,), frames[k : k + METER + 2], mirrored, k > 0)
+        for k in range(0, len(frames) - METER - 1, METER)
+    ]
 
 
 def _is_stride(walk: Motion, at: Array) -> bool:
