@@ -99,7 +99,8 @@ def test_feet_stand_on_the_floor_and_seams_are_no_worse_than_the_takes(danced, w
     reports = [quality_report(motion, sources=sources) for motion in danced.scene[:8]]
     assert np.mean([one.foot_slide_m for one in reports]) < 0.006
     assert np.mean([one.floor_penetration_m for one in reports]) < 0.001
-    assert np.mean([one.seam_acceleration_ratio for one in reports]) < 1.7
+    assert np.mean([one.seam_acceleration_ratio for one in reports]) < 1.4
+    assert danced.quality().worst.worst_seam.ratio < 1.5
     lowest = min(motion.role_positions(["left_foot", "right_foot"])[..., 1].min()
                  for motion in danced.scene)  # fmt: skip
     assert lowest > 0.012  # balls stand at 18 to 19 mm

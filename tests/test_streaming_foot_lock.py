@@ -96,6 +96,26 @@ def test_a_foot_carried_away_is_released():
     assert np.isfinite(held.rotations).all() and far < 0.8
 
 
+def test_a_foot_held_far_from_its_path_returns_gently():
+    """The pull adds to the acceleration of the swing: it is at most 10 m/s^2."""
+    clip = ml.demo.clip("walk")
+    still = replace(
+        clip,
+        rotations=np.repeat(clip.rotations[20:21], 60, axis=0),
+        root=np.repeat(clip.root[20:21], 60, axis=0),
+    )
+    root = still.root.copy()
+    root[:20, 2] += np.linspace(0.2, 0.0, 20, dtype=np.float32)  # the feet slide by 0.2 m
+    feet = np.zeros((60, 4), bool)
+    feet[:20] = True
+    held = planted(replace(still, root=root), feet)
+    balls = held.role_positions(["left_foot", "right_foot"])
+    pull = np.linalg.norm(np.diff(balls, n=2, axis=0), axis=-1) * clip.fps**2
+    assert 5.0 < pull.max() < 10.0  # 15.3 without the limit
+    back = np.linalg.norm(balls[-1] - balls[0], axis=-1)
+    np.testing.assert_allclose(back, 0.2, atol=0.01)  # on their paths again
+
+
 def test_a_reset_starts_anew():
     walk = with_longer_way(ml.demo.clip("walk"), 0.9)
     feet = standing(ml.demo.clip("walk"))
