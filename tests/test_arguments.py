@@ -105,7 +105,7 @@ def test_two_sources_never_become_one_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("LIB", {}, "takes.loom is a folder; name one motion in it, as in .*takes.loom:NAME"),
+        ("LIB", {}, "takes.loom is a library; name one motion in it, as in .*takes.loom:NAME"),
         ("LIB:nobody", {}, "no motion 'nobody'"),
         ("LIB:walk.1", {"unit": "cm"}, "--unit: how a file is read; walk.1 was read when"),
         ("nowhere.loom", {}, "nowhere.loom: no such library"),

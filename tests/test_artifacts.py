@@ -162,10 +162,10 @@ def test_readers_see_one_version_or_another_while_it_is_replaced(lib):
 
 
 def test_a_missing_name_is_reported_with_those_there_are(lib):
-    with pytest.raises(LibraryError, match="no parametric is called 'punch'; it has none"):
+    with pytest.raises(LibraryError, match="no parametric motion is called 'punch'; it has none"):
         lib.artifacts.load("parametric", "punch")
     lib.artifacts.save("parametric", "kick", {})
-    with pytest.raises(LibraryError, match="no parametric is called 'punch'; it has kick"):
+    with pytest.raises(LibraryError, match="no parametric motion is called 'punch'; it has kick"):
         lib.artifacts.load("parametric", "punch")
     lib.artifacts.delete("parametric", "punch")
 

@@ -167,3 +167,65 @@ def test_tables_fold_on_a_narrow_terminal(capsys, monkeypatch):
     assert "…" not in out
     letters = [c for c in out if c.isalnum() or c == "_"]
     assert all("".join(letters).count(c) >= (name + label).count(c) for c in set(name + label))
+
+
+def test_pairs_are_written_as_the_option_takes_them():
+    roles = SimpleNamespace(
+        name="roles", opts=["--roles"], secondary_opts=[], metavar="ROLE=LABEL,..."
+    )
+    use_options([roles])
+    assert worded("use roles={'hips': 'A', 'head': 'B', ...}; or") == (
+        "use --roles hips=A,head=B,...; or"
+    )
+    use_options([])
+
+
+def test_folders_and_lists_of_files_are_checked_alike(tmp_path):
+    walk = ml.demo.clip("walk")
+    files = [walk.save(tmp_path / f"{name}.bvh") for name in ("a", "b")]
+    assert "2 files, 2 healthy" in run("doctor", *files).stdout
+    walk.save(tmp_path / "c.c3d")
+    for words in (("doctor", tmp_path), ("convert", tmp_path, tmp_path / "out", "--to", "glb")):
+        told = run(*words).stderr
+        assert "left out 1 .c3d file: markers without a skeleton" in told
+    told = run("doctor", tmp_path / "a.bvh", tmp_path / "none.bvh", code=1)
+    assert "none.bvh" in told.stderr and "1 file, 1 healthy" in told.stdout
+    run("doctor", *files, "--fix", tmp_path / "fixed")
+    assert {file.name for file in (tmp_path / "fixed").iterdir()} == {"a.bvh", "b.bvh"}
+
+
+def test_the_output_of_a_conversion_may_be_an_option(tmp_path):
+    walk = ml.demo.clip("walk").save(tmp_path / "walk.bvh")
+    run("convert", walk, "-o", tmp_path / "walk.glb")
+    assert ml.load(tmp_path / "walk.glb").fps == 30.0
+    markers = ml.demo.clip("walk").save(tmp_path / "walk.c3d")
+    told = run("convert", markers, tmp_path / "no.bvh", code=2).stderr
+    assert "motionloom reconstruct makes a motion of them" in told
+
+
+def test_names_that_are_labels_or_folders_are_told(tmp_path):
+    takes = tmp_path / "walking"
+    takes.mkdir()
+    ml.demo.clip("walk").save(takes / "a.bvh")
+    library = tmp_path / "a.loom"
+    run("import", library, takes, "--labels", "folder")
+    told = run("info", f"{library}:walking", code=2).stderr
+    assert "no motion 'walking'; it is a label, of a" in told
+    told = run("info", f"{takes}:a", code=2).stderr
+    assert "is a folder, not a library; name a file in it, or import it" in told
+    run("label", library, "a:10-30", "first step")
+    assert "a:10-30  first step" in run("find", library, "step").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--bpm", "120"), "the motion does not keep this tempo"),
+        (("--bpm", "120", "--first-beat", "0.2"), "feet do not land on these beats"),
+        (("--bpm", "98.8"), ""),
+    ],
+)
+def test_a_tempo_by_hand_that_does_not_fit_is_told(tmp_path, options, message):
+    groove = ml.demo.clip("dance_groove").save(tmp_path / "groove.bvh")
+    told = run("beats", groove, *options).stderr
+    assert ("warning:" in told) == bool(message) and message in told

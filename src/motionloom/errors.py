@@ -84,7 +84,7 @@ class LibraryError(MotionloomError):
     ...     lib["wlak"]
     ... except ml.LibraryError as error:
     ...     print(str(error).split(": ")[-1])
-    no motion 'wlak'; did you mean walk
+    no motion 'wlak'; did you mean walk?
     """
 
 

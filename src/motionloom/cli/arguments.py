@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from motionloom.cli.terminal import remark
 from motionloom.errors import InvalidInput
 from motionloom.formats.settings import LoadSettings
 
@@ -79,6 +80,20 @@ def motions_in(
     return motions, [{"file": folder, "reason": reason} for folder, reason in unreadable]
 
 
+def print_failure(failure: Mapping[str, str]) -> None:
+    """Say why a file was not read; `failure` has ``file`` and ``reason``."""
+    file, reason = failure["file"], failure["reason"]
+    remark(f"motionloom: {reason}" if file in reason else f"motionloom: {file}: {reason}")
+
+
+def print_left_out_files(folders: Iterable[str]) -> None:
+    """Say which files of motion capture in these folders are not read, and what to do."""
+    from motionloom.store.ingest.sources import left_out, left_out_lines
+
+    for line in left_out_lines(left_out([one for one in folders if not is_library(one)])):
+        remark(f"left out {line}")
+
+
 def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
     """Raise if a target is a source, or of two sources; `jobs`: source, target."""
     sources: dict[Path, str] = {}
@@ -96,7 +111,7 @@ def _whole(text: str, settings: LoadSettings) -> Motion:
     from motionloom.formats import is_marker_file, load
 
     place, _, name = (text, "", "") if Path(text).exists() else text.partition(":")
-    if Path(place).suffix == ".loom" or (name and Path(place).is_dir()):
+    if Path(place).suffix == ".loom" or (name and is_library(place)):
         from motionloom.library import Library
 
         library = Library(place)  # raises if there is none
@@ -111,8 +126,20 @@ def _whole(text: str, settings: LoadSettings) -> Motion:
             )
         if name:
             return library[name]
+    if name and Path(place).is_dir():
+        raise InvalidInput(
+            f"{place} is a folder, not a library; name a file in it, or import it: "
+            f"motionloom import LIB {place}"
+        )
     if Path(text).is_dir():
-        raise InvalidInput(f"{text} is a folder; name one motion in it, as in {text}:NAME")
+        if is_library(text):
+            raise InvalidInput(f"{text} is a library; name one motion in it, as in {text}:NAME")
+        raise InvalidInput(
+            f"{text} is a folder; name one file in it, as in {Path(text, 'TAKE.bvh')}"
+        )
     if is_marker_file(Path(text)) and Path(text).is_file():
-        raise InvalidInput(f"{text} holds markers without a skeleton; this needs a motion")
+        raise InvalidInput(
+            f"{text} holds markers without a skeleton; this needs a motion (motionloom reconstruct "
+            "makes one)"
+        )
     return load(text, **settings.arguments())

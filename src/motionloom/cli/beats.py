@@ -27,6 +27,7 @@ Slowest = Annotated[float, typer.Option(help="Slowest plausible tempo (beats per
 Fastest = Annotated[float, typer.Option(help="Fastest plausible tempo (beats per minute).")]
 
 _SHOWN = 5  # takes without movements that are listed by name
+_OFF_TEMPO = 0.1  # of beats found, from a tempo by hand
 
 
 @settings_options
@@ -127,12 +128,28 @@ def _print_beats(found: Beats) -> None:
     else:
         remark(f"best estimate: {counted}")
     remark(f"  {found.landings.text}")
+    if found.given:
+        _check_given(found)
     for other in found.alternatives[:3]:
-        ratio = f", {other.ratio} of it" if other.ratio else ""
+        ratio = f", {other.ratio} of the period" if other.ratio else ""
         remark(
             f"  or one every {other.seconds:.3f} s ({60 / other.seconds:.1f} per minute{ratio}), "
             f"relative strength {other.strength:.2f}"
         )
+
+
+def _check_given(found: Beats) -> None:
+    """Tell where the motion does not agree with a tempo or first beat by hand."""
+    import numpy as np
+
+    apart = float(np.median(np.diff(found.times))) if len(found) > 1 else found.period
+    if abs(apart / found.period - 1.0) > _OFF_TEMPO:
+        remark(
+            f"warning: the motion does not keep this tempo: its beats, near a grid of "
+            f"{found.period:.3f} s, are {apart:.3f} s apart. Check --bpm, or give --first-beat, too"
+        )
+    elif found.landings.total and found.landings.coherence < found.landings.noise:
+        remark("warning: feet do not land on these beats: check --bpm and --first-beat")
 
 
 @settings_options

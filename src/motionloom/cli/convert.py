@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.arguments import check_targets, motion_from, motions_in
+from motionloom.cli.arguments import (
+    check_targets,
+    motion_from,
+    motions_in,
+    print_failure,
+    print_left_out_files,
+)
 from motionloom.cli.options import JSON
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, print_quality, progress, remark
@@ -27,12 +33,17 @@ def convert(
         typer.Argument(metavar="IN... OUT", help="Files, folders or LIB:NAME; then where to."),
     ],
     settings: ConvertSettings,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="OUT, instead of the last argument.")
+    ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Convert motions to another format, program or character.
 
     OUT is a file, or a folder for several. Files that fail are listed at the end.
     """
+    if output is not None:
+        paths = [*paths, str(output)]
     if len(paths) < 2:
         raise InvalidInput("convert needs something to read and a place to write: IN... OUT")
     from motionloom.formats import save
@@ -70,7 +81,8 @@ def convert(
         remark(f"wrote {written[0] if len(written) == 1 else f'{len(written)} files'}")
         _print_reports(reports)
         for failure in failed:
-            remark(f"motionloom: {failure['reason']}")
+            print_failure(failure)
+        print_left_out_files(path for path in paths[:-1] if Path(path).is_dir())
     if failed:
         raise typer.Exit(1)
 

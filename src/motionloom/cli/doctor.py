@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.arguments import check_targets, motion_from, motions_in
+from motionloom.cli.arguments import (
+    check_targets,
+    motion_from,
+    motions_in,
+    print_failure,
+    print_left_out_files,
+)
 from motionloom.cli.options import JSON
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import print_json, print_table, progress, remark, styled
+from motionloom.cli.terminal import counted, print_json, print_table, progress, remark, styled
 from motionloom.cli.wording import worded
 from motionloom.errors import MotionloomError
 from motionloom.formats.settings import LoadSettings
@@ -23,13 +29,16 @@ _SEVERITIES = {"error": "[red]error[/]", "warning": "[yellow]warning[/]", "info"
 
 @settings_options
 def doctor(
-    file: Annotated[str, typer.Argument(metavar="FILE|FOLDER|LIB|LIB:NAME", help="What to check.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE|FOLDER|LIB|LIB:NAME...", help="What to check; of several, a summary."
+        ),
+    ],
     settings: LoadSettings,
     fix: Annotated[
         Path | None,
-        typer.Option(
-            metavar="OUT", help="Write the repaired motion (for a folder: motions) there."
-        ),
+        typer.Option(metavar="OUT", help="Write the repaired motion (for several: motions) there."),
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="OUT.html", help="Write one self-contained page.")
@@ -42,17 +51,26 @@ def doctor(
     """
     from motionloom.formats.report import diagnostic_report
 
-    in_folder = Path(file).is_dir()
-    motions, failed = motions_in(Path(file), exclude=fix) if in_folder else ([(file, "")], [])
+    folders = [file for file in files if Path(file).is_dir()]
+    several = len(files) > 1 or bool(folders)
+    motions: list[tuple[str, str]] = []
+    failed: list[dict[str, str]] = []
+    for file in files:
+        if file in folders:
+            found, unreadable = motions_in(Path(file), exclude=fix)
+            motions += found
+            failed += unreadable
+        else:
+            motions.append((file, Path(file.rpartition(":")[2]).stem if several else ""))
     fixed = {name: fix / f"{stem}.bvh" if stem else fix for name, stem in motions} if fix else {}
     check_targets(fixed.items())
     reports, articles = [], []
-    with progress("checking", len(motions), quiet=json or not in_folder) as advance:
+    with progress("checking", len(motions), quiet=json or not several) as advance:
         for name, _ in motions:
             try:
                 motion = motion_from(name, settings)
             except (MotionloomError, OSError) as error:
-                if not in_folder:
+                if not several:
                     raise
                 failed.append({"file": name, "reason": worded(str(error))})
                 advance()
@@ -72,13 +90,14 @@ def doctor(
         write_doctor_page(articles, html, failed=failed)
         remark(f"wrote {html}")
     if json:
-        print_json({"files": reports, "failed": failed} if in_folder else reports[0])
+        print_json({"files": reports, "failed": failed} if several else reports[0])
     else:
         for report in reports:
-            _print_report(report, brief=in_folder)
+            _print_report(report, brief=several)
         for failure in failed:
-            remark(f"motionloom: {failure['reason']}")
-        if in_folder:
+            print_failure(failure)
+        print_left_out_files(folders)
+        if several:
             _print_summary(reports, failed)
     if failed:
         raise typer.Exit(1)
@@ -190,6 +209,7 @@ def _joint_map(report: dict[str, Any]):
 def _print_summary(reports: list[dict[str, Any]], failed: list[dict[str, str]]) -> None:
     with_issues = sum(bool(report["warnings"]) for report in reports)
     print(
-        f"{len(reports)} files, {len(reports) - with_issues} healthy, {with_issues} with issues"
+        f"{counted(len(reports), 'file')}, {len(reports) - with_issues} healthy, "
+        f"{with_issues} with issues"
         + (f", {len(failed)} unreadable" if failed else "")
     )

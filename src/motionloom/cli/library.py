@@ -132,8 +132,12 @@ def find(
     if json:
         print_json([{"motion": name, "labels": list(lib.labels(name))} for name in names])
         return
+    sought = [word.casefold() for word in " ".join(words).split()]
     for name in names:
         print("  ".join([name, *lib.labels(name)]))
+        for part, text in lib.segment_labels(name):
+            if any(word in text.casefold() for word in sought):
+                print(f"{part}  {text}")
     remark(f"{counted(len(names), 'motion')} of {len(lib)}")
 
 

@@ -200,9 +200,13 @@ def synthesize(
     print(f"{path}: {reached}{when}, {_error_text(found.error, motion.axes)} off")
     print_quality(found.motion.quality)
     if found.error > settings.tolerance:
+        low, high = motion.accessible.min(axis=0), motion.accessible.max(axis=0)
+        reach = ", ".join(
+            f"{axis} {a:.2f} to {b:.2f}" for axis, a, b in zip(motion.axes, low, high, strict=True)
+        )
         remark(
-            f"the target is {found.error:.3f} away from the nearest parameters in reach; see "
-            "motion.accessible, or --picture of motionloom parametrize"
+            f"the target is out of reach by {_error_text(found.error, motion.axes)}; in reach are "
+            f"parts of {reach} (motionloom parametrize --picture draws them)"
         )
 
 

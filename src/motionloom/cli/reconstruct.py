@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from motionloom.cli.arguments import is_library, motion_from
 from motionloom.cli.options import INSPECT, JSON, LIB, WORKERS, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
@@ -28,7 +29,8 @@ def reconstruct(
         Path,
         typer.Argument(
             metavar="MARKERS",
-            help="Markers (.c3d, .csv, .parquet), or a motion of which six joints are used.",
+            help="Markers (.c3d, .csv, .parquet), or a motion (FILE or LIB:NAME) of which six "
+            "joints are used.",
         ),
     ],
     library: Annotated[
@@ -52,7 +54,12 @@ def reconstruct(
         for name, value in reading.arguments().items()
         if value != getattr(LoadMarkersSettings(), name)
     }
-    given = (load_markers if is_marker_file(markers) else load)(markers, **options)
+    in_library = not markers.exists() and is_library(str(markers).partition(":")[0])
+    given = (
+        motion_from(str(markers))
+        if in_library
+        else (load_markers if is_marker_file(markers) else load)(markers, **options)
+    )
     lib = open_library(library)
     with progress("reconstructing", len(given), quiet=json) as advance:
         body = lib.reconstruct(given, **settings.arguments(), progress=advance)

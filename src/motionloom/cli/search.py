@@ -35,6 +35,7 @@ _SHEET = typer.Option(metavar="FILE", help="Write a contact sheet of all matches
 _STRIP = typer.Option(metavar="FILE", help="Draw the query and the best matches, one per row.")
 # A hint is printed for smaller families, unless the limit is this large already.
 _FEW, _FAR = 3, 0.2
+_LONG_QUERY = 15.0  # seconds; longer than an action
 
 
 @settings_options
@@ -61,6 +62,8 @@ def search(
         print_json(matches.to_json())
     else:
         _print_matches(matches)
+        if len(matches) == settings.max == SearchSettings().max:
+            remark(f"these are the first {settings.max}; --max N prints more")
 
 
 @settings_options
@@ -113,7 +116,19 @@ def family(
                 f"{counted(len(found.unclear), 'edge')} without a time alignment in the valid "
                 "region; --clear leaves them out"
             )
+        _hint_at_long_query(lib, found)
         hint_at_small_family(found, settings.max_distance)
+
+
+def _hint_at_long_query(lib: Library, family: Family) -> None:
+    """Suggest a segment where the query is a long take: families are of single actions."""
+    node = family.nodes[0]
+    seconds = (node.end_frame - node.start_frame) / lib.entry(node.motion).fps
+    if len(family.matches) < _FEW and seconds > _LONG_QUERY:
+        remark(
+            f"the query lasts {seconds:.0f} s; families are of single actions: name the frames of "
+            f"one, as in {node.motion}:START-END"
+        )
 
 
 def hint_at_small_family(family: Family, max_distance: float | None) -> None:
@@ -182,6 +197,9 @@ def _print_matches(matches: Matches) -> None:
     from rich.table import Table
 
     count = counted(len(matches), "match", "matches")
+    if not len(matches):
+        print(f"no matches of {matches.query}")
+        return
     table = Table(title=f"{count} of {matches.query}; distances in {matches.unit}")
     longest = max((len(match.motion) for match in matches), default=0)
     for name, side in (

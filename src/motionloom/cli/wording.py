@@ -29,10 +29,13 @@ _OF_FILES = {
 }
 _options: dict[str, tuple[str, str]] = {}  # of the running command: setting to option, its opposite
 
+_pairs: dict[str, bool] = {}  # whether an option takes KEY=VALUE,..., not a file
+
 
 def use_options(parameters: list[Any]) -> None:
     """Word messages by the options of the running command, a list of Click's parameters."""
     _options.clear()
+    _pairs.clear()
     for parameter in parameters:
         names = [name for name in parameter.opts if name.startswith("--")]
         help = getattr(parameter, "help", None) or ""
@@ -41,6 +44,7 @@ def use_options(parameters: list[Any]) -> None:
         if names and not getattr(parameter, "hidden", False):
             off = [name for name in parameter.secondary_opts if name.startswith("--")]
             _options[parameter.name] = (names[0], off[0] if off else "")
+            _pairs[names[0]] = "=" in str(getattr(parameter, "metavar", ""))
 
 
 def worded(text: str) -> str:
@@ -79,6 +83,8 @@ def _spoken(on: str, off: str, value: str) -> str:
         return on
     if value in ("False", "None"):
         return off or f"no {on}"
+    if value.startswith("{") and _pairs.get(on):
+        return f"{on} " + re.sub(r"'([^']*)': '([^']*)'", r"\1=\2", value[1:-1]).replace(", ", ",")
     if value.startswith("{"):
         return f"{on} FILE, a file with {value}"
     plain = value.strip("'\"")

@@ -384,7 +384,10 @@ def _written_format(path: Path, kind: str) -> Format:
     known = FORMATS.get(path.suffix.lower())
     if known is None or kind not in known.writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
-        raise InvalidInput(f"cannot write {kind} to {path}: the suffix must be one of {suffixes}")
+        way = "; motionloom reconstruct makes a motion of them" if kind == "markers" else ""
+        raise InvalidInput(
+            f"cannot write {kind} to {path}: the suffix must be one of {suffixes}{way}"
+        )
     return known
 
 

@@ -255,16 +255,11 @@ def _too_few(markers: Markers, chosen: dict[str, str], seen: dict[str, str]) -> 
             f"a body needs at least {LEAST_MARKERS} markers; only {len(seen)} ever appear, never "
             f"{', '.join(unseen)}"
         )
-    unknown = [label for label in markers.labels if label not in chosen.values()]
-    guesses = []
-    for label in unknown[:20]:
-        near = difflib.get_close_matches(label.rpartition(":")[2].lower(), ROLES, n=1, cutoff=0.4)
-        guesses += [f"'{near[0]}': {label!r}"] if near else []
-    example = ", ".join(guesses[:3]) or "'left_wrist': 'LABEL'"
+    known = f"only {', '.join(chosen.values())} name joints" if chosen else "none names a joint"
     return (
         f"a body needs at least {LEAST_MARKERS} markers; of the labels {_some(markers.labels)} "
-        f"only {len(chosen)} name a joint. Map roles to labels: roles={{{example}, ...}} with "
-        f"{', '.join(SIX)}"
+        f"{known}. Say which marker is where: roles={{'hips': 'LABEL', 'left_wrist': 'LABEL', "
+        f"...}}; roles are {', '.join(SIX)}"
     )
 
 

@@ -82,9 +82,13 @@ def labelled(library: Store, label: str) -> tuple[str, ...]:
     found = library.with_label(label)
     if not found:
         known = list(library.label_counts())
-        near = difflib.get_close_matches(label, known, n=5) or known[:8]
-        there_are = f"there are {', '.join(near)}" if near else "no motion has any label"
-        raise InvalidInput(f"label: no motion is labelled {label!r}; {there_are}")
+        near = difflib.get_close_matches(label, known, n=5)
+        if near:
+            there_are = f"did you mean {', '.join(near)}?"
+        else:
+            some = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
+            there_are = f"there are {some}" if known else "no motion has any label"
+        raise InvalidInput(f"no motion is labelled {label!r}; {there_are}")
     return found
 
 

@@ -264,8 +264,8 @@ class Catalogue:
         path = self.folder / self.file
         if not self.folder.exists():
             raise LibraryError(
-                f"{self.folder}: no such library; create it with Library.create or "
-                "`motionloom import`"
+                f"{self.folder}: no such library; create it with `motionloom import` or, in "
+                "Python, Library.create"
             )
         if not path.is_file():
             raise LibraryError(f"{self.folder}: not a motionloom library: it has no {FILE}")

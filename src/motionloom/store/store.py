@@ -607,7 +607,17 @@ class Store:
         if not names:
             return f"{self.path}: no motion {name!r}: the library is empty"
         ends = [other for other in names if other.endswith(f"/{name}")]
-        near = [*ends, *difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)]
-        listed = ", ".join(dict.fromkeys(near[:8] or names[:8]))
-        also = "did you mean" if near else f"the first of {len(names)} are"
-        return f"{self.path}: no motion {name!r}; {also} {listed}"
+        close = difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)
+        likeness = {one: difflib.SequenceMatcher(None, one, str(name)).ratio() for one in close}
+        close.sort(key=lambda one: (-likeness[one], one))
+        near = list(dict.fromkeys([*ends, *close]))[:8]
+        if labelled := self.with_label(str(name)):
+            some = ", ".join(labelled[:8]) + (", ..." if len(labelled) > 8 else "")
+            also = f"it is a label, of {some}"
+        elif near:
+            also = f"did you mean {', '.join(near)}?"
+        elif len(names) <= 8:
+            also = f"there are {', '.join(names)}"
+        else:
+            also = f"the first of {len(names)} are {', '.join(names[:8])}"
+        return f"{self.path}: no motion {name!r}; {also}"

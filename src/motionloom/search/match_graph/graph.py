@@ -116,6 +116,9 @@ class Family:
     def __len__(self) -> int:
         return len(self.nodes)
 
+    def __repr__(self) -> str:
+        return f"Family({len(self.matches)} of {self.query!r}, {len(self.edges)} edges)"
+
     def distance_to_query(self) -> NDArray[np.float64]:
         """Cost of the cheapest path from each node to the query, shape (len(nodes),)."""
         return cheapest_paths(len(self.nodes), self.edges, self.squares)[0]

@@ -207,7 +207,8 @@ class Artifacts:
         if name in known:
             raise self._keeps_changing()
         there = f"it has {', '.join(known)}" if known else "it has none"
-        raise LibraryError(f"{self._store.path}: no {kind} is called {name!r}; {there}")
+        what = "parametric motion" if kind == "parametric" else kind
+        raise LibraryError(f"{self._store.path}: no {what} is called {name!r}; {there}")
 
     # --- made when needed ---------------------------------------------------------------
 

@@ -195,6 +195,9 @@ class QualityReport:
             found[name] = measure(known) if known else None
         return cls(**found)
 
+    def __str__(self) -> str:
+        return self.line()
+
     def line(self) -> str:
         """The report as one line for people, without its warnings."""
         parts = [", ".join(self._figures())]
