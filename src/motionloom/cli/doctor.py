@@ -210,6 +210,5 @@ def _print_summary(reports: list[dict[str, Any]], failed: list[dict[str, str]]) 
     with_issues = sum(bool(report["warnings"]) for report in reports)
     print(
         f"{counted(len(reports), 'file')}, {len(reports) - with_issues} healthy, "
-        f"{with_issues} with issues"
-        + (f", {len(failed)} unreadable" if failed else "")
+        f"{with_issues} with issues" + (f", {len(failed)} unreadable" if failed else "")
     )
