@@ -88,7 +88,7 @@ def print_failure(failure: Mapping[str, str]) -> None:
 
 def print_left_out_files(folders: Iterable[str]) -> None:
     """Say which files of motion capture in these folders are not read, and what to do."""
-    from motionloom.store.ingest.sources import left_out, left_out_lines
+    from motionloom.library import left_out, left_out_lines
 
     for line in left_out_lines(left_out([one for one in folders if not is_library(one)])):
         remark(f"left out {line}")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         assign_names,
         find_sources,
         is_companion,
+        left_out,
         left_out_lines,
     )
     from motionloom.store.lock import writer_lock
@@ -91,6 +92,7 @@ _NAMES = {
         "assign_names",
         "find_sources",
         "is_companion",
+        "left_out",
         "left_out_lines",
     ),
     "store.lock": ("writer_lock",),
@@ -129,6 +131,7 @@ __all__ = [
     "beats",
     "find_sources",
     "is_companion",
+    "left_out",
     "left_out_lines",
     "is_library",
     "load_music",
