@@ -46,7 +46,7 @@ METHODS = {
     "`dtw`, `pca16`": {"features": "pca16"},
     "`dtw`, `e15`, scale free": {"scale_free": True},
     '`dtw`, `e15`, `rank="distance"`': {"rank": "distance"},
-    '`dtw`, `e15`, `rank="distance"`, equal weights': {"rank": "distance", "weights": None},
+    '`dtw`, `e15`, `rank="distance"`, equal weights': {"rank": "distance", "weights": "equal"},
     "`lazy`, `e15`": {"method": "lazy"},
 }
 

@@ -322,7 +322,12 @@ def test_transitions_are_learnt_from_soft_memberships(dances):
     hard = baum_welch([np.eye(2)[groups.labels][[0, 4, 2, 4, 0, 4, 3]]])
     assert np.abs(soft.transitions - hard.transitions).max() > 0.05
     made, sharp = (
-        Choreography.from_takes(dances, ChoreographySettings(meter=4, groups=8, radius=radius))
+        Choreography.from_takes(
+            dances,
+            ChoreographySettings(
+                meter=4, groups=8, radius=radius, max_seam=None, align="beats", min_likelihood=0.0
+            ),
+        )
         for radius in (None, 1e-4)
     )
     assert len(made.graph.edges) >= len(sharp.graph.edges)

@@ -51,7 +51,7 @@ def test_alignments_pair_the_frames_of_query_and_match(lib):
 def test_finds_what_dtw_finds(lib):
     """The same kicks, at nearly the same place; the measures of distance differ."""
     web = {hit.motion: hit for hit in lib.search(QUERY, method="web", max_distance=0.12)}
-    options = {"max_distance": 0.12, "features": "pc11", "weights": None, "only": list(web)}
+    options = {"max_distance": 0.12, "features": "pc11", "weights": "equal", "only": list(web)}
     exact = {hit.motion: hit for hit in lib.search(QUERY, **options)}
     assert set(web) <= set(exact)
     for name, hit in web.items():

@@ -131,7 +131,7 @@ def test_captured_actions_are_found_within_their_take(exercise_library):
     found = {}
     for task in tasks:
         query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
-        plain = {"weights": None, "steps": "classic", "rank": "distance", "speed_seconds": 0.0}
+        plain = {"weights": "equal", "steps": "classic", "rank": "distance", "speed_seconds": 0.0}
         for name, options in (("default", {}), ("plain", plain)):
             hits = lib.search(query, only=task.motion, max=None, **options)
             found[task.name, name] = score(
