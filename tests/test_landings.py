@@ -12,6 +12,7 @@ from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.motion_beats.landings import (
     LandingFit,
     foot_landings,
+    group_fit,
     landed_beats,
     landing_fit,
 )
@@ -47,6 +48,26 @@ def test_landings_are_counted_on_beats_and_half_beats():
     assert fit.share == 0.6
     assert "3 of 5 foot landings on a beat, 1 on a half beat" in fit.text
     assert landing_fit([], beats).text == "no foot lands"
+
+
+def test_partners_who_step_in_turn_meet_every_beat_together():
+    beats = np.arange(0.5, 20.0, 0.5)
+    inner = beats[1:-1]
+    one, other = beats[::2], beats[1::2]
+    fit = group_fit([one, other], beats, inner)
+    assert (fit.beats, fit.beats_met) == (len(inner), len(inner))
+    assert fit.total == fit.on_beat == len(beats)
+    alone = group_fit([one], beats, inner)
+    assert (alone.beats, alone.beats_met) == (len(inner), len(one) - 2)
+
+
+def test_steps_between_beats_have_a_high_coherence_with_half_beats_only():
+    beats = np.arange(0.5, 20.0, 0.5)
+    fit = group_fit([beats, beats[:-1] + 0.25], beats, beats)
+    both = landing_fit(np.concatenate([beats, beats[:-1] + 0.25]), beats)
+    assert both.coherence < 0.05 < 0.99 < both.half_coherence
+    assert fit.half_coherence > 0.99
+    assert "with half beats 1.00" in both.text
 
 
 def test_random_landings_have_the_coherence_of_noise(rng):

@@ -193,8 +193,11 @@ def test_salsa_couples_land_on_the_beats_with_smooth_seams(cmu30):
         total, within = made.beats_on_time()
         worst = max(seam_accelerations(motion).max() / level for agent in made.motions
                     for motion, level in zip(agent, steps.accelerations, strict=True))  # fmt: skip
-        shares[align] = within / total, worst
+        landed = made.landings()
+        assert landed.beats == total  # both count beats once for a couple
+        shares[align] = within / total, worst, landed.beats_met / landed.beats, landed
         apart = [np.linalg.norm((a.root - b.root)[:, [0, 2]], axis=1) for a, b in made.motions]
         assert np.max(apart) < 1.6  # partners stay together
     assert shares["landings"][0] >= 0.9 and shares["landings"][1] <= 1.5
+    assert shares["landings"][2] >= 0.9 and shares["landings"][3].half_coherence > 0.5
     assert shares["beats"][0] < 0.8 and shares["beats"][1] > 1.5

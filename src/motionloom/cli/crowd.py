@@ -313,7 +313,7 @@ def _finish(
     ]  # fmt: skip
     total, within = made.beats_on_time()
     if text is not None:
-        remark(f"{text}; feet land within a frame of {within} of {total} beats")
+        remark(text)
         remark(made.landings().text)
         print_quality(made.quality().worst)
         for path in (output, *views, *([] if bvh is None else [bvh])):

@@ -291,7 +291,8 @@ class CrowdMotion:
     def beats_on_time(self) -> tuple[int, int]:
         """Beats of the music times agents, and on how many a foot lands within one frame.
 
-        Landings of heels and balls are detected again in the final motions.
+        Landings of heels and balls are detected again in the final motions; those of either
+        partner count. `landings` has the wider tolerance of listeners.
         """
         return self._beats_on_time
 

@@ -23,8 +23,8 @@ from motionloom.rhythm.motion_beats.landings import (
     NEAR,
     LandingFit,
     foot_landings,
+    group_fit,
     landing_events,
-    landing_fit,
 )
 from motionloom.rhythm.motion_beats.scores import BeatScore, beat_score
 from motionloom.rhythm.music.audio import audible
@@ -352,13 +352,13 @@ def beats_on_time(
 def music_landings(motions: Sequence[Motion], music: Music) -> LandingFit:
     """Foot landings of characters, detected in their motions, against beats of the music.
 
-    Unlike `beats_on_time`, this does not depend on the analysis of motion beats.
+    Unlike `beats_on_time`, this does not depend on the analysis of motion beats. Beats count once
+    for all characters; the first and last half second do not count for them.
     """
-    seconds = motions[0].duration
+    seconds, fps = motions[0].duration, motions[0].fps
     beats = music.beats[(music.beats >= 0.0) & (music.beats <= seconds)]
-    return LandingFit.total_of(
-        [landing_fit(foot_landings(motion), beats, fps=motion.fps) for motion in motions]
-    )
+    landed = [foot_landings(motion) for motion in motions]
+    return group_fit(landed, beats, music.inner_beats(seconds), fps=fps)
 
 
 def found_beats(motions: Sequence[Motion], music: Music) -> Array:

@@ -2547,6 +2547,8 @@ export interface components {
             beats_with_landing: number;
             /** Landing Coherence */
             landing_coherence: number | null;
+            /** Landing Half Coherence */
+            landing_half_coherence: number | null;
             /** Landing Noise */
             landing_noise: number | null;
         };

@@ -9,7 +9,7 @@ warped to music lands on it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,12 +55,16 @@ class LandingFit:
     on_half_beat : int
         Those near the middle between two beats, in addition.
     beats, beats_met : int
-        Beats, and those near which a foot lands.
+        Beats, and those near which a foot lands. Of characters who dance together, beats count
+        once, and are met where a foot of either lands (`group_fit`).
     coherence : float
         Length of the mean of ``exp(2 pi i phase)`` over all landings, 0 to 1, where the phase is
         the position between two beats: 1 if all landings have the same phase.
     noise : float
         Expected coherence of as many landings at random, ``sqrt(pi / total) / 2``.
+    half_coherence : float
+        The same coherence with half beats. Dancers who also step between beats have a low
+        coherence with beats, and a high one with half beats.
     """
 
     total: int
@@ -70,6 +74,7 @@ class LandingFit:
     beats_met: int
     coherence: float
     noise: float
+    half_coherence: float = 0.0
 
     @property
     def share(self) -> float:
@@ -84,7 +89,8 @@ class LandingFit:
         return (
             f"{self.on_beat} of {self.total} foot landings on a beat, {self.on_half_beat} on a "
             f"half beat; {self.beats_met} of {self.beats} beats with a landing; coherence "
-            f"{self.coherence:.2f} (noise {self.noise:.2f})"
+            f"{self.coherence:.2f}, with half beats {self.half_coherence:.2f} (noise "
+            f"{self.noise:.2f})"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -96,6 +102,7 @@ class LandingFit:
             "beats_total": self.beats,
             "beats_with_landing": self.beats_met,
             "landing_coherence": self.coherence,
+            "landing_half_coherence": self.half_coherence,
             "landing_noise": self.noise,
         }
 
@@ -103,7 +110,10 @@ class LandingFit:
     def total_of(cls, fits: Sequence[LandingFit]) -> LandingFit:
         """The fit of several characters: counts are summed, coherences weighed by landings."""
         total = sum(one.total for one in fits)
-        mean = sum(one.total * one.coherence for one in fits) / total if total else 0.0
+        mean, half = (
+            sum(one.total * getattr(one, name) for one in fits) / max(total, 1)
+            for name in ("coherence", "half_coherence")
+        )
         return cls(
             total,
             sum(one.on_beat for one in fits),
@@ -112,6 +122,7 @@ class LandingFit:
             sum(one.beats_met for one in fits),
             float(mean),
             _noise(total),
+            float(half),
         )
 
 
@@ -150,8 +161,28 @@ def landing_fit(landed: ArrayLike, beats: ArrayLike, *, fps: float = 30.0) -> La
     met = np.unique(place[near] + np.rint(phase[near]).astype(int))
     return LandingFit(
         len(times), int(near.sum()), int(half.sum()), len(grid), len(met),
-        float(np.abs(np.mean(np.exp(2j * np.pi * phase)))), _noise(len(times)),
+        _coherence(phase), _noise(len(times)), _coherence(2.0 * phase),
     )  # fmt: skip
+
+
+def group_fit(
+    landed: Sequence[ArrayLike], beats: ArrayLike, inner: ArrayLike, *, fps: float = 30.0
+) -> LandingFit:
+    """Compare landings of characters who dance together with beats.
+
+    Landings and coherence are those of all characters. Beats are `inner`, those that are far
+    enough from both ends for a landing to be found; each counts once, and is met where a foot of
+    any of the characters lands: partners need not step at the same time.
+
+    Examples
+    --------
+    >>> fit = group_fit([[0.0, 2.0], [1.0, 3.5]], np.arange(5.0), [1.0, 2.0, 3.0])
+    >>> fit.total, fit.on_beat, fit.beats, fit.beats_met
+    (4, 3, 3, 2)
+    """
+    every = LandingFit.total_of([landing_fit(one, beats, fps=fps) for one in landed])
+    together = landing_fit(np.concatenate([np.asarray(one) for one in landed]), inner, fps=fps)
+    return replace(every, beats=together.beats, beats_met=together.beats_met)
 
 
 def foot_landings(motion: Motion) -> Array:
@@ -286,6 +317,10 @@ def _cheapest(pairs: list[tuple[int, int]], place: Array) -> list[tuple[int, int
         chosen.append(pairs[k])
         k = int(back[k])
     return chosen[::-1]
+
+
+def _coherence(phase: Array) -> float:
+    return float(np.abs(np.mean(np.exp(2j * np.pi * phase))))
 
 
 def _noise(count: int) -> float:

@@ -46,6 +46,7 @@ class LandingsOnBeats(BaseModel):
     beats_total: int
     beats_with_landing: int
     landing_coherence: float | None
+    landing_half_coherence: float | None
     landing_noise: float | None
 
 
