@@ -18,6 +18,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 from plain_motions import ball, beast, snake, walker
 
+from motionloom import demo
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.motion import Motion
 from motionloom.plots import (
@@ -589,3 +590,16 @@ def test_a_sheet_that_fails_leaves_nothing_behind(tmp_path):
 def test_a_sheet_drops_fingers_before_it_grows(tmp_path):
     data = clip_data(snake(joints=90), Budget(points=40))
     assert data["points"] <= 40
+
+
+def test_a_head_without_a_known_top_is_a_ball_at_its_joint():
+    walk = demo.clip("walk")
+    skeleton = walk.skeleton
+    flat = [name == skeleton.roles["head_top"] for name in skeleton.end_names]
+    assert any(flat)
+    ends = np.where(np.array(flat)[:, None], 0.0, skeleton.end_offsets)
+    body = replace(walk, skeleton=replace(skeleton, end_offsets=ends))
+    figure = stick_figure(body)
+    base, top = figure.head
+    assert base == top and skeleton.point_names[figure.points[base]] == skeleton.roles["head"]
+    assert stick_figure(walk).head[0] != stick_figure(walk).head[1]

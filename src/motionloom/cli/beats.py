@@ -10,7 +10,7 @@ import typer
 from motionloom.cli.arguments import is_library, motion_from
 from motionloom.cli.options import JSON, LIB, listed, open_library
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import RHYTHMIC, BeatSettings, ChoreographySettings
 
@@ -225,7 +225,8 @@ def movements(
         print_json({**facts, **made.as_dict(), "files": [str(p) for p in output or []]})
         return
     remark(
-        f"{facts['movements']} movements of {made.meter} beats in {facts['nodes']} nodes "
+        f"{facts['movements']} movements of {made.meter} beats in "
+        f"{counted(len(made.graph), 'node')} "
         f"({facts['movements_per_node']:.1f} each), {facts['transitions']} transitions"
     )
     print_left_out(made)

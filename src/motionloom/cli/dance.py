@@ -10,7 +10,14 @@ import typer
 from motionloom.cli.beats import Fastest, Slowest, Takes, takes_from
 from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
-from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
+from motionloom.cli.terminal import (
+    counted,
+    draw_worst,
+    print_json,
+    print_quality,
+    progress,
+    remark,
+)
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import TUNE, DanceSettings
 from motionloom.settings import MotionChoice, motion_choice
@@ -131,7 +138,8 @@ def dance(
         )
         return
     remark(
-        f"{len(steps.movements)} movements of {steps.meter} beats in {len(steps.graph)} nodes; "
+        f"{len(steps.movements)} movements of {steps.meter} beats in "
+        f"{counted(len(steps.graph), 'node')}; "
         f"{score.matched} of {score.known} beats within a frame of the music, {score.extra} extra"
     )
     remark(landed.text)

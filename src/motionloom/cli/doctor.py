@@ -167,7 +167,7 @@ def _fact_table(report: dict[str, Any]):
         rows.append(("floor", f"balls of the feet at {100 * report['floor_m']:.1f} cm"))
         for side, foot in report["contacts"].items():
             share = f"{100 * foot['standing_share']:.0f} % of the time"
-            rows.append((side, f"foot stands {foot['contacts']} times, {share}"))
+            rows.append((side, f"foot stands {counted(foot['contacts'], 'time')}, {share}"))
         slide = report["foot_slide_m"]
         rows.append(
             (

@@ -250,10 +250,12 @@ def _named_side(name: str, names: Sequence[str]) -> int:
 
 
 def _head(skeleton: Skeleton, stands_for, place) -> tuple[int, int] | None:
-    """Base and top of the head if both are known and drawn."""
+    """Base and top of the head, if it is drawn; without a known top, twice the base."""
     ends = [skeleton.roles.get(role) for role in ("head", "head_top")]
     names = skeleton.point_names
-    if any(name not in names for name in ends):
+    base, top = (
+        int(place[stands_for[names.index(name)]]) if name in names else -1 for name in ends
+    )
+    if base < 0:
         return None
-    base, top = (int(place[stands_for[names.index(name)]]) for name in ends)
-    return (base, top) if base >= 0 and top >= 0 and base != top else None
+    return (base, top if top >= 0 else base)

@@ -331,6 +331,7 @@ def _retarget_limits(fit: RetargetFit) -> list[str]:
     if fit.assumed:
         found.append(
             f"the target's rest pose does not tell how it holds its {', '.join(fit.assumed)}, "
-            "so that is assumed: give a motion on it as target, in which they move"
+            "so that is assumed: give a motion on it as target in which limbs bend and feet stand "
+            "flat"
         )
     return found
