@@ -276,7 +276,7 @@ def test_matches_are_a_sequence(lib):
         ("walk_p0", {"tiers": "few"}, InvalidInput, "tiers must be a number from 1 on"),
         ("walk_p0", {"tiers": 1.5}, InvalidInput, "tiers must be .*; got 1.5"),
         ("x" * 300, {}, LibraryError, "no motion 'xxx"),
-        ("walk_p0", {"label": "walks"}, InvalidInput, "labelled 'walks'; there are walk"),
+        ("walk_p0", {"label": "walks"}, InvalidInput, "labelled 'walks'; did you mean walk"),
         ("walk_p0", {"only": "walk_p9"}, LibraryError, "no motion 'walk_p9'"),
         ("walk_p0", {"only": "walk_p0", "exclude": "walk_p0"}, InvalidInput, "leave no motion"),
         ("walk_p0", {"apart": 0.9}, InvalidInput, "apart must not be above same; got 0.9 and 0.8"),

@@ -119,7 +119,7 @@ def test_a_target_out_of_reach_is_brought_to_the_nearest_that_is(client, library
         ({"name": "kick", "target": "here"}, "list of numbers"),
         ({"name": "kick", "target": [0.0, 1.0, True]}, "list of numbers"),
         ({"name": "kick", "target": [0.0, 1.0, 1e400]}, "3 finite numbers"),
-        ({"name": "punch", "target": [0.0, 1.0, 1.0]}, "no parametric is called 'punch'"),
+        ({"name": "punch", "target": [0.0, 1.0, 1.0]}, "no parametric motion is called 'punch'"),
         ({"target": [0.0, 1.0, 1.0]}, "name must be"),
     ],
 )
