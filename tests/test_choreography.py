@@ -207,6 +207,40 @@ def test_the_preset_uses_all_takes_and_beats_as_in_the_paper(dances):
     assert "no rhythm" not in made.left_out.get(sitting.name, "")
 
 
+@pytest.mark.parametrize(("align", "factor"), [("beats", 1.6), ("landings", 1.9)])
+def test_movements_with_uneven_beats_are_dropped_unless_they_are_wanted(align, factor):
+    """One beat of a groove takes longer than the others."""
+    take = ml.demo.annotated("dance_groove")
+    start, end = np.array(take.truth.beats[9:11]) * take.motion.fps
+    longer = round((factor - 1.0) * (end - start))
+    frames = np.arange(len(take.motion) + longer, dtype=np.float64)
+    within = start + (frames - start) / factor
+    source = np.where(
+        frames < start, frames, np.where(frames < end + longer, within, frames - longer)
+    )
+    source = np.clip(np.rint(source), 0, len(take.motion) - 1).astype(int)
+    slow = replace(
+        take.motion, rotations=take.motion.rotations[source], root=take.motion.root[source]
+    )
+    counts = [
+        len(Choreography.from_takes([slow], ChoreographySettings(
+            meter=4, even=even, align=align, max_seam=None, groups=3, min_likelihood=0.0
+        )).movements)
+        for even in (True, False)
+    ]  # fmt: skip
+    assert counts[0] == counts[1] - 1
+
+
+def test_unlikely_transitions_are_dropped_unless_they_are_wanted(dances):
+    def likelihoods(least):
+        settings = ChoreographySettings(meter=4, groups=6, min_likelihood=least, max_seam=None)
+        graph = Choreography.from_takes(dances, settings).graph
+        return graph.transitions[graph.transitions > 0]
+
+    assert len(likelihoods(0.0)) == 36 and likelihoods(0.0).min() < 0.01
+    assert len(likelihoods(None)) < 36 and likelihoods(None).min() > 0.05
+
+
 def test_a_meter_longer_than_the_take_is_said(dances):
     found = ml.beats(dances[0])
     with pytest.raises(InvalidInput, match=r"a movement of 64 beats needs 65 beats; dance_groove"):

@@ -14,7 +14,7 @@ from motionloom.demo.crowd_takes import waltz_take
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.rhythm.motion_beats.beats import RHYTHMIC, huber_beats, steps_alternate
-from motionloom.rhythm.motion_beats.candidates import Candidates, candidate_beats
+from motionloom.rhythm.motion_beats.candidates import EVIDENT, Candidates, candidate_beats
 from motionloom.rhythm.motion_beats.period import contrast, periodogram, simple_ratio, superposed
 from motionloom.rhythm.motion_beats.scores import beat_score
 from motionloom.rhythm.motion_beats.tracking import grid_phase, steady_beats
@@ -130,6 +130,34 @@ def test_the_preset_is_the_method_of_the_paper():
     np.testing.assert_array_equal(chosen.times, found.times)
     with pytest.raises(InvalidInput, match="preset must be one of kp03"):
         ml.beats(motion, preset="kg04")
+
+
+def test_candidates_without_our_rules_are_those_of_the_paper():
+    """Every zero crossing: neither smoothed nor limited to joints that evidently move."""
+    motion, _ = swinging()
+    expected = sorted(
+        time
+        for joint in range(len(motion.skeleton))
+        for time in naive.candidate_beats(motion.rotations[:, joint].tolist(), 30.0)
+    )
+    paper = {"kind": "acceleration", "weighted": False}
+    found = candidate_beats([motion], smoothing=0.0, evident=0.0, **paper)
+    np.testing.assert_allclose(found.times, expected, atol=1e-12)
+    for rule in ({"smoothing": 0.0}, {"evident": 0.0}, {}):
+        assert len(candidate_beats([motion], **rule, **paper)) != len(expected)
+    # Both rules remove noise: a groove has three times the candidates without the second.
+    groove = ml.demo.clip("dance_groove")
+    counts = [len(candidate_beats([groove], evident=least)) for least in (EVIDENT, 0.0)]
+    assert counts[1] > 3 * counts[0]
+
+
+def test_equation_7_as_printed_is_largest_at_phase_0():
+    """So the phase is that of a cosine instead."""
+    motion, truth = swinging()
+    signal = superposed(candidate_beats([motion], kind="acceleration", weighted=False))
+    correlated = [np.dot(signal[: len(signal) - k], signal[k:]) for k in range(30)]
+    assert int(np.argmax(correlated)) == 0
+    assert 0.1 < grid_phase(signal, 0.5) < 0.9
 
 
 def test_crossings_lie_between_the_turns_and_the_beats_midway_are_turns():

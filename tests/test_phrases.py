@@ -13,6 +13,7 @@ from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.choreography_file import load_choreography
+from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.music.beat_clock import TempoClock
 from motionloom.rhythm.music.music import beat_loudness, load_music
 from motionloom.rhythm.phrases import Phrases
@@ -172,6 +173,34 @@ def test_bending_can_be_switched_off(steps):
         return player.read(400).root
 
     assert np.abs(read(bend=False) - read()).max() > 0.1
+
+
+def test_the_clock_of_a_dance_is_corrected_by_its_beats(tmp_path):
+    walks = [ml.demo.clip("walk", performer=p) for p in (0, 1)]
+    steps = Choreography.from_takes(walks, ChoreographySettings(meter=2, align="beats"))
+    song = load_music(write_tune(tmp_path / "a.mid", bars=8, tempo_bpm=100.0))
+    found = [
+        steps.dance_to(song, seed=1, align="beats", corrections=count).score().f_measure
+        for count in (6, 0)
+    ]
+    assert found[0] == 1.0 and found[1] < 0.9  # measured: 0.81
+
+
+def test_seams_may_be_joined_as_they_are_and_nodes_blended(steps):
+    def played(**options):
+        player = DancePlayer(steps, TempoClock(110.0), seed=3, lock_feet=False, **options)
+        block = player.read(600)
+        motion = ml.Motion(player.skeleton, block.rotations, block.root, player.fps)
+        pushed = np.linalg.norm(np.diff(motion.positions(), 2, axis=0), axis=-1).max()
+        return pushed, np.count_nonzero(player._weights), len(player._current)
+
+    pushed, blended, members = played()
+    assert pushed < 0.06 and blended == 1 < members
+    assert (
+        played(inertialize=False)[0] > 5.0 * pushed
+    )  # the paper: movements are joined as they are
+    _, blended, members = played(one_movement=False)
+    assert blended == members > 1
 
 
 def test_cardinal_weights_differ_from_least_squares_and_go_as_far(steps):

@@ -74,6 +74,10 @@ class DancePlayer(Player):
         Turn and shift a steered dance; see `DanceSteering`.
     avoid : iterable of (int, int)
         Pairs of movements of which the second does not follow the first.
+    inertialize : bool
+        Fade the offset at a seam; otherwise movements are joined as they are, as in the paper.
+    one_movement : bool
+        Without steering, play one movement of a node; otherwise the mean of all of them.
 
     Attributes
     ----------
@@ -100,6 +104,8 @@ class DancePlayer(Player):
         blend: str = "least_squares",
         bend: bool = True,
         avoid: Iterable[tuple[int, int]] = (),
+        inertialize: bool = True,
+        one_movement: bool = True,
     ) -> None:
         self.choreography = choreography
         self.nodes = choreography.dance_nodes
@@ -124,7 +130,7 @@ class DancePlayer(Player):
             / (choreography.meter * choreography.period),
             bend=bend,
         )
-        self._blend = blend
+        self._blend, self._inertialize, self._one_movement = blend, inertialize, one_movement
         self._seams = self._seam_table(avoid)
         self._phrases = choreography.phrases(phrases) if phrases > 1 else None
         self._loudness = _standard(np.asarray(() if loudness is None else loudness, np.float64))
@@ -218,7 +224,9 @@ class DancePlayer(Player):
         likelihoods = self._likelihoods(able)
         if goal is None:
             self._node = self._drawn(likelihoods)
-            self._weights = np.eye(len(self._current))[self._one_of(self._node, before, able)]
+            one = self._one_of(self._node, before, able)
+            count = len(self._current)
+            self._weights = np.eye(count)[one] if self._one_movement else np.full(count, 1 / count)
         else:
             members = self.choreography.graph.members
             blends = {
@@ -237,6 +245,8 @@ class DancePlayer(Player):
         self.path = [*self.path[-999:], self._node]
         main = self.choreography.graph.members[self._node][int(self._weights.argmax())]
         self.movements_played = [*self.movements_played[-999:], main]
+        if not self._inertialize:
+            return
         begin = self._first_frames(beats)
         for inertializer, (rotations, root, _) in zip(
             self._inertializers,

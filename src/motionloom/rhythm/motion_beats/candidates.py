@@ -88,6 +88,8 @@ def candidate_beats(
     weights: Mapping[str, float] | None = None,
     kind: Kind = "turns",
     weighted: bool = True,
+    smoothing: float | None = None,
+    evident: float = EVIDENT,
 ) -> Candidates:
     """Candidate beats of one character, or of several that move together.
 
@@ -102,6 +104,12 @@ def candidate_beats(
     weighted : bool
         Otherwise all candidates weigh the same, and the components of a joint are one signal, as
         in the paper.
+    smoothing : float, optional
+        Standard deviation of the Gaussian over the angles, seconds; 0, as in the paper: none.
+        Default: 0.04, or 0.06 in noisy takes.
+    evident : float
+        Least prominence of an extremum and least range of a signal, radians; 0, as in the paper:
+        joints that hardly move count, too.
 
     Returns
     -------
@@ -117,11 +125,11 @@ def candidate_beats(
     still = stillness(motions)
     parts, feet, offset = [], [], 0
     for motion in motions:
-        angles = smooth_angles(motion)
+        angles = smooth_angles(motion, smoothing)
         noise = _noise(motion)
         factors = _factors(motion, weights)
         for column in range(angles.shape[1]):
-            least = max(EVIDENT, _ABOVE_NOISE * noise[column])
+            least = max(evident, _ABOVE_NOISE * noise[column]) if evident > 0.0 else 0.0
             factor = factors[column // 3]
             if factor <= 0.0 or np.ptp(angles[:, column]) < least:
                 continue
@@ -159,10 +167,11 @@ def stillness(motions: Sequence[Motion]) -> Array:
     return 1.0 / (1.0 + (speed / np.maximum(average, 1e-12)) ** 2)
 
 
-def smooth_angles(motion: Motion) -> Array:
+def smooth_angles(motion: Motion, seconds: float | None = None) -> Array:
     """Rotation components, accumulated from the first frame and smoothed, shape (T, 3 J)."""
     angles = _angles(motion)
-    return gaussian_smooth(angles, _smoothing(angles) * motion.fps)
+    width = _smoothing(angles) if seconds is None else seconds
+    return gaussian_smooth(angles, width * motion.fps) if width > 0.0 else angles
 
 
 def angular_velocities(motion: Motion) -> Array:
