@@ -261,6 +261,18 @@ def test_more_tiers_reach_farther(kicks):
     assert max(match.tier for match in more) >= 1
 
 
+def test_member_lengths_bound_the_members(kicks):
+    query = "kick_front_high_right_p0:10-40"
+    usual, equal = (
+        kicks.family(query, max_distance=0.12, member_lengths=lengths)
+        for lengths in ((0.5, 2.0), (1.0, 1.0))
+    )
+    for family, (low, high) in ((usual, (15, 60)), (equal, (30, 30))):
+        frames = [node.end_frame - node.start_frame for node in family.nodes]
+        assert all(low <= count <= high for count in frames)
+    assert len(equal.nodes) < len(usual.nodes)
+
+
 @pytest.mark.parametrize("method", ["dtw", "lazy"])
 def test_more_tiers_never_find_less(kicks, method):
     """Also without a limit of the distance: members first by their path, then the others."""

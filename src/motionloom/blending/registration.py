@@ -293,11 +293,12 @@ def register(
         clips = list(motions) if skeleton is None else [m.retarget(skeleton) for m in motions]
         examples = clip_examples(clips, fps=fps)
     measure = frame_distance(distance)
-    edges = list(family.edges) if family is not None else _nearest_tree(measure, examples)
+    prepared = [measure.prepare(example.around or example.motion) for example in examples]
+    # Without a family, examples are whole motions with nothing around them.
+    edges = list(family.edges) if family is not None else _nearest_tree(measure, prepared)
     squares = family is not None and family.squares
     parents = _tree(len(examples), edges, examples, squares)
     fps = examples[0].motion.fps
-    prepared = [measure.prepare(example.around or example.motion) for example in examples]
     aligned = [
         _edge_warp(
             measure.matrix(prepared[parent], prepared[n]), examples[parent], examples[n], fps
@@ -413,14 +414,13 @@ def _tree(
     return tuple(int(before[n]) if n else -1 for n in range(count))
 
 
-def _nearest_tree(measure: FrameDistance, examples: Sequence[Example]) -> list[Edge]:
+def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
     """Edges of the minimum spanning tree over the costs of all alignments.
 
     Between any two motions its path has the smallest largest step.
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    prepared = [measure.prepare(example.motion) for example in examples]
     count = len(prepared)
     costs = np.zeros((count, count))
     for a in range(count):
