@@ -79,7 +79,7 @@ def small_motion(seed: int = 0, *, frames: int = 20, stretching: bool = False, *
 
 
 def contents(library: Path) -> dict[str, bytes]:
-    """All files of a library except the catalogue, and all rows of the catalogue."""
+    """All files of a library but the catalogue, and the rows of that but the identifier's."""
     import sqlite3
 
     found = {file.name: file.read_bytes() for file in (library / "frames").iterdir()}
@@ -87,8 +87,7 @@ def contents(library: Path) -> dict[str, bytes]:
     for (table,) in connection.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table'"
     ).fetchall():
-        found[f"table {table}"] = repr(
-            sorted(connection.execute(f"SELECT * FROM {table}").fetchall())
-        ).encode()
+        rows = sorted(connection.execute(f"SELECT * FROM {table}").fetchall())
+        found[f"table {table}"] = repr([row for row in rows if row[0] != "id"]).encode()
     connection.close()
     return found

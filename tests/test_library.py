@@ -488,3 +488,12 @@ def _python(script: str, cwd: Path) -> subprocess.CompletedProcess:
     )
     assert done.returncode == 0, done.stderr
     return done
+
+
+def test_a_library_keeps_its_identifier_when_moved_and_a_new_one_has_another(tmp_path):
+    made = Library.create(tmp_path / "a.loom")
+    identifier = made.id
+    made.close()
+    (tmp_path / "a.loom").rename(tmp_path / "b.loom")
+    assert Library(tmp_path / "b.loom").id == identifier
+    assert Library.create(tmp_path / "a.loom").id != identifier

@@ -22,10 +22,12 @@ def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
     if path.exists():
         _check_empty(path)
     address = None if store is None else normal_address(store)
-    settings = {} if fps is None else {"fps": repr(positive_rate(fps))}
+    settings = {"id": uuid4().hex}
+    if fps is not None:
+        settings["fps"] = repr(positive_rate(fps))
     if address is not None and not (path / FILE).exists():
         ObjectStore(address).check_free()  # raises before a library is created
-        settings |= {"store": address, "id": uuid4().hex, "home": str(path.resolve())}
+        settings |= {"store": address, "home": str(path.resolve())}
     path.mkdir(parents=True, exist_ok=True)
     catalogue = Catalogue(path)
     with writer_lock(path, timeout=600.0):

@@ -231,6 +231,15 @@ class Store:
         return f"{type(self).__name__}({str(self.path)!r}, {len(self)} motions)"
 
     @property
+    def id(self) -> str:
+        """Identifier of the library: the same after it is moved, another after it is made anew.
+
+        Libraries of release 0.1 have none; theirs is made from their path.
+        """
+        held = self.catalogue.meta().get("id")
+        return held or hashlib.blake2b(str(self.path.resolve()).encode(), digest_size=16).hexdigest()
+
+    @property
     def fps(self) -> float | None:
         """Frame rate of the library; None if every motion keeps its own."""
         value = self.catalogue.meta().get("fps")

@@ -2554,6 +2554,8 @@ export interface components {
         };
         /** LibraryContents */
         LibraryContents: {
+            /** Id */
+            id: string;
             /** Name */
             name: string;
             /** Path */

@@ -25,6 +25,7 @@ class MotionRow(BaseModel):
 class LibraryContents(BaseModel):
     """The library and all its motions, sorted by name."""
 
+    id: str
     name: str
     path: str
     fps: float | None
@@ -55,6 +56,7 @@ def library(state: State) -> JSONResponse:
     # Thousands of rows are sent without validation; the model only documents them.
     return JSONResponse(
         {
+            "id": library.id,
             "name": library.path.stem,
             "path": str(library.path),
             "fps": library.fps,
