@@ -23,7 +23,14 @@ from motionloom.search.clips.features import clip_summary, travel_rows
 from motionloom.search.clips.measures import CLIP_MEASURES, ClipVectors, clip_measure, measure_of
 from motionloom.search.clips.measures import clip_distances as distances_of
 from motionloom.search.clips.table import clip_table
-from motionloom.search.settings import METHODS, AngleDtw, ClipDtw, Emd, UniformScaling
+from motionloom.search.settings import (
+    METHODS,
+    AngleDtw,
+    ClipDtw,
+    ClipStatistics,
+    Emd,
+    UniformScaling,
+)
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up", "punch_mid_right")
 QUICK = [name for name in CLIP_MEASURES if name != "dtw-pc11"]
@@ -60,6 +67,62 @@ def clip_distances(signatures, clip, weights):
     return np.array(
         [limited_distance(*own, clip, *own, c, weights, nothing, np.inf, 360.0) for c in every]
     )
+
+
+# --- statistics -----------------------------------------------------------------------------
+
+
+def test_statistics_are_those_of_their_definition(lib):
+    table = clip_table(lib, clip_measure("statistics"))
+    found = distances_of(table.measure, table.clips)
+    some = [0, 4, 10]
+    starts = table.clips.starts
+    plain = [naive.clip_statistics(table.clips.rows[starts[c] : starts[c + 1]]) for c in some]
+    for i, a in zip(some, plain, strict=True):
+        for j, b in zip(some, plain, strict=True):
+            assert found[i, j] == pytest.approx(naive.statistics_distance(a, b), abs=1e-6)
+
+
+def test_each_weight_counts_and_none_is_refused(lib):
+    parts = ["covariance", "spectrum", "trend", "length", "turn"]
+    whole = distances_of(
+        clip_measure("statistics"), clip_table(lib, CLIP_MEASURES["statistics"]).clips
+    )
+    total = np.zeros_like(whole)
+    for part, weight in zip(parts, (1.0, 1.0, 1.0, 0.2, 0.1), strict=True):
+        alone = {f"{other}_weight": weight if other == part else 0.0 for other in parts}
+        measure = measure_of(ClipStatistics(**alone))
+        one = distances_of(measure, clip_table(lib, measure).clips)
+        assert one.max() > 0.0
+        total += one
+    assert total == pytest.approx(whole, abs=1e-9)
+    with pytest.raises(InvalidInput, match="at least one of covariance_weight.* must be above 0"):
+        ClipStatistics(**{f"{part}_weight": 0.0 for part in parts})
+
+
+def test_repeated_slower_and_larger_is_still_near_and_a_turn_is_told(tmp_path):
+    lib = ml.Library.create(tmp_path / "styles.loom")
+    for name in ("walk", "walk_left", "walk_right", "jump_up", "kick_front_mid_left"):
+        lib.add_motion(ml.demo.clip(name, performer=1))
+    walk = ml.demo.clip("walk")
+    half = walk[: len(walk) // 2]
+    assert lib.search(half, method="statistics", k=1)[0].motion == "walk_p1"
+    slow = ml.Motion(walk.skeleton, walk.rotations, walk.root, walk.fps / 1.4)
+    assert lib.search(slow, method="statistics", k=1)[0].motion.startswith("walk")
+    left = lib.search(ml.demo.clip("walk_left"), method="statistics", k=5)
+    names = [hit.motion for hit in left]
+    assert names.index("walk_left_p1") < names.index("walk_right_p1")
+
+
+def test_damaged_statistics_are_computed_again(tmp_path):
+    lib = ml.Library.create(tmp_path / "damaged.loom")
+    for name in ("walk", "jump_up"):
+        lib.add_motion(ml.demo.clip(name))
+    before = [hit.distance for hit in lib.search("walk_p0", method="statistics")]
+    (file,) = lib.path.rglob("statistics.npy")
+    np.save(file, np.zeros((2, 3)))
+    after = ml.Library(lib.path).search("walk_p0", method="statistics")
+    assert [hit.distance for hit in after] == before
 
 
 # --- measures -------------------------------------------------------------------------------
@@ -414,7 +477,7 @@ def test_missing_values_are_refused_in_a_query_and_passed_over_in_a_library(tmp_
 
 
 def test_a_wrong_name_is_answered_with_those_there_are(lib):
-    with pytest.raises(InvalidInput, match="no clip measure is called 'emdd'; there are dtw-c"):
+    with pytest.raises(InvalidInput, match="no clip measure is called 'emdd'; there are stat"):
         clip_measure("emdd")
     with pytest.raises(InvalidInput, match="method must be one of .*dtw-clip, emd"):
         lib.search("walk_p0", method="emdd")

@@ -114,3 +114,72 @@ def scaled_distance(query, clip, factor, stretch_only=True):
         total = sum(math.dist(q, clip[at]) ** 2 for q, at in zip(query, places, strict=True))
         best = min(best, math.sqrt(total))
     return best
+
+
+def clip_statistics(rows, rate=30.0):
+    """The five statistics of rows (T, D) of one clip, straight from their definitions.
+
+    Covariance by SciPy's matrix logarithm, spectrum by the sum of a Fourier transform, trend by
+    sums of cosines; returned as a list of lists.
+    """
+    import numpy as np
+    from scipy.linalg import logm
+
+    count, width = len(rows), len(rows[0])
+    columns = [[float(row[d]) for row in rows] for d in range(width)]
+    extended = [*columns, [1.0] * count]
+    moments = [
+        [sum(x * y for x, y in zip(a, b, strict=True)) / count for b in extended] for a in extended
+    ]
+    for d in range(width):
+        moments[d][d] += 0.02**2
+    logarithm = logm(np.array(moments))
+    covariance = [
+        logarithm[i][j] * (1.0 if i == j else math.sqrt(2.0))
+        for i in range(width + 1)
+        for j in range(i + 1)
+    ]
+
+    window = [0.5 - 0.5 * math.cos(2 * math.pi * (k + 1) / (count + 1)) for k in range(count)]
+    size = math.sqrt(sum(w * w for w in window) / count)
+    padded = max(128, count)
+    edges = [0.0, 0.3, 0.6, 1.2, 2.4, 4.8, math.inf]
+    power = [[0.0] * width for _ in edges[1:]]
+    for d, column in enumerate(columns):
+        mean = sum(column) / count
+        values = [(x - mean) * w / size for x, w in zip(column, window, strict=True)]
+        for k in range(padded // 2 + 1):
+            turns = [2 * math.pi * k * t / padded for t in range(count)]
+            real = sum(v * math.cos(a) for v, a in zip(values, turns, strict=True))
+            imaginary = sum(v * math.sin(a) for v, a in zip(values, turns, strict=True))
+            octave = max(n for n in range(6) if k * rate / padded >= edges[n])
+            power[octave][d] += 2 * (real**2 + imaginary**2) / (count * padded)
+    spectrum = [math.log(math.sqrt(value) + 0.01) for octave in power for value in octave]
+
+    even = []
+    for column in columns:
+        at = [k * (count - 1) / 63 for k in range(64)]
+        values = []
+        for x in at:
+            low = min(int(x), count - 2)
+            values.append(column[low] + (x - low) * (column[low + 1] - column[low]))
+        mean = sum(values) / 64
+        even.append([v - mean for v in values])
+    extent = math.sqrt(sum(v * v for column in even for v in column) / (64 * width)) + 0.01
+    trend = [
+        sum(v * math.sqrt(2) * math.cos(math.pi * j * (k + 0.5) / 64) for k, v in enumerate(column))
+        / (64 * extent)
+        for j in range(1, 5)
+        for column in even
+    ]
+    turned = sum(columns[-1]) / 0.2 / rate
+    return [covariance, spectrum, trend, [math.log(count / rate)], [math.tanh(turned / 1.5)]]
+
+
+def statistics_distance(a, b, weights=(1.0, 1.0, 1.0, 0.2, 0.1)):
+    """Weighted sum of the root mean square differences of two clips' statistics."""
+    total = 0.0
+    for one, other, weight in zip(a, b, weights, strict=True):
+        squares = [(x - y) ** 2 for x, y in zip(one, other, strict=True)]
+        total += weight * math.sqrt(sum(squares) / len(squares))
+    return total

@@ -10,7 +10,7 @@ from motionloom.errors import InvalidInput
 from motionloom.search import settings
 from motionloom.settings import PRESET, Settings, described, setting
 
-DEFAULT_METHODS = ("dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
+DEFAULT_METHODS = ("statistics", "dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
 SHORTEST_SECONDS = 0.3  # of a clip
 
 
@@ -38,12 +38,18 @@ class EvaluateSettings(Settings):
     )
     methods: tuple[Any, ...] | None = setting(
         None,
-        "Clip measures: dtw-clip, emd, dtw (or dtw-angles), scaling, dtw-e15, dtw-pc11, dtw-jrd "
+        "Clip measures: statistics, dtw-clip, emd, dtw (or dtw-angles), scaling, dtw-e15, "
+        "dtw-pc11, dtw-jrd "
         f"[{','.join(DEFAULT_METHODS)}].",
         metavar="NAME,...",
         commas=True,
     )
     label_column: str | None = setting(None, "Column of the CSV file that holds the label [label].")
+    covariance_weight: float | None = setting(None, settings.COVARIANCE_WEIGHT)
+    spectrum_weight: float | None = setting(None, settings.SPECTRUM_WEIGHT)
+    trend_weight: float | None = setting(None, settings.TREND_WEIGHT)
+    length_weight: float | None = setting(None, settings.LENGTH_WEIGHT)
+    turn_weight: float | None = setting(None, settings.TURN_WEIGHT)
     joint_spread: bool | None = setting(None, settings.JOINT_SPREAD)
     curve_threshold: float | None = setting(None, settings.CURVE_THRESHOLD)
     line_distance: Literal["time", "perpendicular"] | None = setting(None, settings.LINE_DISTANCE)

@@ -199,6 +199,11 @@ class SearchVerbs(Store):
         bridge_seconds: float | None = None,
         squares: bool | None = None,
         rules: Literal["default", "paper"] | None = None,
+        covariance_weight: float | None = None,
+        spectrum_weight: float | None = None,
+        trend_weight: float | None = None,
+        length_weight: float | None = None,
+        turn_weight: float | None = None,
         joint_spread: bool | None = None,
         curve_threshold: float | None = None,
         line_distance: Literal["time", "perpendicular"] | None = None,
@@ -222,8 +227,9 @@ class SearchVerbs(Store):
             (``86_01:12.5s-14s``); a motion; or a file. Of any frame rate and skeleton.
         method : str or Settings
             For segments ``dtw``, ``lazy``, ``web`` (which needs `build_web` once); for whole
-            clips ``dtw-clip``, ``emd``, ``dtw-angles``, ``scaling``, ``dtw-e15``, ``dtw-pc11``,
-            ``dtw-jrd``. Or settings: ``LazyGraph(k=64)`` is ``method="lazy", k=64``.
+            clips ``statistics`` (the recommended one), ``dtw-clip``, ``emd``, ``dtw-angles``,
+            ``scaling``, ``dtw-e15``, ``dtw-pc11``, ``dtw-jrd``. Or settings:
+            ``LazyGraph(k=64)`` is ``method="lazy", k=64``.
         max : int or None
             Number of matches, at most.
         max_distance : float, optional
@@ -284,6 +290,9 @@ class SearchVerbs(Store):
             paper's graph.
         distance, alpha, max_slope, chain_seconds, bridge_seconds, squares, rules : optional
             ``web``: options that the web was built with; see `build_web`.
+        covariance_weight, spectrum_weight, trend_weight, length_weight, turn_weight : optional
+            ``statistics``: weights of which joints move together, how fast each moves, what comes
+            first and last (1 each), of the duration (0.2) and of the turn (0.1).
         joint_spread : bool, optional
             ``dtw-clip``: add how differently the joints spread over a clip, in any order (True).
         curve_threshold : float, optional
@@ -376,6 +385,11 @@ class SearchVerbs(Store):
         bridge_seconds: float | None = None,
         squares: bool | None = None,
         rules: Literal["default", "paper"] | None = None,
+        covariance_weight: float | None = None,
+        spectrum_weight: float | None = None,
+        trend_weight: float | None = None,
+        length_weight: float | None = None,
+        turn_weight: float | None = None,
         joint_spread: bool | None = None,
         curve_threshold: float | None = None,
         line_distance: Literal["time", "perpendicular"] | None = None,
@@ -622,6 +636,11 @@ class SearchVerbs(Store):
         labels: str | Path | Mapping[str, str] | None = None,
         methods: Sequence[str | Settings] | None = None,
         label_column: str | None = None,
+        covariance_weight: float | None = None,
+        spectrum_weight: float | None = None,
+        trend_weight: float | None = None,
+        length_weight: float | None = None,
+        turn_weight: float | None = None,
         joint_spread: bool | None = None,
         curve_threshold: float | None = None,
         line_distance: Literal["time", "perpendicular"] | None = None,
@@ -646,12 +665,13 @@ class SearchVerbs(Store):
         methods : sequence of str or Settings, optional
             Names in `motionloom.search.clips.measures.CLIP_MEASURES`, and ``dtw`` for
             ``dtw-angles``; or settings such as ``Emd(time_weight=0.0)``, named as in
-            ``emd:time_weight=0.0``. Default: ``dtw-clip``, ``emd``, ``dtw``, ``scaling``,
-            ``dtw-e15``.
+            ``emd:time_weight=0.0``. Default: ``statistics``, ``dtw-clip``, ``emd``,
+            ``dtw``, ``scaling``, ``dtw-e15``.
         label_column : str, optional
             Column of the CSV file that holds the label. Default ``label``.
-        joint_spread, curve_threshold, line_distance, time_weight, clip_frames, joint_weights,
-        whole_turns, band, scale_factor, stretch_only
+        covariance_weight, spectrum_weight, trend_weight, length_weight, turn_weight, joint_spread,
+        curve_threshold, line_distance, time_weight, clip_frames, joint_weights, whole_turns, band,
+        scale_factor, stretch_only
             As in `search`: each is given to those of the methods that have it.
         preset : {"tz07"}, optional
             Methods and settings of Tam et al. 2007.
@@ -678,6 +698,11 @@ class SearchVerbs(Store):
             labels=labels,
             methods=None if methods is None else tuple(methods),
             label_column=label_column,
+            covariance_weight=covariance_weight,
+            spectrum_weight=spectrum_weight,
+            trend_weight=trend_weight,
+            length_weight=length_weight,
+            turn_weight=turn_weight,
             joint_spread=joint_spread,
             curve_threshold=curve_threshold,
             line_distance=line_distance,

@@ -207,6 +207,34 @@ class ClipMethod(Settings):
     k: int | None = setting(None, "Number of clips, at most.", least=1)
 
 
+COVARIANCE_WEIGHT = Setting(
+    "Weight of which joints move together, and around which pose.", least=0.0
+)
+SPECTRUM_WEIGHT = Setting("Weight of how fast each joint moves, in octaves.", least=0.0)
+TREND_WEIGHT = Setting("Weight of what comes first in a clip and what last.", least=0.0)
+LENGTH_WEIGHT = Setting("Weight of the logarithm of the duration.", least=0.0)
+TURN_WEIGHT = Setting("Weight of how far the body turns, left or right.", least=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipStatistics(ClipMethod):
+    """Whole clips: statistics of poses and travel, in any order and of any length."""
+
+    NAME = "statistics"
+
+    covariance_weight: float = setting(1.0, COVARIANCE_WEIGHT)
+    spectrum_weight: float = setting(1.0, SPECTRUM_WEIGHT)
+    trend_weight: float = setting(1.0, TREND_WEIGHT)
+    length_weight: float = setting(0.2, LENGTH_WEIGHT)
+    turn_weight: float = setting(0.1, TURN_WEIGHT)
+
+    def check(self) -> None:
+        """At least one weight must be above zero."""
+        weights = {name: value for name, value in self.arguments().items() if name != "k"}
+        if not any(weights.values()):
+            raise InvalidInput(f"at least one of {', '.join(weights)} must be above 0")
+
+
 JOINT_SPREAD = Setting("Add how differently the joints spread over a clip, in any order.")
 
 
@@ -301,7 +329,8 @@ METHODS: dict[str, type[Settings]] = {
     method.NAME: method
     for method in (
         Dtw, LazyGraph, MatchWeb,
-        ClipDtw, Emd, AngleDtw, UniformScaling, PoseDtw, PointCloudDtw, JointRelativeDtw,
+        ClipStatistics, ClipDtw, Emd, AngleDtw, UniformScaling,
+        PoseDtw, PointCloudDtw, JointRelativeDtw,
     )
 }  # fmt: skip
 """Search methods by name: settings class of each."""
@@ -360,8 +389,8 @@ class SearchSettings(Settings):
     method: Settings = setting(
         Dtw(),
         "Search method. Segments: dtw (exact), lazy (neighbourhood graph), web (built by "
-        "motionloom web). Whole clips: dtw-clip, emd, dtw-angles, scaling, dtw-e15, dtw-pc11, "
-        "dtw-jrd.",
+        "motionloom web). Whole clips: statistics, dtw-clip, emd, dtw-angles, scaling, dtw-e15, "
+        "dtw-pc11, dtw-jrd.",
     )
     max: int | None = setting(100, "Number of matches, at most.", least=1, metavar="N")
     max_distance: float | None = setting(

@@ -1,6 +1,7 @@
 """Measures of the distance of whole clips, by name.
 
 =============== ==================================================================== =======
+``statistics``  covariance, spectrum and trend of poses and travel, length, turn     its own
 ``dtw-clip``    banded DTW of poses, travel and length, and spread of joints         metres
 ``emd``         Earth Mover's Distance of rotation curves (Tam et al. 2007)          degrees
 ``dtw-angles``  banded DTW of rotation curves                                        degrees
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ from motionloom.distance.curves import (
     whole_turns,
 )
 from motionloom.distance.frame_distances import FrameDistance, frame_distance
-from motionloom.errors import InvalidInput, RoleError
+from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
@@ -55,62 +56,24 @@ from motionloom.search.clips.features import (
     pose_rows,
     spread_distances,
 )
+from motionloom.search.clips.statistics import StatisticsMeasure
+from motionloom.search.clips.vectors import (
+    ClipMeasure,
+    ClipVectors,
+    banded_path,
+    enough_joints,
+    joint_columns,
+    mirrored,
+)
 from motionloom.search.settings import ClipMethod
 
 JointWeights = str | tuple[tuple[str, float], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class ClipVectors:
-    """Feature vectors of many clips, with the columns of the joints that all have.
-
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (N, D)
-    starts : ndarray of int64, shape (C + 1,)
-        Clip c has vectors ``starts[c]`` to ``starts[c + 1]``.
-    joints : tuple of str
-        Joints that are compared.
-    """
-
-    rows: NDArray[np.float32]
-    starts: NDArray[np.int64]
-    joints: tuple[str, ...]
-    made: dict = field(default_factory=dict, repr=False)  # what a measure caches
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def stack(self) -> NDArray[np.float32]:
-        """Feature vectors of clips of equal length, shape (C, T, D)."""
-        return self.rows.reshape(len(self), -1, self.rows.shape[1])
-
-    @property
-    def whole(self) -> NDArray[np.bool_]:
-        """Which clips have no missing values, shape (C,)."""
-        if "whole" not in self.made:
-            bad = ~np.isfinite(self.rows.sum(axis=1, dtype=np.float64))
-            self.made["whole"] = ~np.logical_or.reduceat(bad, self.starts[:-1])
-        return self.made["whole"]
 
 
 def clip_distances(measure: ClipMeasure, clips: ClipVectors) -> NDArray[np.float64]:
     """Distance from each clip (a row) to each (a column), NaN for clips with gaps."""
     rows = measure.matrix_rows(clips, 0, len(clips))
     return mirrored(rows) if measure.symmetric else rows
-
-
-def mirrored(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A square matrix that is given up to the diagonal, completed.
-
-    Examples
-    --------
-    >>> mirrored(np.array([[0.0, np.nan], [3.0, 0.0]])).tolist()
-    [[0.0, 3.0], [3.0, 0.0]]
-    """
-    upper = np.triu(np.ones(rows.shape, dtype=bool), 1)
-    return np.where(upper, rows.T, rows)
 
 
 def artifact_key(measure: ClipMeasure) -> str:
@@ -126,54 +89,6 @@ def artifact_key(measure: ClipMeasure) -> str:
     for name, old in (("EmdMeasure", "EnergyMeasure"), ("FrameDistanceMeasure", "GridMeasure")):
         text = text.replace(f"{name}(", f"{old}(")
     return text
-
-
-class ClipMeasure(Protocol):
-    """Protocol of a clip measure."""
-
-    @property
-    def name(self) -> str:
-        """Name of the measure."""
-
-    @property
-    def unit(self) -> str:
-        """Unit of the distances."""
-
-    @property
-    def about(self) -> str:
-        """Short description."""
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """Joints that it can compare."""
-
-    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:
-        """Those of `joints` that a skeleton has; `RoleError` if it cannot be compared."""
-
-    def length(self, frames: int, fps: float) -> int:
-        """Number of feature vectors of a clip."""
-
-    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:
-        """Feature vectors of a clip, (length, width), NaN for joints that it lacks."""
-
-    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:
-        """Which of all `width` columns belong to some joints."""
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether distances are symmetric."""
-
-    def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:
-        """Distance from clips `first` to `last` (rows) to each (a column).
-
-        NaN for clips with gaps and, where distances are symmetric, beyond the diagonal.
-        """
-
-    def nearest(self, query: NDArray, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:
-        """The `k` clips nearest to one with feature vectors `query`."""
-
-    def path(self, query: NDArray, clip: NDArray) -> NDArray[np.int64]:
-        """Alignment of the feature vectors of two clips, pairs (L, 2)."""
 
 
 PAPER_ROWS = 128  # Tam et al. 2007, section 4
@@ -202,7 +117,8 @@ class DtwMeasure:
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
         skeleton.role_assignment.require(_LEGS if self.kind == "summary" else ("hips",))
-        return _some(tuple(role for role in POSE_ROLES if role in skeleton.roles), POSE_ROLES)
+        found = tuple(role for role in POSE_ROLES if role in skeleton.roles)
+        return enough_joints(found, POSE_ROLES)
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         return self.count
@@ -214,7 +130,7 @@ class DtwMeasure:
 
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
         always = np.arange(3 * len(self.joints), width)  # travel and length
-        return np.concatenate([_columns(self.joints, joints), always])
+        return np.concatenate([joint_columns(self.joints, joints), always])
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         out = self._scale(clips) * dtw_matrix_rows(clips.stack, first, last, band=self.band)
@@ -247,7 +163,7 @@ class DtwMeasure:
         return clips.made["spreads"]
 
     def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
-        return _banded_path(query, clip, self.band)
+        return banded_path(query, clip, self.band)
 
     def _scale(self, clips: ClipVectors) -> float:
         return float(1.0 / np.sqrt(self.count * len(clips.joints)))
@@ -272,7 +188,7 @@ class CurveMeasure:
         return _curves_of(skeleton)
 
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
-        return _columns(CURVE_JOINTS, joints)
+        return joint_columns(CURVE_JOINTS, joints)
 
     def path(self, query, clip) -> NDArray[np.int64]:
         """Both clips from start to end at even speed."""
@@ -327,7 +243,7 @@ class AngleDtwMeasure(CurveMeasure):
     def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
         if self.whole_turns:
             clip = clip + whole_turns(query.mean(axis=0), clip.mean(axis=0))
-        return _banded_path(query, clip, self.band)
+        return banded_path(query, clip, self.band)
 
     @property
     def _scale(self) -> float:
@@ -568,6 +484,7 @@ class FrameDistanceMeasure:
 CLIP_MEASURES: dict[str, ClipMeasure] = {
     measure.name: measure
     for measure in (
+        StatisticsMeasure(),
         DtwMeasure(
             "dtw-clip",
             "DTW of poses, travel and length; spread of joints",
@@ -624,29 +541,10 @@ def measure_of(method: ClipMethod) -> ClipMeasure:
     return replace(clip_measure(method.NAME), **options)  # type: ignore[type-var]
 
 
-def _banded_path(query: NDArray, clip: NDArray, band: float) -> NDArray[np.int64]:
-    gaps = query[:, None, :].astype(np.float64) - clip[None]
-    return warp(banded_matrix((gaps**2).sum(axis=2), band=band)).path
-
-
 def _curve_rows(motion: Motion) -> NDArray[np.float64]:
     return rotation_curves(motion).reshape(len(motion), 3 * len(CURVE_JOINTS))
 
 
 def _curves_of(skeleton: Skeleton) -> tuple[str, ...]:
     skeleton.role_assignment.require(("hips",))
-    return _some(curve_joints(skeleton), CURVE_JOINTS)
-
-
-def _some(found: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
-    if 2 * len(found) < len(wanted):
-        raise RoleError(
-            f"has {len(found)} of the {len(wanted)} joints that are compared, fewer than half: "
-            f"{', '.join(wanted)}"
-        )
-    return found
-
-
-def _columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.int64]:
-    numbers = np.array([joints.index(joint) for joint in some], dtype=np.int64)
-    return (3 * numbers[:, None] + np.arange(3)).ravel()
+    return enough_joints(curve_joints(skeleton), CURVE_JOINTS)

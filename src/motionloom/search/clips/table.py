@@ -15,7 +15,9 @@ from motionloom.motion import Motion
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
 from motionloom.search.clips.emd_signature import EmdSignatures
-from motionloom.search.clips.measures import ClipMeasure, ClipVectors, EmdMeasure, artifact_key
+from motionloom.search.clips.measures import EmdMeasure, artifact_key
+from motionloom.search.clips.statistics import StatisticsMeasure, statistic_sizes
+from motionloom.search.clips.vectors import ClipMeasure, ClipVectors
 from motionloom.store.artifacts.row_table import build_rows, load_rows
 from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
@@ -96,6 +98,8 @@ class ClipTable:
             place = np.cumsum(whole) - 1  # clips with gaps have no signatures
             kept = self.clips.made["signatures"].take(place[chosen[whole[chosen]]])
             clips.made["signatures"] = kept
+        if "statistics" in self.clips.made:
+            clips.made["statistics"] = self.clips.made["statistics"][chosen]
         names = tuple(self.names[c] for c in chosen)
         return ClipTable(
             self.measure, clips, names, self.fps[chosen], self.frames[chosen],
@@ -154,6 +158,8 @@ def clip_table(
     if isinstance(measure, EmdMeasure):
         made = _stored_signatures(library, measure, clips, options)
         clips.made["signatures"], clips.made["whole"] = made
+    if isinstance(measure, StatisticsMeasure):
+        clips.made["statistics"] = _stored_statistics(library, measure, clips, options)
     return ClipTable(measure, clips, table.names, table.fps, table.frames, left_out, missing, width)
 
 
@@ -178,6 +184,33 @@ def _stored_signatures(
 
     return library.artifacts.derive(
         "clip-heaps", {**options, "shared": clips.joints, "kept": 2}, build=build, read=load
+    )
+
+
+def _stored_statistics(
+    library: Store, measure: StatisticsMeasure, clips: ClipVectors, options: dict
+) -> NDArray[np.float64]:
+    """Statistics of the clips, (C, S), NaN for those with gaps."""
+    expected = (len(clips), sum(statistic_sizes(clips.rows.shape[1])))
+
+    def build(folder: Path, previous: Folder | None) -> None:
+        fresh = ClipVectors(clips.rows, clips.starts, clips.joints)
+        np.save(folder / "statistics.npy", measure.statistics(fresh))
+
+    def load(folder: Path) -> NDArray[np.float64]:
+        try:
+            found = np.load(folder / "statistics.npy")
+        except (ValueError, EOFError) as error:
+            raise LibraryError(f"{folder}: damaged: {error}") from None
+        if found.shape != expected or found.dtype != np.float64:
+            raise LibraryError(
+                f"{folder}: damaged: statistics of shape {expected} in double precision "
+                f"expected, found {found.shape}, {found.dtype}"
+            )
+        return found
+
+    return library.artifacts.derive(
+        "clip-statistics", {**options, "shared": clips.joints}, build=build, read=load
     )
 
 

@@ -1,0 +1,220 @@
+"""Distance of clips by statistics that survive another style, speed or number of repetitions.
+
+A clip becomes rows at 30 frames per second: wrists, ankles and head in the body frame, scaled to
+one size (`motionloom.distance.body_frame`), the velocity of the hips to the left, up and ahead,
+and how fast the body turns. Five statistics of the rows are compared, each by the root mean square
+of its differences, and their weighted sum is the distance:
+
+``covariance``
+    Logarithm of the matrix of second moments of the rows, with a column of ones added, so that it
+    holds the mean pose too: which joints move together, around which pose; in any order.
+``spectrum``
+    Logarithm of the amplitude of each column in octaves of frequency: how fast each joint moves.
+``trend``
+    The first four cosines of each column over the clip, divided by the extent of the movement: what
+    comes first and what last, at any speed and of any size.
+``length``
+    Logarithm of the duration.
+``turn``
+    How far the body turns from start to end, to the left or to the right; beyond a right angle it
+    counts less and less.
+
+None of the weights is fitted to labels in a library. docs/evaluation.md tells how they were chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment.banded_dtw import BAND, Nearest
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.kinematics.body import facing
+from motionloom.motion.resampling import resampled_length
+from motionloom.search.clips.features import POSE_ROLES, RATE, even_rows, pose_rows, travel_rows
+from motionloom.search.clips.vectors import (
+    ClipVectors,
+    banded_path,
+    enough_joints,
+    joint_columns,
+)
+
+TRAVEL_SECONDS = 0.2  # metres that a metre per second, or a radian per second, counts for
+STILL_METRES = 0.02  # movements below it are noise, in covariances
+QUIET_METRES = 0.01  # and in amplitudes
+OCTAVES = (0.0, 0.3, 0.6, 1.2, 2.4, 4.8, np.inf)  # Hz
+COSINES = 4
+TURN_RADIANS = 1.5  # turns beyond it saturate
+_ALIGNED = 64  # frames of the alignment that is returned
+_SPECTRUM_ROWS = 128  # shorter clips are padded
+_TRAVEL = 4  # columns of travel and turning
+_LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")
+
+
+def statistic_rows(motion: Motion) -> NDArray[np.float64]:
+    """Poses, velocity of the hips and turning of a clip at 30 Hz, shape (T, 19), in metres.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> statistic_rows(ml.demo.clip("walk")).shape[1]
+    19
+    """
+    motion = motion.resample(RATE)
+    turning = np.zeros(len(motion))
+    if len(motion) > 1:
+        turning = np.gradient(np.unwrap(np.angle(facing(motion)))) * RATE
+    travel = np.column_stack([travel_rows(motion, scale_free=True), turning])
+    return np.concatenate([pose_rows(motion, scale_free=True), TRAVEL_SECONDS * travel], axis=1)
+
+
+def clip_statistics(rows: NDArray) -> NDArray[np.float64]:
+    """All statistics of one clip's rows (T, D), one after the other.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> rows = statistic_rows(ml.demo.clip("walk"))
+    >>> clip_statistics(rows).shape == (sum(statistic_sizes(19)),)
+    True
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    turned = float(np.sum(rows[:, -1])) / (TRAVEL_SECONDS * RATE)
+    return np.concatenate(
+        [
+            _covariance(rows),
+            _spectrum(rows),
+            _trend(rows),
+            [np.log(len(rows) / RATE), np.tanh(turned / TURN_RADIANS)],
+        ]
+    )
+
+
+def statistic_sizes(width: int) -> tuple[int, ...]:
+    """Numbers of values of each statistic of rows with `width` columns."""
+    return (width + 1) * (width + 2) // 2, (len(OCTAVES) - 1) * width, COSINES * width, 1, 1
+
+
+def _covariance(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lower triangle of the logarithm of the second moments; off the diagonal times root two."""
+    width = rows.shape[1]
+    extended = np.column_stack([rows, np.ones(len(rows))])
+    moments = extended.T @ extended / len(rows)
+    moments[np.arange(width), np.arange(width)] += STILL_METRES**2
+    values, vectors = np.linalg.eigh(moments)
+    logarithm = (vectors * np.log(np.maximum(values, 1e-12))) @ vectors.T
+    i, j = np.tril_indices(width + 1)
+    return logarithm[i, j] * np.where(i == j, 1.0, np.sqrt(2.0))
+
+
+def _spectrum(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithm of the root mean square of each column within each octave."""
+    count = len(rows)
+    window = np.hanning(count + 2)[1:-1, None]
+    window /= np.sqrt(np.mean(window**2))
+    padded = max(_SPECTRUM_ROWS, count)
+    power = np.abs(np.fft.rfft((rows - rows.mean(axis=0)) * window, n=padded, axis=0)) ** 2
+    power *= 2.0 / (count * padded)
+    octave = np.searchsorted(OCTAVES, np.fft.rfftfreq(padded, 1.0 / RATE), side="right") - 1
+    sums = np.zeros((len(OCTAVES) - 1, rows.shape[1]))
+    np.add.at(sums, octave, power)
+    return np.log(np.sqrt(sums) + QUIET_METRES).ravel()
+
+
+def _trend(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The first cosines of each column over the clip, relative to the extent of all."""
+    even = even_rows(rows, _ALIGNED)
+    even -= even.mean(axis=0)
+    even /= np.sqrt(np.mean(even**2)) + QUIET_METRES
+    at = (np.arange(_ALIGNED) + 0.5) / _ALIGNED
+    cosines = np.sqrt(2.0) * np.cos(np.pi * np.arange(1, COSINES + 1)[:, None] * at)
+    return (cosines @ even / _ALIGNED).ravel()
+
+
+def statistic_distances(
+    own: NDArray, others: NDArray, width: int, weights: tuple[float, ...]
+) -> NDArray[np.float64]:
+    """Distances of one clip's statistics (S,) from those of clips (C, S), shape (C,)."""
+    out = np.zeros(len(others))
+    at = 0
+    for size, weight in zip(statistic_sizes(width), weights, strict=True):
+        if weight:
+            gaps = others[:, at : at + size] - own[at : at + size]
+            out += weight * np.sqrt(np.einsum("cs,cs->c", gaps, gaps) / size)
+        at += size
+    return out
+
+
+@dataclass(frozen=True)
+class StatisticsMeasure:
+    """Weighted sum of the differences of five statistics; see the module."""
+
+    name: str = "statistics"
+    about: str = "covariance, spectrum and trend of poses and travel; length and turn"
+    unit: str = "log units"
+    covariance_weight: float = field(default=1.0, repr=False)
+    spectrum_weight: float = field(default=1.0, repr=False)
+    trend_weight: float = field(default=1.0, repr=False)
+    length_weight: float = field(default=0.2, repr=False)
+    turn_weight: float = field(default=0.1, repr=False)
+    symmetric: ClassVar[bool] = True
+
+    joints: ClassVar[tuple[str, ...]] = POSE_ROLES
+
+    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
+        skeleton.role_assignment.require(_LEGS)
+        found = tuple(role for role in POSE_ROLES if role in skeleton.roles)
+        return enough_joints(found, POSE_ROLES)
+
+    def length(self, frames: int, fps: float) -> int:  # noqa: D102
+        return resampled_length(frames, fps, RATE)
+
+    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
+        return statistic_rows(motion)
+
+    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
+        return np.concatenate(
+            [joint_columns(self.joints, joints), np.arange(width - _TRAVEL, width)]
+        )
+
+    def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
+        own = self.statistics(clips)
+        out = [self._distances(own[c], clips) for c in range(first, last)]
+        return np.array(out).reshape(last - first, len(clips))
+
+    def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+        there = np.flatnonzero(clips.whole)
+        gaps = self._distances(clip_statistics(query), clips)[there]
+        order = np.lexsort((there, gaps))[:k]
+        return Nearest(there[order], gaps[order], len(there))
+
+    def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
+        poses = slice(0, -_TRAVEL)
+        query, clip = np.asarray(query, float), np.asarray(clip, float)
+        pairs = banded_path(
+            even_rows(query[:, poses], _ALIGNED), even_rows(clip[:, poses], _ALIGNED), BAND
+        )
+        per_row = (np.array([len(query), len(clip)]) - 1) / (_ALIGNED - 1)
+        return np.rint(pairs * per_row).astype(np.int64)
+
+    def statistics(self, clips: ClipVectors) -> NDArray[np.float64]:
+        """Statistics of each clip, NaN for clips with missing values; computed once."""
+        if "statistics" not in clips.made:
+            out = np.full((len(clips), sum(statistic_sizes(clips.rows.shape[1]))), np.nan)
+            for c in np.flatnonzero(clips.whole):
+                out[c] = clip_statistics(clips.rows[clips.starts[c] : clips.starts[c + 1]])
+            clips.made["statistics"] = out
+        return clips.made["statistics"]
+
+    def _distances(self, own: NDArray, clips: ClipVectors) -> NDArray[np.float64]:
+        weights = (
+            self.covariance_weight,
+            self.spectrum_weight,
+            self.trend_weight,
+            self.length_weight,
+            self.turn_weight,
+        )
+        return statistic_distances(own, self.statistics(clips), clips.rows.shape[1], weights)
