@@ -161,13 +161,29 @@ def best_candidates(
     limits : Limits
     """
     ends = local_minima(costs, starts, limits.reach(length))
-    order = ends[np.argsort(costs[ends], kind="stable")]
+    return candidates_at(
+        ends, costs[ends], matrix_of, starts, length=length, steps=steps, limits=limits
+    )
+
+
+def candidates_at(
+    ends: NDArray[np.int64],
+    costs: NDArray,
+    matrix_of: MatrixOf,
+    starts: NDArray[np.int64],
+    *,
+    length: int,
+    steps: str,
+    limits: Limits = ANY,
+) -> list[Candidate]:
+    """As `best_candidates`, of alignments that end at some frames `ends` with costs `costs`."""
+    order = np.argsort(costs, kind="stable")
     kept: list[Candidate] = []
     suppression = limits.suppression()
-    for end in order.tolist():
+    for end, cost in zip(ends[order].tolist(), costs[order].tolist(), strict=True):
         # Costs rise along the order; classic paths may have up to three cells per frame.
         cells = length * (1 if steps == "slope" else 3)
-        if costs[end] > limits.max_distance * cells * (1.0 + 1e-3) + 1e-3:
+        if cost > limits.max_distance * cells * (1.0 + 1e-3) + 1e-3:
             break
         found = _ending_at(end, matrix_of, starts, length=length, steps=steps)
         if found is None or found.distance > limits.max_distance:

@@ -1,14 +1,21 @@
-"""Subsequence DTW over a whole library: exact, and one pass (``method="dtw"``)."""
+"""Subsequence DTW over a whole library: exact (``method="dtw"``).
+
+Small libraries are searched in one pass. In large ones lower bounds rule out almost everything
+first; the results are the same (`motionloom.search.subsequence.lower_bounds`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom import parallel
 from motionloom.alignment.dtw import accumulated
 from motionloom.distance import (
     FEATURES,
@@ -18,20 +25,34 @@ from motionloom.distance import (
     frame_distance,
 )
 from motionloom.distance.feature_table import RATE, at_rate
-from motionloom.errors import RoleError
+from motionloom.errors import LibraryError, RoleError
 from motionloom.motion import Motion
 from motionloom.motion.segment import intervals
 from motionloom.ragged import offsets_of, row_of
-from motionloom.search.candidates import ANY, Candidate, Limits, best_candidates
+from motionloom.search.candidates import (
+    ANY,
+    Candidate,
+    Limits,
+    best_candidates,
+    candidates_at,
+    local_minima,
+)
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
 from motionloom.search.query import Query
 from motionloom.search.rerank import candidates_overlap, differences, rerank, speeds
 from motionloom.search.settings import Dtw, SearchSettings
 from motionloom.search.subsequence.kernel import TILE, end_costs
+from motionloom.search.subsequence.lower_bounds import BoundedPass, SparseCosts
+from motionloom.search.subsequence.parts import BoxedTable
+from motionloom.search.subsequence.run_boxes import RunBoxes
 from motionloom.settings import motion_choice
+from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
+BOUNDED_ROWS = 2_000_000  # in smaller libraries one pass over all rows takes as long as bounds do
+_BOXES_VERSION = 1
+_ATTEMPTS = 2  # with lower bounds, before a pass over everything
 MORE = 3  # candidates per match, where a second pass changes their order
 _STILL = 0.1  # a joint that hardly moves counts a tenth of the one that moves most
 
@@ -68,6 +89,7 @@ def dtw_search(
         weights=weights,
         allowed=chosen_mask(library, features.names, **motion_choice(settings)),
         limits=wider,
+        bounds=None if len(features) < BOUNDED_ROWS else run_bounds(library, features),
     )
     if rank == "movement" or method.speed_seconds > 0.0:
         found = rerank(
@@ -135,6 +157,7 @@ def dtw_matches(
     weights: NDArray[np.float32] | None = None,
     allowed: NDArray[np.bool_] | None = None,
     limits: Limits = ANY,
+    bounds: RunBoxes | BoxedTable | None = None,
 ) -> list[Candidate]:
     """All segments of a library that the query can be aligned with, nearest first.
 
@@ -150,6 +173,8 @@ def dtw_matches(
     allowed : ndarray of bool, shape (K,), optional
         Motions to search.
     limits : Limits
+    bounds : RunBoxes or BoxedTable, optional
+        Boxes of the same vectors; the results are the same with and without them.
 
     Examples
     --------
@@ -185,6 +210,10 @@ def dtw_matches(
             limits=limits,
         )
 
+    if bounds is not None and steps == "slope":
+        bounded = _bounded_matches(query, vectors, starts, weights, allowed, limits, bounds)
+        if bounded is not None:
+            return bounded
     if limits.max_matches is None:
         return found_with(0)
     # A match covers at most this many tiles, and as many adjacent tiles may be one match.
@@ -193,6 +222,76 @@ def dtw_matches(
     if not limits.reached(len(found)) and enough * 3 * TILE < len(vectors):
         found = found_with(0)  # too many were suppressed
     return found
+
+
+def _bounded_matches(
+    query: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    starts: NDArray[np.int64],
+    weights: NDArray[np.float32] | None,
+    allowed: NDArray[np.bool_] | None,
+    limits: Limits,
+    bounds: RunBoxes | BoxedTable,
+) -> list[Candidate] | None:
+    """The matches by lower bounds, or None if a full pass is needed."""
+    limit = limits.max_distance * len(query) * 1.001 + 1e-2
+    wanted = limits.max_matches
+    if wanted is None and not np.isfinite(limit):
+        return None
+    options: dict[str, Any] = {
+        "weights": weights,
+        "allowed": allowed,
+        "reach": limits.reach(len(query)),
+    }
+    find: Callable[..., SparseCosts]
+    if isinstance(bounds, BoxedTable):
+        find = partial(bounds.costs, query, **options)
+    else:
+        find = BoundedPass(query, vectors, starts, bounds, **options).costs
+
+    def matrix_of(low: int, high: int) -> NDArray[np.float64]:
+        return differences(query, vectors[low:high], weights)
+
+    number = 0 if wanted is None else wanted + wanted // 10 + 2
+    for _ in range(_ATTEMPTS):
+        sparse = find(limit=limit, wanted=number)
+        at = local_minima(sparse.costs, sparse.offsets, options["reach"])
+        span = row_of(sparse.offsets, at)
+        found = candidates_at(
+            at - sparse.offsets[span] + sparse.spans[span, 1],
+            sparse.costs[at],
+            matrix_of,
+            starts,
+            length=len(query),
+            steps="slope",
+            limits=limits,
+        )
+        if limits.reached(len(found)) or sparse.threshold >= limit:
+            return found
+        number *= 4  # too many were suppressed
+    return None
+
+
+def run_bounds(library: Store, features: LibraryFeatures) -> RunBoxes | BoxedTable:
+    """The run boxes of a library's features, built if they are not there.
+
+    On a cluster, those for workers to open.
+    """
+
+    def build(folder: Path, previous: Folder | None) -> None:
+        RunBoxes.build(features.rows, features.starts, folder=folder)
+
+    def load(folder: Folder) -> RunBoxes | BoxedTable:
+        if parallel.is_on_cluster():
+            return BoxedTable(features.folder, folder, features.starts)
+        try:
+            return RunBoxes.open(folder, features.starts, features.rows.shape[1])
+        except (ValueError, EOFError) as error:
+            raise LibraryError(f"{folder}: damaged: {error}") from None
+
+    made_from = features.folder.name.rsplit(".", 1)[0]
+    options = {"version": _BOXES_VERSION, "features": made_from}
+    return library.artifacts.derive("boxes", options, build=build, read=load)
 
 
 def dtw_matches_by_distance(

@@ -70,18 +70,27 @@ def end_costs(
     """
     if weights is None:
         weights = np.ones(rows.shape[1], np.float32)
-    query = np.ascontiguousarray(query, dtype=np.float32)
-    centre = query.mean(axis=0, dtype=np.float64).astype(np.float32)
-    shifted = (query - centre) * weights
-    # Padded to a multiple of eight features; the last column is the squared norm of each row.
-    width = -(-rows.shape[1] // _UNROLLED) * _UNROLLED
-    factors = np.zeros((len(query), width + 1), np.float32)
-    factors[:, : rows.shape[1]] = -2.0 * shifted
-    factors[:, width] = np.einsum("md,md->m", shifted, shifted)
+    factors, centre = prepared_query(query, weights)
     weights, starts = weights.astype(np.float32), starts.astype(np.int64)
     if steps == "classic":
         return _classic_costs(factors, centre, weights, rows, starts)
-    return _slope_costs(factors, centre, weights, rows, starts, np.float32(limit), enough)
+    return slope_costs(factors, centre, weights, rows, starts, np.float32(limit), enough)
+
+
+def prepared_query(
+    query: NDArray[np.float32], weights: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The query as the kernels take it: factors of the tile's rows, and its centre (D,)."""
+    query = np.ascontiguousarray(query, dtype=np.float32)
+    n_features = query.shape[1]
+    centre = query.mean(axis=0, dtype=np.float64).astype(np.float32)
+    shifted = (query - centre) * weights
+    # Padded to a multiple of eight features; the last column is the squared norm of each row.
+    width = -(-n_features // _UNROLLED) * _UNROLLED
+    factors = np.zeros((len(query), width + 1), np.float32)
+    factors[:, :n_features] = -2.0 * shifted
+    factors[:, width] = np.einsum("md,md->m", shifted, shifted)
+    return factors, centre
 
 
 @kernel
@@ -123,7 +132,8 @@ def _add_products(f, t, width, row):
 
 
 @kernel
-def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
+def slope_costs(factors, centre, weights, rows, starts, limit, enough):
+    """Kernel of `end_costs` with slope-limited steps; `factors` as from `prepared_query`."""
     n_query, n_rows = factors.shape[0], rows.shape[0]
     infinite = np.float32(np.inf)
     out = np.empty(n_rows, np.float32)

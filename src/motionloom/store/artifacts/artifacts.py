@@ -6,6 +6,7 @@ artifact                kind                            identified by
 frame features          name of the feature set         options: roles, rate, normalization ...
 principal components    ``basis``                       options
 neighbour index         ``blocks``, ``shards``          features, number of shards
+boxes of runs           ``boxes``                       features
 whole-clip features     ``clips-...``, ``clip-heaps``   measure
 match webs              ``web``                         distance, web settings: a `Collection`
 motion graph            ``motion-graph``                motions, distance, settings

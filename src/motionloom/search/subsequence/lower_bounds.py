@@ -1,0 +1,466 @@
+r"""Exact subsequence DTW without a full pass: lower bounds rule out almost all of a library.
+
+An alignment with slope-limited steps visits every query frame once and advances by at most two
+library frames per query frame. Cut the query into groups of g frames, with mean m. If the frames of
+a group are aligned with library frames inside a convex set S, the triangle inequality gives
+
+    ``sum of |q_i - x_f(i)|  >=  |sum of (q_i - x_f(i))|  =  g |m - mean of x_f(i)|  >=  g d(m, S)``
+
+because the mean of library frames in S is in S. S is the box of a block of ``2 g`` frames, in which
+the group begins, and of the frames that it may reach from there (see
+`motionloom.search.subsequence.run_boxes`). The next group begins in the same block or in the next
+one. So the cheapest path through the matrix ``g d(m, S)`` of groups and blocks, with steps to the
+same or to the next block, costs no more than any alignment that passes those blocks: a lower bound
+with 2 g^2 times fewer cells than the alignment itself.
+
+Forward and backward sums give, for each block and group, the cheapest path through it. A block
+survives if that is at most the threshold for some group. An alignment whose cost is at most the
+threshold visits surviving blocks only, and successive ones; so it is inside one run of surviving
+blocks. Runs that survive one level are examined on the next, finer one, the last time with boxes
+made from the rows themselves. In what survives all levels, the kernel of the full pass computes
+the costs.
+
+**Exactness.** Let T be the threshold. The costs of all ends up to T are then known, to the last
+bit: each is the minimum over the same alignments, computed by the same operations, and other ends
+are infinite. Which ends up to T are local minima depends on costs up to T alone. Candidates are
+visited in the order of cost, so that all decisions of non-maximum suppression up to T are those of
+the full pass. If enough candidates are kept, the full pass would have stopped there too. If not, T
+was too small, and the search is repeated with a greater one or as a full pass.
+
+T is found by aligning the query where bounds are least: any costs of alignments that exist will
+do, and near the best ones little survives. Float32 costs of the kernel can be less than
+exact ones by rounding, which is bounded (`_rounding`) and added to the threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.kernels import kernel
+from motionloom.ragged import offsets_of
+from motionloom.search.subsequence.kernel import prepared_query, slope_costs
+from motionloom.search.subsequence.run_boxes import LEVELS, STRIDE, RunBoxes, first_blocks
+
+_PIECE = 1024  # frames in which one alignment is tried to find a threshold
+_PROBES = 4  # alignments tried per wanted match; twice, on two levels
+_PART = 0.2  # of the size of boxes, where alignments are tried
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCosts:
+    """Costs of ends up to a threshold, in spans of the timeline; elsewhere they are greater.
+
+    Attributes
+    ----------
+    spans : ndarray of int64, shape (S, 3)
+        Number of the motion, first frame, and end.
+    costs : ndarray of float32
+        Of all spans, concatenated; infinite above the threshold.
+    threshold : float
+    """
+
+    spans: NDArray[np.int64]
+    costs: NDArray[np.float32]
+    threshold: float
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Span s has costs ``offsets[s]`` to ``offsets[s + 1]``."""
+        return offsets_of(self.spans[:, 2] - self.spans[:, 1])
+
+    @property
+    def frames(self) -> int:
+        """Number of frames in all spans."""
+        return len(self.costs)
+
+
+class BoundedPass:
+    """Costs below a threshold of one query in a library with run boxes.
+
+    Parameters
+    ----------
+    query : ndarray, shape (M, D)
+    rows : ndarray, shape (N, D)
+    starts : ndarray of int64, shape (K + 1,)
+    boxes : RunBoxes
+        Of these rows.
+    weights : ndarray, shape (D,), optional
+    allowed : ndarray of bool, shape (K,), optional
+        Motions to search.
+    reach : int
+        Spans nearer than this are joined, so that local minima are those of the full pass.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> rows = np.cumsum(rng.normal(size=(5000, 3)), axis=0).astype(np.float32)
+    >>> starts = np.array([0, 5000])
+    >>> search = BoundedPass(rows[700:790], rows, starts, RunBoxes.build(rows, starts))
+    >>> found = search.costs(5.0)
+    >>> found.frames < 500, bool(found.costs.min() < 0.1)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        query: NDArray[np.float32],
+        rows: NDArray[np.float32],
+        starts: NDArray[np.int64],
+        boxes: RunBoxes,
+        *,
+        weights: NDArray[np.float32] | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+        reach: int = 0,
+    ) -> None:
+        n_features = rows.shape[1]
+        self.rows, self.boxes, self.reach = rows, boxes, reach
+        self.starts = np.asarray(starts, np.int64)
+        self.weights = np.ones(n_features, np.float32) if weights is None else weights
+        self.weights = self.weights.astype(np.float32)
+        self.length = len(query)
+        self._query = np.ascontiguousarray(query, dtype=np.float32)
+        self._factors, self._centre = prepared_query(query, self.weights)
+        self._slack = _rounding(self._query, self.weights)
+        motions = np.arange(len(starts) - 1)
+        if allowed is not None:
+            motions = motions[allowed]
+        self._motions = np.column_stack(
+            [motions, self.starts[motions], self.starts[motions + 1]]
+        ).astype(np.int64)
+        self._ends: list[tuple[float, int, int]] = []  # cost, motion and frame of probes
+
+    def threshold(self, wanted: int) -> float:
+        """A cost that about `wanted` alignments, far enough apart, do not exceed."""
+        kept: dict[int, list[int]] = {}
+        count = 0
+        for cost, motion, end in sorted(self._ends):
+            others = kept.setdefault(motion, [])
+            if all(abs(end - other) > self.length for other in others):
+                others.append(end)
+                count += 1
+                if count == wanted:
+                    return cost
+        return float("inf")
+
+    def costs(self, limit: float = np.inf, *, wanted: int = 0) -> SparseCosts:
+        """Costs of all ends up to a threshold: `limit`, or less if `wanted` ends are enough.
+
+        Parameters
+        ----------
+        limit : float
+            Greatest cost that is of interest.
+        wanted : int
+            If not 0: about this many ends, far enough apart, are of interest.
+        """
+        spans = self._motions
+        threshold = limit
+        for level in range(LEVELS - 1, -2, -1):
+            if wanted and level in (LEVELS - 1, 0):
+                self._probe(level, spans, wanted)
+                threshold = min(limit, self.threshold(wanted))
+            spans, _ = self._surviving(level, spans, threshold)
+        spans = _joined(spans, max(self.reach, 1))
+        costs = _span_costs(
+            self._factors,
+            self._centre,
+            self.weights,
+            self.rows,
+            spans,
+            np.float32(threshold),
+        )
+        return SparseCosts(spans, costs, threshold)
+
+    def _surviving(
+        self, level: int, spans: NDArray[np.int64], threshold: float, part: float = 1.0
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Spans in which alignments up to the threshold may lie.
+
+        Also the least bound of each span: its value, motion and frame of the end, shape (S, 3).
+        """
+        stride = STRIDE << level if level >= 0 else STRIDE >> -level
+        group = stride // 2
+        means, sizes = _groups(self._query, group)
+        if level >= 0:
+            codes, blocks = self.boxes.codes[level], first_blocks(self.starts, stride)
+        else:
+            codes, blocks = self.boxes.codes[0], np.zeros(1, np.int64)
+        limit = (threshold + self._slack) * (1.0 + 1e-4)
+        return _surviving_spans(
+            means * self.weights,
+            sizes,
+            self.weights,
+            codes,
+            self.boxes.low,
+            self.boxes.step,
+            blocks,
+            self.rows,
+            level < 0,
+            self.starts,
+            spans,
+            stride,
+            np.float32(part),
+            np.float32(limit),
+        )
+
+    def _probe(self, level: int, spans: NDArray[np.int64], wanted: int) -> None:
+        """Align the query where it seems to fit best.
+
+        Bounds are zero in many places. Boxes about the same centres, but smaller, tell better
+        where good alignments are.
+        """
+        _, best = self._surviving(level, _pieces(spans), np.inf, part=_PART)
+        chosen = best[np.argsort(best[:, 0], kind="stable")[: _PROBES * wanted]]
+        chosen = chosen[np.isfinite(chosen[:, 0])].astype(np.int64)
+        if not len(chosen):
+            return
+        motion, frame = chosen[:, 1], chosen[:, 2]
+        first = np.maximum(self.starts[motion], frame - 2 * self.length)
+        last = np.minimum(self.starts[motion + 1], frame + (STRIDE << LEVELS))
+        spans = np.column_stack([motion, first, last])
+        spans = _joined(spans[np.argsort(first, kind="stable")], 1)
+        known = self.threshold(wanted)
+        costs = _span_costs(
+            self._factors, self._centre, self.weights, self.rows, spans, np.float32(known)
+        )
+        offsets = offsets_of(spans[:, 2] - spans[:, 1])
+        for (m, low, _), begin, end in zip(
+            spans.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
+        ):
+            # A joined span may hold several alignments.
+            for at in range(begin, end, self.length):
+                part = costs[at : min(at + self.length, end)]
+                least = int(np.argmin(part))
+                if np.isfinite(part[least]):
+                    self._ends.append((float(part[least]), m, low + at - begin + least))
+
+
+def _pieces(spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Spans cut into pieces of a few hundred frames."""
+    counts = -(-(spans[:, 2] - spans[:, 1]) // _PIECE)
+    whole = np.repeat(spans, counts, axis=0)
+    number = np.arange(len(whole)) - np.repeat(offsets_of(counts)[:-1], counts)
+    first = whole[:, 1] + number * _PIECE
+    return np.column_stack([whole[:, 0], first, np.minimum(first + _PIECE, whole[:, 2])])
+
+
+def _rounding(query: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
+    """How much less than the sum of exact distances a cost of the kernel can be.
+
+    With ``|x - q| = d`` and ``|q| <= Q`` about the centre, the squares that are added are at most
+    ``(2 Q + d)^2``, and the sum is off by a part e of that: twenty roundings or so. The root
+    is off by at most d where ``d^2 = e (2 Q + d)^2``, and by less elsewhere.
+    """
+    centred = (query - query.mean(axis=0)) * weights
+    radius = float(np.sqrt(np.max(np.einsum("md,md->m", centred, centred), initial=0.0)))
+    part = (query.shape[1] + 13) * 2.0**-24
+    root = np.sqrt(part)
+    return len(query) * 2.0 * radius * root / (1.0 - root) + 1e-4 * radius
+
+
+def _groups(query: NDArray[np.float32], size: int) -> tuple[NDArray[np.float32], NDArray]:
+    """Means of groups of at most `size` successive frames, and how many they are."""
+    bounds = np.linspace(0, len(query), -(-len(query) // size) + 1).round().astype(np.int64)
+    sums = np.add.reduceat(query.astype(np.float64), bounds[:-1], axis=0)
+    sizes = np.diff(bounds)
+    return (sums / sizes[:, None]).astype(np.float32), sizes.astype(np.float32)
+
+
+def _joined(spans: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
+    """Spans of the same motion joined where less than `gap` frames are between them."""
+    if not len(spans):
+        return spans
+    ends = np.maximum.accumulate(spans[:, 2])
+    apart = (spans[1:, 0] != spans[:-1, 0]) | (spans[1:, 1] - ends[:-1] >= gap)
+    first = np.flatnonzero(np.concatenate([[True], apart]))
+    last = np.concatenate([first[1:], [len(spans)]]) - 1
+    return np.column_stack([spans[first, 0], spans[first, 1], ends[last]])
+
+
+@kernel
+def _span_costs(factors, centre, weights, rows, spans, limit):
+    """Costs of the ends in all spans, concatenated; see `motionloom...kernel.end_costs`."""
+    total = 0
+    for s in range(len(spans)):
+        total += spans[s, 2] - spans[s, 1]
+    out = np.empty(total, np.float32)
+    at = 0
+    starts = np.zeros(2, np.int64)
+    for s in range(len(spans)):
+        first, last = spans[s, 1], spans[s, 2]
+        starts[1] = last - first
+        out[at : at + last - first] = slope_costs(
+            factors, centre, weights, rows[first:last], starts, limit, 0
+        )
+        at += last - first
+    return out
+
+
+@kernel
+def _surviving_spans(
+    means,
+    sizes,
+    weights,
+    codes,
+    low,
+    step,
+    blocks,
+    rows,
+    from_rows,
+    starts,
+    spans,
+    stride,
+    part,
+    limit,
+):
+    n_groups, n_features = means.shape
+    infinite = np.float32(np.inf)
+    out = np.empty((1024, 3), np.int64)
+    count = 0
+    best = np.full((len(spans), 3), np.inf)
+    room = 64
+    lower, upper = (
+        np.empty((n_features, room), np.float32),
+        np.empty((n_features, room), np.float32),
+    )
+    costs = np.empty((n_groups, room), np.float32)
+    forward = np.empty((n_groups, room), np.float32)
+    least = np.empty(room, np.float32)
+    backward, before = np.empty(room, np.float32), np.empty(room, np.float32)
+    for s in range(len(spans)):
+        m, first, last = spans[s, 0], spans[s, 1], spans[s, 2]
+        begin = (first - starts[m]) // stride
+        n = (last - 1 - starts[m]) // stride + 1 - begin
+        if n <= 0:
+            continue
+        if n > room:
+            room = 2 * n
+            lower = np.empty((n_features, room), np.float32)
+            upper = np.empty((n_features, room), np.float32)
+            costs = np.empty((n_groups, room), np.float32)
+            forward = np.empty((n_groups, room), np.float32)
+            least = np.empty(room, np.float32)
+            backward, before = np.empty(room, np.float32), np.empty(room, np.float32)
+        if from_rows:
+            _boxes_of_rows(
+                rows, starts[m] + begin * stride, starts[m + 1], stride, n, weights, lower, upper
+            )
+        else:
+            _boxes_of_codes(codes, blocks[m] + begin, n, low, step, weights, lower, upper)
+        if part < 1.0:
+            _shrink(lower, upper, n, part)
+        dead = False
+        for g in range(n_groups):
+            _box_distances(means[g], sizes[g], lower, upper, n, costs[g])
+            if g == 0:
+                forward[0, :n] = costs[0, :n]
+            else:
+                _add_step(forward[g - 1], costs[g], forward[g], n)
+            if _least(forward[g], n) > limit:
+                dead = True
+                break
+        if dead:
+            continue
+        ends = forward[n_groups - 1]
+        value, where = ends[0], 0
+        for j in range(n):
+            if ends[j] < value:
+                value, where = ends[j], j
+        best[s, 0], best[s, 1] = value, m
+        best[s, 2] = starts[m] + (begin + where) * stride
+        if part < 1.0:
+            continue
+        # The cheapest path through each block, over all groups.
+        for j in range(n):
+            least[j] = ends[j]
+            before[j] = costs[n_groups - 1, j]
+        for g in range(n_groups - 2, -1, -1):
+            for j in range(n):
+                onward = before[j + 1] if j + 1 < n else infinite
+                onward = min(onward, before[j])
+                least[j] = min(least[j], forward[g, j] + onward)
+                backward[j] = costs[g, j] + onward
+            backward, before = before, backward
+        j = 0
+        while j < n:
+            if not least[j] <= limit:
+                j += 1
+                continue
+            start = j
+            while j < n and least[j] <= limit:
+                j += 1
+            if count == len(out):
+                out = np.concatenate((out, np.empty_like(out)))
+            out[count, 0] = m
+            out[count, 1] = max(first, starts[m] + (begin + start) * stride)
+            out[count, 2] = min(last, starts[m] + (begin + j) * stride + stride - 2)
+            count += 1
+    return out[:count].copy(), best
+
+
+@kernel
+def _shrink(lower, upper, n, part):
+    """Boxes of a part of their size, about their centres."""
+    for d in range(len(lower)):
+        for j in range(n):
+            centre = np.float32(0.5) * (lower[d, j] + upper[d, j])
+            half = np.float32(0.5) * part * (upper[d, j] - lower[d, j])
+            lower[d, j], upper[d, j] = centre - half, centre + half
+
+
+@kernel
+def _boxes_of_codes(codes, first, n, low, step, weights, lower, upper):
+    for d in range(codes.shape[2]):
+        for j in range(n):
+            lower[d, j] = (low[d] + step[d] * np.float32(codes[first + j, 0, d])) * weights[d]
+            upper[d, j] = (low[d] + step[d] * np.float32(codes[first + j, 1, d])) * weights[d]
+
+
+@kernel
+def _boxes_of_rows(rows, first, end, stride, n, weights, lower, upper):
+    infinite = np.float32(np.inf)
+    for j in range(n):
+        start = first + j * stride
+        for d in range(rows.shape[1]):
+            least, greatest = infinite, -infinite
+            for i in range(start, min(start + 2 * stride - 2, end)):
+                value = rows[i, d]
+                least = value if value < least else least
+                greatest = value if value > greatest else greatest
+            lower[d, j], upper[d, j] = least * weights[d], greatest * weights[d]
+
+
+@kernel(fastmath={"contract"})
+def _box_distances(mean, size, lower, upper, n, out):
+    """Distances of a point to n boxes, times `size`."""
+    zero = np.float32(0.0)
+    for j in range(n):
+        out[j] = zero
+    for d in range(len(mean)):
+        low, high, value = lower[d], upper[d], mean[d]
+        for j in range(n):
+            below, above = low[j] - value, value - high[j]
+            gap = below if below > above else above
+            gap = gap if gap > zero else zero
+            out[j] += gap * gap
+    for j in range(n):
+        out[j] = np.sqrt(out[j]) * size
+
+
+@kernel
+def _add_step(before, costs, now, n):
+    """Cheapest paths to each block, from the same one or the one before it."""
+    now[0] = before[0] + costs[0]
+    for j in range(1, n):
+        one = before[j - 1] if before[j - 1] < before[j] else before[j]
+        now[j] = one + costs[j]
+
+
+@kernel(fastmath={"nnan", "nsz"})
+def _least(values, n):
+    least = np.float32(np.inf)
+    for j in range(n):
+        least = values[j] if values[j] < least else least
+    return least

@@ -1,0 +1,224 @@
+"""Run boxes: bounding boxes of short runs of frames, from which DTW costs are bounded below.
+
+Level l has a box for every ``stride = 8 * 2**l`` frames of a motion. The box of block b bounds
+frames ``b * stride`` to ``b * stride + 2 * stride - 2``: wherever in the block a run of
+``stride // 2`` query frames begins, all library frames that it is aligned with are inside, because
+an alignment advances by two frames per query frame at most. Boxes are along the axes of the
+features, so that they bound distances with any weights of the features.
+
+The boxes are stored as 16-bit codes in the range of each feature, rounded outwards: an eighth of
+the size of the rows for the finest level, and a quarter for all three.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.kernels import kernel
+from motionloom.ragged import offsets_of
+from motionloom.store.remote.folder import Folder
+
+STRIDE = 8  # frames per block of the finest level
+LEVELS = 3  # the coarsest has blocks of 32 frames, a second
+_LARGEST = 65_535  # code
+_AT_ONCE = 1_000_000  # frames read at a time
+
+
+@dataclass(frozen=True, eq=False)
+class RunBoxes:
+    """Boxes of the runs of N feature vectors of D numbers, in K motions.
+
+    Attributes
+    ----------
+    codes : tuple of ndarray of uint16, shapes (B, 2, D)
+        Lower and upper ends of the boxes of each level, the finest first. The blocks of a motion
+        follow each other; a block without finite vectors has its lower end above its upper end.
+    low, step : ndarray of float32, shape (D,)
+        ``low + step * code`` are coordinates.
+    """
+
+    codes: tuple[NDArray[np.uint16], ...]
+    low: NDArray[np.float32]
+    step: NDArray[np.float32]
+
+    @classmethod
+    def build(
+        cls,
+        rows: NDArray[np.float32],
+        starts: NDArray[np.int64],
+        *,
+        folder: Path | None = None,
+    ) -> RunBoxes:
+        """Boxes of all motions.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (N, D)
+            May be memory-mapped; about a million are read at a time.
+        starts : ndarray, shape (K + 1,)
+            Where each motion begins, and N.
+        folder : Path, optional
+            Write the boxes there, see `open`, instead of to memory.
+        """
+        low, step = _ranges(rows)
+        n_features = rows.shape[1]
+        codes = []
+        for level in range(LEVELS):
+            shape = (int(first_blocks(starts, STRIDE << level)[-1]), 2, n_features)
+            if folder is None or not shape[0]:
+                codes.append(np.empty(shape, np.uint16))
+            else:
+                path = folder / f"codes{level}.npy"
+                codes.append(
+                    np.lib.format.open_memmap(path, mode="w+", dtype=np.uint16, shape=shape)
+                )
+        motion, n_motions = 0, len(starts) - 1
+        while motion < n_motions:
+            last = int(np.searchsorted(starts, starts[motion] + _AT_ONCE, side="right")) - 1
+            last = min(max(last, motion + 1), n_motions)
+            part = np.asarray(starts[motion : last + 1], np.int64)
+            some = np.ascontiguousarray(rows[part[0] : part[-1]])
+            finer = _row_boxes(some, part - part[0], low, step)
+            for level in range(LEVELS):
+                stride = STRIDE << level
+                if level:
+                    finer = _joined_boxes(
+                        finer, first_blocks(part, stride // 2), first_blocks(part, stride)
+                    )
+                place = first_blocks(starts[: motion + 1], stride)[-1]
+                codes[level][place : place + len(finer)] = finer
+            motion = last
+        if folder is not None:
+            np.save(folder / "range.npy", np.stack([low, step]))
+            for level, held in enumerate(codes):
+                if isinstance(held, np.memmap):
+                    held.flush()
+                else:
+                    np.save(folder / f"codes{level}.npy", held)
+        return cls(tuple(codes), low, step)
+
+    @classmethod
+    def open(cls, folder: Folder, starts: NDArray[np.int64], n_features: int) -> RunBoxes:
+        """Open what `build` wrote for these motions; codes are memory-mapped.
+
+        Raises
+        ------
+        ValueError
+            If the arrays do not fit the motions: a kernel would read beyond their ends.
+        """
+        held = np.load(folder / "range.npy", allow_pickle=False)
+        if held.shape != (2, n_features) or held.dtype != np.float32:
+            raise ValueError(
+                f"range: expected float32 of {(2, n_features)}, found {held.dtype} of {held.shape}"
+            )
+        codes = []
+        for level in range(LEVELS):
+            path = folder / f"codes{level}.npy"
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+            shape = (int(first_blocks(starts, STRIDE << level)[-1]), 2, n_features)
+            if found.shape != shape or found.dtype != np.uint16:
+                raise ValueError(
+                    f"codes{level}: expected uint16 of {shape}, found {found.dtype} of "
+                    f"{found.shape}"
+                )
+            codes.append(found)
+        return cls(tuple(codes), held[0], held[1])
+
+
+def first_blocks(starts: NDArray[np.int64], stride: int) -> NDArray[np.int64]:
+    """Number of the first block of each motion, and the number of all blocks, shape (K + 1,).
+
+    Examples
+    --------
+    >>> first_blocks(np.array([0, 9, 17]), 8).tolist()
+    [0, 2, 3]
+    """
+    return offsets_of(-(-np.diff(starts) // stride))
+
+
+def _ranges(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Lower ends of the ranges of all features, and steps of the codes."""
+    low = np.full(rows.shape[1], np.inf)
+    high = np.full(rows.shape[1], -np.inf)
+    for first in range(0, len(rows), _AT_ONCE):
+        least, greatest = _least_and_greatest(np.ascontiguousarray(rows[first : first + _AT_ONCE]))
+        low, high = np.minimum(low, least), np.maximum(high, greatest)
+    empty = ~(low <= high)
+    low[empty], high[empty] = 0.0, 0.0
+    # The range is a little larger than that of the features, so that rounding stays within it.
+    margin = 1e-6 * np.maximum(np.abs(low), np.abs(high)) + 1e-30
+    low = (low - margin).astype(np.float32)
+    step = ((high + margin - low) / (_LARGEST - 1)).astype(np.float32)
+    return low, np.maximum(step, np.float32(1e-30))
+
+
+@kernel
+def _least_and_greatest(rows):
+    n_features = rows.shape[1]
+    low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+    for i in range(len(rows)):
+        if not _is_finite(rows[i]):
+            continue
+        for d in range(n_features):
+            low[d], high[d] = min(low[d], rows[i, d]), max(high[d], rows[i, d])
+    return low, high
+
+
+@kernel
+def _is_finite(row):
+    total = np.float32(0.0)
+    for d in range(len(row)):
+        total += row[d] * np.float32(0.0)
+    return total == total
+
+
+@kernel
+def _row_boxes(rows, starts, low, step):
+    """Codes of the boxes of the finest level, shape (B, 2, D)."""
+    n_features, width = rows.shape[1], 2 * STRIDE - 2
+    count = 0
+    for m in range(len(starts) - 1):
+        count += (starts[m + 1] - starts[m] + STRIDE - 1) // STRIDE
+    out = np.empty((count, 2, n_features), np.uint16)
+    least, greatest = np.empty(n_features, np.float32), np.empty(n_features, np.float32)
+    block = 0
+    for m in range(len(starts) - 1):
+        for first in range(starts[m], starts[m + 1], STRIDE):
+            least[:], greatest[:] = np.inf, -np.inf
+            for j in range(first, min(first + width, starts[m + 1])):
+                if _is_finite(rows[j]):
+                    for d in range(n_features):
+                        least[d] = min(least[d], rows[j, d])
+                        greatest[d] = max(greatest[d], rows[j, d])
+            for d in range(n_features):
+                if least[d] <= greatest[d]:
+                    below = np.floor((np.float64(least[d]) - low[d]) / step[d] - 1e-3)
+                    above = np.ceil((np.float64(greatest[d]) - low[d]) / step[d] + 1e-3)
+                    out[block, 0, d] = np.uint16(min(max(below, 0.0), 65535.0))
+                    out[block, 1, d] = np.uint16(min(max(above, 0.0), 65535.0))
+                else:
+                    out[block, 0, d], out[block, 1, d] = 65535, 0
+            block += 1
+    return out
+
+
+@kernel
+def _joined_boxes(finer, finer_blocks, blocks):
+    """Boxes of the next level: each has the frames of three finer blocks."""
+    n_features = finer.shape[2]
+    out = np.empty((blocks[-1], 2, n_features), np.uint16)
+    for m in range(len(blocks) - 1):
+        for b in range(blocks[m], blocks[m + 1]):
+            first = finer_blocks[m] + 2 * (b - blocks[m])
+            last = min(first + 3, finer_blocks[m + 1])
+            for d in range(n_features):
+                least, greatest = finer[first, 0, d], finer[first, 1, d]
+                for fine in range(first + 1, last):
+                    least = min(least, finer[fine, 0, d])
+                    greatest = max(greatest, finer[fine, 1, d])
+                out[b, 0, d], out[b, 1, d] = least, greatest
+    return out
