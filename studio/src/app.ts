@@ -12,11 +12,12 @@ import "./library/library-view";
 import "./page/code-line";
 import { address } from "./page/route";
 import { listenToKeys } from "./page/shortcuts";
-import { Studio } from "./page/studio";
+import { Studio, segmentText } from "./page/studio";
 import { sharedStyles } from "./page/style";
 import "./parametric/parametric-view";
 import "./search/family-view";
 import "./search/search-view";
+import { applyTheme } from "./page/theme";
 import { Stage } from "./stage/stage";
 import "./stage/stage-bar";
 import "./timeline/timeline";
@@ -39,6 +40,8 @@ const VIEWS: ViewEntry[] = [
   { path: "crowd", title: "Crowd", tag: "loom-crowd-view" },
 ];
 
+const OF_A_QUERY = new Set(["search", "family", "grid"]);
+
 @customElement("loom-app")
 export class App extends LitElement {
   @state() private ready = false;
@@ -50,10 +53,11 @@ export class App extends LitElement {
   static styles = [
     sharedStyles,
     css`
-    :host { display: grid; height: 100vh; grid: auto minmax(0, 1fr) auto / var(--panel-width) minmax(0, 1fr); }
+    :host { display: grid; height: 100vh; height: 100dvh; grid: auto minmax(0, 1fr) auto / var(--panel-width) minmax(0, 1fr); }
     header { grid-column: 1 / -1; display: flex; gap: 0 4px; align-items: center; flex-wrap: wrap; padding: 6px 10px; white-space: nowrap;
       background: var(--panel); border-bottom: 1px solid var(--line); }
-    header b { margin-right: 14px; }
+    h1 { font-size: 14px; margin: 0 14px 0 0; }
+    nav { display: flex; gap: 0 4px; flex-wrap: wrap; }
     header a { color: var(--ink); text-decoration: none; padding: 4px 10px; border-radius: 5px; }
     header a[aria-current="page"] { background: var(--raised); color: var(--accent); }
     header .state { margin-left: auto; }
@@ -64,12 +68,21 @@ export class App extends LitElement {
     .notice { position: absolute; left: 12px; bottom: 12px; max-width: 70%; padding: 8px 12px; overflow-wrap: anywhere;
       background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
     .disconnected { color: var(--bad); }
+    /* Narrow windows, phones, large zoom: the panel below the stage, and the page scrolls. */
+    @media (max-width: 860px) {
+      :host { height: auto; min-height: 100dvh; grid: auto 46dvh auto auto / minmax(0, 1fr); }
+      header { grid-row: 1; } main { grid-row: 2; } footer { grid-row: 3; border-bottom: 1px solid var(--line); }
+      aside { grid-row: 4; border-right: 0; overflow: visible; min-height: 60dvh; }
+      nav { flex-wrap: nowrap; overflow-x: auto; max-width: 100%; }
+    }
+    @media (max-width: 860px) and (max-height: 500px) { :host { grid-template-rows: auto 56dvh auto auto; } }
   `,
   ];
 
   protected firstUpdated(): void {
+    applyTheme();
     const again = () => this.requestUpdate();
-    for (const name of ["route", "library", "notice"]) this.studio.addEventListener(name, again);
+    for (const name of ["route", "library", "notice", "take"]) this.studio.addEventListener(name, again);
     this.studio.addEventListener("disconnected", () => (this.disconnected = true));
     this.studio.addEventListener("connected", () => (this.disconnected = false));
     void this.studio.start();
@@ -88,6 +101,7 @@ export class App extends LitElement {
   }
 
   protected updated(_changed: PropertyValues): void {
+    document.title = this.windowTitle();
     this.style.setProperty("--panel-width", this.view.wide ? "56vw" : "min(400px, 56vw)");
   }
 
@@ -95,26 +109,35 @@ export class App extends LitElement {
     return VIEWS.find((one) => one.path === this.studio.route.view) ?? VIEWS[0];
   }
 
-  /** The library returns to its last state; other views start from the current selection. */
+  /** Views return to their last state; those of a query start from the selected segment, if it is another. */
   private link(path: string): string {
-    const left = path === "library" && this.view.path !== path ? this.studio.visited.get(path) : undefined;
-    return left ? address(left) : `#/${path}`;
+    const left = this.view.path === path ? undefined : this.studio.visited.get(path);
+    const { selection } = this.studio;
+    const asked = left?.query.query ?? left?.query.a;
+    const other = selection && OF_A_QUERY.has(path) && segmentText(selection) !== asked;
+    return left && !other ? address(left) : `#/${path}`;
   }
 
   private notice() {
-    if (!this.studio.notice) return "";
-    const close = () => {
-      this.studio.notice = "";
-      this.requestUpdate();
-    };
-    return html`<div class="notice" role="alert">${this.studio.notice} <button @click=${close}>close</button></div>`;
+    const { studio } = this;
+    if (!studio.notice) return "";
+    const keep = () => studio.keepNotice();
+    return html`<div class="notice" role="alert" @pointerenter=${keep} @focusin=${keep}>${studio.notice}
+      <button @click=${() => studio.notify("")}>close</button></div>`;
+  }
+
+  /** Title of the window: what is on the stage, the view, the library. */
+  private windowTitle(): string {
+    const { studio } = this;
+    const subject = studio.take ?? studio.stage?.characters[0]?.spec.title;
+    return [subject, this.view.title, studio.library.name || "motionloom studio"].filter(Boolean).join(" · ");
   }
 
   render() {
     const tag = unsafeStatic(this.view.tag);
     return html`
-      <header><b>motionloom</b>
-        ${VIEWS.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}
+      <header><h1>motionloom</h1>
+        <nav aria-label="Views">${VIEWS.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}</nav>
         <span class="state ${this.disconnected ? "disconnected" : "faint"}" role="status">
           ${this.disconnected ? "Connection to the server lost; reconnecting…" : this.studio.library.name}</span></header>
       <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>

@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { withQuery } from "../src/net/api";
 import { pythonLiteral, shellWord } from "../src/page/command-line";
+import { counted, durationText } from "../src/page/counts";
 import { address, readRoute } from "../src/page/route";
-import { parseSegment, segmentText } from "../src/page/studio";
+import { Studio, parseSegment, segmentText } from "../src/page/studio";
 
 describe("quoting", () => {
   it("leaves plain words alone", () => expect(shellWord("takes/walk_01:10-60,x=1")).toBe("takes/walk_01:10-60,x=1"));
@@ -41,4 +42,41 @@ describe("segments", () => {
     for (const text of ["walk", "walk:10", "walk:-5", ":1-2", ""]) expect(parseSegment(text)).toBeNull();
   });
   it("writes what it reads", () => expect(segmentText(parseSegment("walk:10-60")!)).toBe("walk:10-60"));
+});
+
+describe("notices", () => {
+  const studio = () => {
+    vi.useFakeTimers();
+    vi.stubGlobal("location", { hash: "", protocol: "http:", host: "here" });
+    vi.stubGlobal("window", globalThis);
+    return new Studio();
+  };
+  it("go away after a time to read them", () => {
+    const one = studio();
+    one.notify(new Error("no such take"));
+    expect(one.notice).toBe("no such take");
+    vi.advanceTimersByTime(5000);
+    expect(one.notice).toBe("no such take");
+    vi.advanceTimersByTime(5000);
+    expect(one.notice).toBe("");
+  });
+  it("stay while they are read", () => {
+    const one = studio();
+    one.notify("no such take");
+    one.keepNotice();
+    vi.advanceTimersByTime(60_000);
+    expect(one.notice).toBe("no such take");
+  });
+});
+
+describe("numbers in words", () => {
+  it("counts", () => {
+    expect(counted(1, "take")).toBe("1 take");
+    expect(counted(2425, "take")).toBe("2,425 takes");
+  });
+  it("tells durations", () => {
+    expect(durationText(12.4)).toBe("12 s");
+    expect(durationText(8.5 * 60)).toBe("8.5 min");
+    expect(durationText(521 * 60)).toBe("8 h 41 min");
+  });
 });

@@ -107,9 +107,18 @@ describe("verdicts", () => {
   });
   const opened = (library = "/takes.loom") => {
     const verdicts = new Verdicts();
-    verdicts.open(library);
+    verdicts.open(library, "walk:0-50");
     return verdicts;
   };
+  it("belong to a query", () => {
+    const verdicts = opened();
+    verdicts.judge(clip(0, 100), "accepted");
+    verdicts.open("/takes.loom", "kick:0-50");
+    expect(verdicts.accepted).toHaveLength(0);
+    verdicts.judge(clip(0, 100), "rejected");
+    verdicts.open("/takes.loom", "walk:0-50");
+    expect(verdicts.verdict(clip(0, 100))).toBe("accepted");
+  });
   it("are stored per library", () => {
     opened().judge(clip(0, 100), "accepted");
     expect(opened().accepted).toHaveLength(1);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_select_search_accept_export(page, studio_library, tmp_path):
     page.keyboard.press("r")
     expect(page.locator("loom-export-bar")).to_contain_text("2 accepted, 1 rejected")
     expect(cards.nth(2)).to_have_class("card rejected")
-    expect(cards.nth(3)).to_have_attribute("aria-selected", "true")
+    expect(cards.nth(3)).to_have_class(re.compile("chosen"))
 
     page.reload()  # nothing of it is lost
     expect(cards.first).to_be_visible()
@@ -133,12 +134,12 @@ def test_cards_answer_to_sliders_clicks_and_arrows(page):
 
     cards.nth(0).click()
     page.keyboard.press("ArrowRight")
-    expect(cards.nth(1)).to_have_attribute("aria-selected", "true")
+    expect(cards.nth(1)).to_have_class(re.compile("chosen"))
     page.keyboard.press("ArrowDown")
-    expect(cards.nth(1)).to_have_attribute("aria-selected", "false")
+    expect(cards.nth(1)).not_to_have_class(re.compile("chosen"))
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowLeft")
-    expect(cards.nth(0)).to_have_attribute("aria-selected", "true")
+    expect(cards.nth(0)).to_have_class(re.compile("chosen"))
 
     _wait(page, f"{SEARCH}.figures.size >= 4")
     settled(page)

@@ -3,6 +3,7 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, query } from "lit/decorators.js";
 import { sharedStyles } from "../page/style";
+import { colour } from "../page/theme";
 
 const SHOWN = 8; // visible seconds
 const HEIGHT = 84;
@@ -21,9 +22,11 @@ export class BeatStrip extends LitElement {
   static styles = [
     sharedStyles,
     css`
-    canvas { width: 100%; height: ${HEIGHT}px; background: #12151a; border-radius: 5px; display: block; }
+    canvas { width: 100%; height: ${HEIGHT}px; background: var(--well); border-radius: 5px; display: block; }
     p { font-size: 12px; }
     i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin: 0 4px 0 10px; }
+    .music { background: var(--cool); margin-left: 0; } .on { background: var(--good); }
+    .off { background: linear-gradient(var(--bad) 40%, transparent 40% 60%, var(--bad) 60%); }
   `,
   ];
 
@@ -42,8 +45,8 @@ export class BeatStrip extends LitElement {
     const from = Math.min(Math.max(this.time - SHOWN / 2, 0), Math.max(this.seconds - SHOWN, 0));
     const x = (seconds: number) => ((seconds - from) / SHOWN) * width;
     const shown = (seconds: number) => seconds >= from - 0.1 && seconds <= from + SHOWN + 0.1;
-    const line = (at: number, top: number, bottom: number, colour: string, thick: number) => {
-      context.strokeStyle = colour;
+    const line = (at: number, top: number, bottom: number, ink: string, thick: number) => {
+      context.strokeStyle = ink;
       context.lineWidth = thick;
       context.beginPath();
       context.moveTo(x(at), top);
@@ -52,22 +55,24 @@ export class BeatStrip extends LitElement {
     };
     const down = new Set(this.downbeats);
     this.music.forEach((at, number) => {
-      if (shown(at)) line(at, down.has(number) ? 8 : 18, 40, "#4f9fd8", down.has(number) ? 3 : 2);
+      if (shown(at)) line(at, down.has(number) ? 8 : 18, 40, colour("cool"), down.has(number) ? 3 : 2);
     });
     for (const at of this.motion.filter(shown)) {
       const off = Math.min(...this.music.map((beat) => Math.abs(beat - at)));
-      line(at, 44, 68, off <= this.tolerance + 1e-6 ? "#7cb85c" : "#d86464", 2);
+      // Beats that are off are shorter and have a gap: hue alone does not tell them apart.
+      if (off <= this.tolerance + 1e-6) line(at, 44, 68, colour("good"), 2);
+      else for (const top of [44, 54]) line(at, top, top + 6, colour("bad"), 2);
     }
-    context.fillStyle = "#8a93a3";
+    context.fillStyle = colour("faint");
     context.font = "10px system-ui";
     for (let second = Math.ceil(from); second <= from + SHOWN; second++)
       context.fillText(`${second} s`, x(second) + 2, 81);
-    line(this.time, 2, HEIGHT, "#e0823d", 1.5);
+    line(this.time, 2, HEIGHT, colour("accent"), 1.5);
   }
 
   render() {
     return html`<canvas aria-label="Beats of music and motion"></canvas>
-      <p class="faint"><i style="background:#4f9fd8;margin-left:0"></i>music
-        <i style="background:#7cb85c"></i>motion, within one frame <i style="background:#d86464"></i>motion, off</p>`;
+      <p class="faint"><i class="music"></i>music (top)
+        <i class="on"></i>motion, within one frame <i class="off"></i>motion, off (broken line)</p>`;
   }
 }

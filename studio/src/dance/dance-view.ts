@@ -55,6 +55,15 @@ export class DanceView extends View {
       this.shown = "";
       this.routeChanged(this.query);
     });
+    this.listen("song", () => this.takeSong());
+    this.takeSong();
+  }
+
+  /** Use a song that was dropped on the page. */
+  private takeSong(): void {
+    const { song } = this.studio;
+    this.studio.song = null;
+    if (song) void this.updateComplete.then(() => this.choose(song));
   }
 
   disconnectedCallback(): void {
@@ -229,7 +238,7 @@ export class DanceView extends View {
       .split(",")
       .filter(Boolean)
       .map((take) => take.trim());
-    const song = this.songs.get(music)?.name ?? this.music?.name ?? "song.mid";
+    const song = this.songs.get(music)?.name ?? this.music?.file ?? "song.mid";
     const who = names.length ? `--takes ${shellWord(names.join(","))}` : `--label ${shellWord(within)}`;
     const bars = meter ? ` --meter ${shellWord(meter)}` : "";
     const take = (name: string) =>
@@ -323,7 +332,11 @@ export class DanceView extends View {
 
   render() {
     return html`${this.takesSection()}
-      ${this.choreography ? this.musicSection() : html`<p class="faint">Choose dance takes; they are cut into movements at their beats.</p>`}
+      ${
+        this.choreography
+          ? this.musicSection()
+          : html`<p class="faint">${this.music ? html`<b>${this.music.name}</b> is ready. ` : ""}Choose dance takes; they are cut into movements at their beats.</p>`
+      }
       ${this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
       ${this.live ? html`<p class="faint">Move the pointer over the floor: the dancers follow it. The tempo slider acts at once.</p>` : ""}
       ${this.result()}

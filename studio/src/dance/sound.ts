@@ -59,8 +59,8 @@ export class SoundTrack {
   private readonly audibleTime = (): number | null => this.time;
 
   private readonly followClock = (): void => {
-    if (!this.clock.playing) {
-      this.stop();
+    if (!this.clock.playing || this.clock.direction < 0) {
+      this.stop(); // sound is not played backwards
       return;
     }
     const audible = this.time;

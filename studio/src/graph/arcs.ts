@@ -3,6 +3,7 @@
 import { LitElement, css, html, type PropertyValues } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { sharedStyles } from "../page/style";
+import { colour } from "../page/theme";
 
 /** Two similar frames, and the transitions between them in one or both directions. */
 export interface TransitionPair {
@@ -31,7 +32,8 @@ const MARGIN = 14;
 const BAR = 7;
 const STEPS = 24;
 const NEAR = 7;
-const INK: Record<string, string> = { played: "#e0823d", locked: "#7cb85c", removed: "#d86464", "cut off": "#8a93a3" };
+const INK = { played: "accent", locked: "good", removed: "bad", "cut off": "faint" } as const;
+const inkOf = (state: string) => colour(INK[state as keyof typeof INK] ?? "accent");
 
 /** The transitions of a graph, both directions of a pair together. */
 export function transitionPairs(drawn: DrawnGraph): TransitionPair[] {
@@ -77,7 +79,7 @@ export class Arcs extends LitElement {
     sharedStyles,
     css`
     :host { display: block; position: relative; }
-    canvas { display: block; width: 100%; border-radius: 6px; background: #12151a; }
+    canvas { display: block; width: 100%; border-radius: 6px; background: var(--well); }
     #head { position: absolute; inset: 0; background: none; pointer-events: none; }
     #legend { display: flex; gap: 14px; font-size: 12px; margin-top: 4px; flex-wrap: wrap; }
     #legend i { display: inline-block; width: 16px; height: 0; border-top: 2px solid; vertical-align: middle; margin-right: 4px; }
@@ -178,7 +180,7 @@ export class Arcs extends LitElement {
       this.stroke(
         context,
         this.lines[index],
-        INK[state],
+        inkOf(state),
         alpha,
         state === "locked" ? 2 : 1.1,
         state === "removed" ? [4, 4] : state === "cut off" ? [1, 3] : [],
@@ -187,24 +189,24 @@ export class Arcs extends LitElement {
     names.forEach((name, take) => {
       const y = this.y(take);
       const here = playable.includes(name);
-      context.fillStyle = here ? "#4f9fd8" : "#3a424f";
+      context.fillStyle = colour(here ? "cool" : "edge");
       context.beginPath();
       context.roundRect(this.x(0), y - BAR / 2, this.x(frames[take]) - this.x(0), BAR, 3);
       context.fill();
-      context.fillStyle = take === this.take ? "#e0823d" : here ? "#d9dee7" : "#6b7484";
+      context.fillStyle = colour(take === this.take ? "accent" : here ? "ink" : "faint");
       context.font = "12px system-ui, sans-serif";
       context.textBaseline = "middle";
       context.fillText(fitted(context, name, LABEL - 16), 8, y);
     });
-    for (const [pair, colour] of [
-      [this.hovered, "#ffffff"],
-      [this.picked, "#ffffff"],
+    for (const [pair, ink] of [
+      [this.hovered, colour("mark")],
+      [this.picked, colour("mark")],
     ] as const) {
       const index = pair ? this.pairs.indexOf(pair) : -1;
       if (index < 0) continue;
-      this.stroke(context, this.lines[index], colour, 1, pair === this.picked ? 3 : 2, []);
+      this.stroke(context, this.lines[index], ink, 1, pair === this.picked ? 3 : 2, []);
       for (const at of [0, STEPS]) {
-        context.fillStyle = colour;
+        context.fillStyle = ink;
         context.beginPath();
         context.arc(this.lines[index][2 * at], this.lines[index][2 * at + 1], 4, 0, 7);
         context.fill();
@@ -215,13 +217,13 @@ export class Arcs extends LitElement {
   private stroke(
     context: CanvasRenderingContext2D,
     line: Float32Array,
-    colour: string,
+    ink: string,
     alpha: number,
     width: number,
     dash: number[],
   ): void {
     context.globalAlpha = alpha;
-    context.strokeStyle = colour;
+    context.strokeStyle = ink;
     context.lineWidth = width;
     context.setLineDash(dash);
     context.beginPath();
@@ -239,8 +241,8 @@ export class Arcs extends LitElement {
     if (take < 0) return;
     const x = this.x(position.frame);
     const y = this.y(take);
-    context.fillStyle = "#ffffff";
-    context.shadowColor = "#e0823d";
+    context.fillStyle = colour("mark");
+    context.shadowColor = colour("accent");
     context.shadowBlur = 10;
     context.beginPath();
     context.arc(x, y, 6, 0, 7);
@@ -305,7 +307,7 @@ export class Arcs extends LitElement {
       style="cursor:${this.hovered ? "pointer" : "default"}"
       @click=${this.clicked} @keydown=${this.key} @mouseleave=${() => (this.hovered = null)}
       @mousemove=${(event: MouseEvent) => (this.hovered = this.under(event).pair)}></canvas><canvas id="head"></canvas>
-      <div id="legend" class="faint">${Object.entries(INK).map(([state, ink]) => html`<span><i style="border-color:${ink};border-top-style:${state === "removed" ? "dashed" : state === "cut off" ? "dotted" : "solid"}"></i>${state}</span>`)}
+      <div id="legend" class="faint">${Object.keys(INK).map((state) => html`<span><i style="border-color:${inkOf(state)};border-top-style:${state === "removed" ? "dashed" : state === "cut off" ? "dotted" : "solid"}"></i>${state}</span>`)}
         <span>click a name to show its arcs only</span></div>`;
   }
 }

@@ -58,6 +58,7 @@ export class GraphForm extends LitElement {
         detail: {
           within: value("within"),
           only: value("only"),
+          all: value("within") || value("only") ? undefined : "1",
           distance: changed("distance", "jrd"),
           threshold: value("threshold"),
           per_minute: changed("per_minute", "60"),
@@ -70,7 +71,7 @@ export class GraphForm extends LitElement {
   render() {
     const { query, menu } = this;
     return html`<form @submit=${this.submit}>
-      <label>takes with label <select id="within"><option value="">any</option>
+      <label>takes with label <select id="within"><option value="">any (all takes)</option>
         ${Object.entries(menu?.labels ?? {}).map(([label, count]) => html`<option value=${label} ?selected=${label === query.within}>${label} (${count})</option>`)}</select></label>
       <label>or names <input id="only" placeholder="name, name" .value=${query.only ?? ""} /></label>
       <label>distance <select id="distance">

@@ -2,6 +2,7 @@
 
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
+import { live } from "lit/directives/live.js";
 import { motionFrom } from "../motion/motion";
 import type { GraphHead, Quality } from "../net/answers";
 import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
@@ -18,6 +19,18 @@ import "./graph-form";
 import { graphSettings, type GraphQuery } from "./graph-form";
 import "./movement-graph";
 import { Walker } from "./walker";
+
+/** Points of a path written as "x,z x,z ..."; points that are none are left out. */
+export function parsePath(text: string): [number, number][] {
+  return text
+    .split(/[\s;]+/)
+    .map((point) => point.split(",").map(Number))
+    .filter((point): point is [number, number] => point.length === 2 && point.every(Number.isFinite));
+}
+
+function pathText(path: [number, number][]): string {
+  return path.map((point) => point.join(",")).join(" ");
+}
 
 @customElement("loom-graph-view")
 export class GraphView extends View {
@@ -45,11 +58,11 @@ export class GraphView extends View {
     css`
     section { margin: 10px 0; }
     nav { display: flex; gap: 6px; margin-bottom: 10px; }
-    .directions { display: grid; grid-template-columns: 1fr auto auto; gap: 6px 10px; align-items: center; background: #12151a; border-radius: 6px; padding: 8px 12px; }
+    .directions { display: grid; grid-template-columns: 1fr auto auto; gap: 6px 10px; align-items: center; background: var(--well); border-radius: 6px; padding: 8px 12px; }
     .chip { font-size: 12px; padding: 1px 8px; border-radius: 9px; background: var(--raised); }
     .locked { color: var(--good); } .removed { color: var(--bad); }
     .check { display: flex; gap: 6px; align-items: center; } .check input { width: auto; }
-    #seed { width: 70px; } .numbers { font-variant-numeric: tabular-nums; }
+    #seed { width: 70px; } #points { width: 100%; font: 12px ui-monospace, monospace; } .numbers { font-variant-numeric: tabular-nums; }
   `,
   ];
 
@@ -61,6 +74,11 @@ export class GraphView extends View {
       this.halt();
       this.routeChanged(this.query);
     });
+    this.listen("escape", (event) => {
+      if (!this.drawing) return;
+      this.draw(false);
+      event.preventDefault();
+    });
     this.floor = new FloorPath(this.studio.stage);
     this.floor.addEventListener("drawn", () => {
       this.draw(false);
@@ -71,6 +89,7 @@ export class GraphView extends View {
   disconnectedCallback(): void {
     super.disconnectedCallback();
     this.halt();
+    this.draw(false);
     this.floor?.dispose();
     this.shown = "";
   }
@@ -82,11 +101,12 @@ export class GraphView extends View {
     return graphSettings(this.query);
   }
 
-  /** Query: within, only, distance, per_minute, threshold, blend (of the graph), seed, show ("movements"). */
+  /** Query: within, only, all, distance, per_minute, threshold, blend (of the graph), seed, path ("x,z x,z ...") or
+   * walk ("1") of what is walked, show ("movements"). */
   protected routeChanged(query: GraphQuery): void {
     this.seed = Number(query.seed ?? this.seed);
     const wanted = JSON.stringify(graphSettings(query));
-    if (query.show === "movements" || (!query.within && !query.only) || wanted === this.shown) {
+    if (query.show === "movements" || (!query.within && !query.only && !query.all) || wanted === this.shown) {
       this.requestUpdate();
       return;
     }
@@ -97,7 +117,19 @@ export class GraphView extends View {
       const job = await send("post", "graphs", { body: this.settings });
       await finished(job, (now) => (this.job = now));
       await this.fetch();
+      if (wanted !== this.shown || !this.isConnected) return;
+      const path = parsePath(query.path ?? "");
+      if (path.length > 1) {
+        this.floor!.show(path);
+        void this.walkAlong(path);
+      } else if (query.walk) void this.walk();
     });
+  }
+
+  /** Put what is walked into the address, so that a reload shows it again. */
+  private storeWalk(walked: { path?: string; walk?: string }): void {
+    if (this.studio.route.view === this.viewPath)
+      this.studio.replaceQuery({ ...this.query, path: undefined, walk: undefined, ...walked });
   }
 
   private async attempt(busy: string, work: () => Promise<unknown>): Promise<void> {
@@ -182,9 +214,12 @@ export class GraphView extends View {
     if (this.walker) {
       this.halt();
       this.studio.stage.clock.pause();
+      this.storeWalk({});
       return;
     }
+    this.draw(false);
     this.clearPath();
+    this.storeWalk({ walk: "1" });
     const walker = new Walker(this.studio, this.settings, this.seed);
     walker.addEventListener("ended", () => {
       if (this.walker === walker) this.halt();
@@ -195,8 +230,24 @@ export class GraphView extends View {
     await this.attempt("", () => walker.start());
   }
 
+  /** Start or stop drawing a path. Nothing else moves meanwhile, or the path would be distorted. */
   private draw(on: boolean): void {
+    if (on === this.drawing) return;
+    const { stage } = this.studio;
     this.drawing = this.floor!.active = on;
+    stage.holdCamera(on ? "The camera stands still while a path is drawn" : "");
+    if (!on) return;
+    this.halt();
+    stage.clock.pause();
+  }
+
+  /** Walk along a path that was typed. */
+  private typed(text: string): void {
+    const path = parsePath(text);
+    if (path.length > 1) {
+      this.floor!.show(path);
+      void this.walkAlong(path);
+    } else this.studio.notify("A path is two or more points x,z in metres, separated by spaces: 0,0 3,0 3,2");
   }
 
   private clearPath(): void {
@@ -210,6 +261,7 @@ export class GraphView extends View {
     this.last = null;
     this.path = path;
     this.pathError = null;
+    this.storeWalk({ path: pathText(path) });
     await this.attempt("searching for the best route along the path", async () => {
       const message = await sendForArrays("graphs/walk", { body: { graph: this.settings, path, seed: this.seed } });
       const motion = motionFrom(message);
@@ -298,11 +350,13 @@ export class GraphView extends View {
         }} /></label>
       ${this.path.length ? html`<button @click=${this.savePath}>Save path.csv</button>` : ""}
       <button id="bvh" @click=${() => this.save("bvh")}>Save BVH</button><button @click=${() => this.save("glb")}>Save GLB</button></div>
-      <p class="numbers ${this.busy ? "" : "faint"}" id="seen"><span id="position" ?hidden=${!this.walker}></span>${
+      <label class="faint">or type a path in metres
+        <input id="points" placeholder="0,0 3,0 3,2" .value=${live(pathText(this.path))} @change=${(e: Event) => this.typed(inputValue(e))} /></label>
+      <p class="numbers ${this.busy ? "" : "faint"}" id="seen">${this.walker ? html`<span id="position"></span> ` : ""}${
         this.busy
           ? `${this.busy}…`
           : this.drawing
-            ? "Draw on the floor of the stage with the mouse."
+            ? "Draw on the floor of the stage; Esc to stop."
             : this.pathError !== null
               ? `${(100 * this.pathError).toFixed(0)} cm from the path on average`
               : this.walker

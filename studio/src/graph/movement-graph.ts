@@ -36,15 +36,15 @@ export class MovementGraph extends LitElement {
   static styles = [
     sharedStyles,
     css`
-    svg { width: 100%; max-height: 54vh; background: #12151a; border-radius: 6px; display: block; }
-    .edge { fill: none; stroke: var(--accent); cursor: pointer; } .edge.chosen { stroke: #fff; }
+    svg { width: 100%; max-height: 54vh; background: var(--well); border-radius: 6px; display: block; }
+    .edge { fill: none; stroke: var(--accent); cursor: pointer; } .edge.chosen { stroke: var(--mark); }
     .hit { fill: none; stroke: transparent; stroke-width: 12; cursor: pointer; }
-    .node circle { fill: var(--cool); cursor: pointer; } .node.chosen circle { fill: #fff; }
-    .node { outline: none; } .node:focus-visible circle { stroke: #fff; stroke-width: 3; }
-    .node text { fill: #14110e; font-size: 12px; text-anchor: middle; dominant-baseline: central; pointer-events: none; font-weight: 600; }
+    .node circle { fill: var(--cool); cursor: pointer; } .node.chosen circle { fill: var(--mark); }
+    .node { outline: none; } .node:focus-visible circle { stroke: var(--mark); stroke-width: 3; }
+    .node text { fill: var(--on-accent); font-size: 12px; text-anchor: middle; dominant-baseline: central; pointer-events: none; font-weight: 600; }
     .node .count { font-size: 9px; font-weight: 400; }
     .part { display: grid; grid-template-columns: auto 1fr 52px; gap: 8px; align-items: center; }
-    section { margin: 10px 0; } .box { background: #12151a; border-radius: 6px; padding: 8px 12px; }
+    section { margin: 10px 0; } .box { background: var(--well); border-radius: 6px; padding: 8px 12px; }
     #likely { width: 90px; }
   `,
   ];
@@ -193,7 +193,7 @@ export class MovementGraph extends LitElement {
   private picture() {
     const { nodes, edges } = this.graph!;
     return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="group" aria-label="Movement transition graph">
-      <defs><marker id="tip" viewBox="0 0 8 8" refX="1" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 8,4 0,8z" fill="#e0823d" /></marker></defs>
+      <defs><marker id="tip" viewBox="0 0 8 8" refX="1" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 8,4 0,8z" fill="var(--accent)" /></marker></defs>
       ${edges.map((edge) => {
         const path = this.curve(edge);
         const chosen = edge.from === this.from && edge.to === this.to;

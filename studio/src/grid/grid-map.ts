@@ -7,6 +7,7 @@ import { customElement, property, query } from "lit/decorators.js";
 import type { GridSide } from "../net/answers";
 import { sharedStyles } from "../page/style";
 import { HeatMap, type Seen } from "./heat-map";
+import { colour } from "../page/theme";
 
 /** Lines over the cells: (row, column) pairs, split by `offsets`; lines [from, to) are drawn. */
 export interface Lines {
@@ -72,7 +73,7 @@ export class GridMap extends LitElement {
   static styles = [
     sharedStyles,
     css`
-    :host { display: block; position: relative; background: #171a20; border: 1px solid var(--line); border-radius: 7px; overflow: hidden;
+    :host { display: block; position: relative; background: var(--stage); border: 1px solid var(--line); border-radius: 7px; overflow: hidden;
       touch-action: none; cursor: crosshair; }
     canvas { position: absolute; }
     #heat { left: ${LEFT}px; top: 0; width: calc(100% - ${LEFT}px); height: calc(100% - ${BOTTOM}px); }
@@ -315,8 +316,8 @@ export class GridMap extends LitElement {
     const { width, height } = this.inner;
     const { seen, data } = this;
     const { rate, step, sides } = data!;
-    context.fillStyle = "#9aa3b2";
-    context.strokeStyle = "#3a424e";
+    context.fillStyle = colour("faint");
+    context.strokeStyle = colour("edge");
     context.font = "11px system-ui, sans-serif";
     context.lineWidth = 1;
     for (const side of ["columns", "rows"] as const) {

@@ -16,6 +16,7 @@ type State =
   { kind: "sending" | "importing"; done: number; total: number; job?: Job } | { kind: "done"; outcome: ImportResult };
 
 const PARALLEL = 4; // parallel uploads
+const SONG = /\.(midi?|kar|wav|mp3|ogg|flac)$/i;
 
 @customElement("loom-import-panel")
 export class ImportPanel extends LitElement {
@@ -27,7 +28,7 @@ export class ImportPanel extends LitElement {
   static styles = [
     sharedStyles,
     css`
-    .veil { position: fixed; inset: 8px; z-index: 20; display: grid; place-content: center; background: #14171ddd; pointer-events: none;
+    .veil { position: fixed; inset: 8px; z-index: 20; display: grid; place-content: center; background: color-mix(in srgb, var(--panel) 87%, transparent); pointer-events: none;
       border: 2px dashed var(--accent); border-radius: 12px; font-size: 20px; }
     .panel { position: fixed; right: 14px; bottom: 150px; width: 380px; max-height: 50vh; overflow: auto; z-index: 10; background: var(--raised);
       border: 1px solid var(--line); border-radius: 9px; padding: 12px 14px; box-shadow: 0 10px 30px #0007; }
@@ -71,10 +72,13 @@ export class ImportPanel extends LitElement {
       const files = entries.length
         ? (await Promise.all(entries.map((entry) => walk(entry, "")))).flat()
         : plain.map((file) => ({ path: file.name, file }));
-      await this.importFiles(
-        files,
-        entries.some((entry) => entry.isDirectory),
-      );
+      const songs = files.filter(({ path }) => SONG.test(path));
+      const folder = entries.some((entry) => entry.isDirectory);
+      if (songs.length && !folder) {
+        this.studio.danceTo(songs[0].file);
+        if (songs.length > 1) this.studio.notify(`One song at a time: ${songs[0].path}`);
+      }
+      await this.importFiles(folder ? files : files.filter((one) => !songs.includes(one)), folder);
     });
   }
 
@@ -176,7 +180,7 @@ export class ImportPanel extends LitElement {
   render() {
     return html`<input id="files" type="file" multiple hidden aria-label="Files to import" @change=${this.chosen} />
       <input id="folder" type="file" webkitdirectory hidden aria-label="Folder to import" @change=${this.chosen} />
-      ${this.over ? html`<div class="veil">Drop to import into ${this.studio.library.name}</div>` : nothing}
+      ${this.over ? html`<div class="veil">Drop takes to import them into ${this.studio.library.name}, or a song to dance to it</div>` : nothing}
       ${this.state ? html`<div class="panel" role="status">${this.panel(this.state)}</div>` : nothing}`;
   }
 }

@@ -5,6 +5,7 @@ import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
 import { send } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
+import { counted, durationText } from "../page/counts";
 import { inputValue } from "../page/form-input";
 import { segmentText, type Row, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
@@ -54,6 +55,7 @@ export class LibraryView extends View {
     loom-take-cards { flex: 1; }
     .open { border-top: 1px solid var(--line); padding-top: 8px; display: grid; grid-template-columns: minmax(0, 1fr); gap: 5px; }
     .open b { overflow-wrap: anywhere; }
+    @media (max-width: 860px) { :host { height: auto; } loom-take-cards { flex: none; height: max(340px, 60dvh); } }
     .hint { display: grid; place-content: center; justify-items: center; text-align: center; flex: 1; padding: 20px; gap: 8px; }
   `,
   ];
@@ -141,8 +143,8 @@ export class LibraryView extends View {
   }
 
   private facts(rows: Row[]) {
-    const minutes = rows.reduce((sum, row) => sum + row.seconds, 0) / 60;
-    return html`<div class="facts"><span class="faint" id="count">${rows.length.toLocaleString("en")} takes, ${minutes < 10 ? minutes.toFixed(1) : Math.round(minutes)} min</span>
+    const seconds = rows.reduce((sum, row) => sum + row.seconds, 0);
+    return html`<div class="facts"><span class="faint" id="count">${counted(rows.length, "take")}, ${durationText(seconds)}</span>
       <span class="row"><select aria-label="Order" @change=${(event: Event) => this.change({ sort: inputValue(event) as Sort }, true)}>
         ${Object.entries(SORTS).map(([key, { title }]) => html`<option value=${key} ?selected=${key === this.state.sort}>${title}</option>`)}</select>
       <button id="import" title="Import files, or drop them anywhere on the page" @click=${() => this.studio.openImportDialog(false)}>Import…</button>
@@ -209,7 +211,7 @@ export class TakeLabels extends LitElement {
     sharedStyles,
     css`
     :host { display: flex; flex-wrap: wrap; gap: 5px; align-items: center; font-size: 12px; }
-    .chip { display: inline-flex; align-items: center; background: #303844; border-radius: 10px; padding: 1px 3px 1px 9px; }
+    .chip { display: inline-flex; align-items: center; background: var(--chip); border-radius: 10px; padding: 1px 3px 1px 9px; }
     .chip button { border: 0; background: none; padding: 0 5px; color: var(--faint); }
     .chip button:hover { color: var(--bad); }
     input { width: 110px; padding: 2px 8px; border-radius: 10px; font-size: 12px; }

@@ -6,6 +6,7 @@ import { repeat } from "lit/directives/repeat.js";
 import type { Row } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { drawThumbnail, type ThumbnailStore } from "./thumbnails";
+import { colour, reducedMotion } from "../page/theme";
 
 const WIDE = 116; // minimum width of a card, in pixels
 const TALL = 160;
@@ -26,6 +27,7 @@ export class TakeCards extends LitElement {
   @property({ attribute: false }) colours: ReadonlyMap<string, string> = new Map();
   @property({ attribute: false }) store!: ThumbnailStore;
   private timer = 0;
+  private focused = ""; // take with the tab stop
   private width = 0;
   private height = 0;
 
@@ -35,14 +37,14 @@ export class TakeCards extends LitElement {
     :host { display: block; overflow-y: auto; overflow-x: hidden; position: relative; min-height: 0; contain: strict; }
     .all { position: relative; }
     button.card { position: absolute; display: flex; flex-direction: column; gap: 1px; padding: 4px 6px 5px; text-align: left;
-      background: #1a1e25; border: 1px solid var(--line); border-radius: 7px; overflow: hidden; line-height: 1.25; }
-    button.card:hover { border-color: #4a5261; background: var(--raised); }
+      background: var(--card); border: 1px solid var(--line); border-radius: 7px; overflow: hidden; line-height: 1.25; }
+    button.card:hover { border-color: var(--edge); background: var(--raised); }
     button.card[aria-pressed="true"] { border-color: var(--own); color: var(--ink); box-shadow: inset 0 0 0 1px var(--own); }
     canvas { width: ${PICTURE}px; height: ${PICTURE}px; align-self: center; pointer-events: none; }
     .name { font-size: 11.5px; line-height: 14px; height: 28px; overflow: hidden; overflow-wrap: anywhere; width: 100%;
       display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
     .facts { font-size: 11px; color: var(--faint); display: flex; gap: 4px; width: 100%; overflow: hidden; white-space: nowrap; }
-    .chip { background: #303844; color: #b4bccb; border-radius: 8px; padding: 0 6px; overflow: hidden; text-overflow: ellipsis; }
+    .chip { background: var(--chip); color: var(--ink); border-radius: 8px; padding: 0 6px; overflow: hidden; text-overflow: ellipsis; }
   `,
   ];
 
@@ -77,12 +79,12 @@ export class TakeCards extends LitElement {
 
   private drawAll(): void {
     if (document.hidden) return;
-    const seconds = performance.now() / 1000;
+    const seconds = reducedMotion() ? 0 : performance.now() / 1000;
     for (const canvas of this.renderRoot.querySelectorAll("canvas")) {
       const name = canvas.dataset.name!;
       const figure = this.store.get(name);
       const context = canvas.getContext("2d")!;
-      if (figure) drawThumbnail(context, figure, seconds, PICTURE * FINE, this.colours.get(name) ?? "#aab4c4");
+      if (figure) drawThumbnail(context, figure, seconds, PICTURE * FINE, this.colours.get(name) ?? colour("figure"));
       else context.clearRect(0, 0, canvas.width, canvas.height);
     }
   }
@@ -97,12 +99,45 @@ export class TakeCards extends LitElement {
     this.dispatchEvent(new CustomEvent<Pick>("pick", { detail: { name, overlay } }));
   }
 
-  private card(row: Row, index: number) {
+  /** One card is a tab stop; arrow keys, Home and End move between cards. */
+  private readonly key = (event: KeyboardEvent): void => {
+    const { columns, rows } = this;
+    const at = rows.findIndex((row) => row.name === this.focused);
+    const steps: Record<string, number> = {
+      ArrowRight: at + 1,
+      ArrowLeft: at - 1,
+      ArrowDown: at + columns,
+      ArrowUp: at - columns,
+      Home: 0,
+      End: rows.length - 1,
+    };
+    if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const row = rows[Math.min(Math.max(steps[event.key], 0), rows.length - 1)];
+    if (!row) return;
+    this.focused = row.name;
+    this.reveal(row.name);
+    this.requestUpdate();
+    void this.updateComplete.then(() =>
+      this.renderRoot
+        .querySelector<HTMLElement>(`[data-take="${CSS.escape(row.name)}"]`)
+        ?.focus({ preventScroll: true }),
+    );
+  };
+
+  protected willUpdate(): void {
+    if (!this.rows.some((row) => row.name === this.focused))
+      this.focused = this.rows.find((row) => this.colours.has(row.name))?.name ?? this.rows[0]?.name ?? "";
+  }
+
+  private card(row: Row, index: number, stop: string) {
     const { columns } = this;
     const wide = this.width / columns;
     const place = `left:${(index % columns) * wide}px;top:${Math.floor(index / columns) * TALL}px;width:${wide - 6}px;height:${TALL - 6}px`;
     const own = this.colours.get(row.name);
     return html`<button class="card" data-take=${row.name} aria-pressed=${own ? "true" : "false"}
+      tabindex=${row.name === stop ? 0 : -1} @focus=${() => (this.focused = row.name)}
       style="${place};--own:${own ?? "transparent"}" title="${row.name}: ${row.frames} frames, ${row.fps} fps. Shift + click overlays it."
       @click=${(event: MouseEvent) => this.pick(row.name, event)}>
       <canvas data-name=${row.name} width=${PICTURE * FINE} height=${PICTURE * FINE}></canvas>
@@ -118,11 +153,12 @@ export class TakeCards extends LitElement {
     const first = Math.max(Math.floor(this.scrollTop / TALL) - 1, 0) * columns;
     const end = (Math.ceil((this.scrollTop + this.height) / TALL) + 1) * columns;
     const shown = this.rows.slice(first, end);
-    return html`<div class="all" style="height:${Math.ceil(this.rows.length / columns) * TALL}px">
+    const stop = shown.some((row) => row.name === this.focused) ? this.focused : (shown[0]?.name ?? "");
+    return html`<div class="all" role="group" aria-label="Takes" @keydown=${this.key} style="height:${Math.ceil(this.rows.length / columns) * TALL}px">
       ${repeat(
         shown,
         (row) => row.name,
-        (row, index) => this.card(row, first + index),
+        (row, index) => this.card(row, first + index, stop),
       )}</div>`;
   }
 }

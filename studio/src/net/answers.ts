@@ -170,6 +170,8 @@ export interface Choreography {
 export interface Music {
   id: string;
   name: string;
+  /** Name of the file; empty for a generated tune. */
+  file: string;
   seconds: number;
   bpm: number;
   meter: number;

@@ -2681,6 +2681,8 @@ export interface components {
             id: string;
             /** Name */
             name: string;
+            /** File */
+            file: string;
             /** Seconds */
             seconds: number;
             /** Bpm */

@@ -26,7 +26,7 @@ export class CodeLine extends LitElement {
     css`
     :host { display: block; min-width: 0; }
     div { display: flex; gap: 6px; align-items: start; margin: 4px 0; }
-    code { flex: 1; min-width: 0; font: 12px/1.4 ui-monospace, monospace; background: #12151a; padding: 5px 7px;
+    code { flex: 1; min-width: 0; font: 12px/1.4 ui-monospace, monospace; background: var(--well); padding: 5px 7px;
       border-radius: 5px; white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
     button { font-size: 12px; padding: 2px 8px; }
   `,

@@ -62,8 +62,8 @@ export const SHORTCUTS: Shortcut[] = [
   {
     keys: ["Escape"],
     shown: "Esc",
-    does: "clear the selection",
-    act: (studio) => (studio.helpOpen ? studio.showHelp(false) : studio.select(null)),
+    does: "close a menu, stop drawing, or clear the selection",
+    act: (studio) => studio.escape(),
   },
   {
     keys: ["f"],

@@ -16,6 +16,10 @@ export interface Segment {
   end: number;
 } // frames [start, end)
 
+const ABOUT_TAKES = new Set(["library", "search", "family", "grid", "parametric"]);
+const NOTICE_LEAST = 6000; // milliseconds
+const NOTICE_PER_LETTER = 60;
+
 declare global {
   interface Window {
     studio: Studio;
@@ -23,17 +27,19 @@ declare global {
 }
 
 /** Fires "library" (rows have changed), "motions" (frames may have changed), "artifacts" (saved parametric motions or
- * choreographies), "route", "take", "selection", "notice", "help", "import" (open the file dialog), "disconnected",
- * "connected", and "reconnected" after a lost connection. */
+ * choreographies), "route", "take", "selection", "notice", "help", "import" (open the file dialog), "song" (dropped),
+ * "escape" (cancelable), "disconnected", "connected", and "reconnected" after a lost connection. */
 export class Studio extends EventTarget {
   readonly live = new Live();
   /** Class for motion that is synthesized while it plays; here for use from the console. */
   readonly streamed = StreamedMotion;
   stage!: Stage;
-  library: LibraryRows = { name: "", path: "", fps: null, motions: [] };
+  library: LibraryRows = { id: "", name: "", path: "", fps: null, motions: [] };
   route: Route = readRoute();
   selection: Segment | null = null;
   notice = "";
+  /** A song that was dropped on the page, for the dance view. */
+  song: File | null = null;
   /** Name of the take on the timeline; null while synthesized motion is shown. */
   take: string | null = null;
   /** Whether the list of keyboard shortcuts is open. */
@@ -41,14 +47,19 @@ export class Studio extends EventTarget {
   /** The last route of each view. */
   readonly visited = new Map<string, Route>();
   private openings = 0;
+  private noticeTimer = 0;
+  private subject = ""; // of the stage: a take, or what a view has made
+  private shownBy = ""; // the view that filled the stage
   private handledHash = location.hash;
   private wasDisconnected = false;
 
   async start(): Promise<void> {
     window.addEventListener("hashchange", () => {
-      this.visited.set(this.route.view, this.route);
+      const { view } = this.route;
+      this.visited.set(view, this.route);
       this.route = readRoute();
       this.handledHash = location.hash;
+      if (this.route.view !== view) this.enter(this.route.view);
       this.fire("route");
     });
     this.live.addEventListener("disconnected", () => {
@@ -118,6 +129,19 @@ export class Studio extends EventTarget {
     if (location.hash === before) this.fire("route"); // the stage may show something else by now
   }
 
+  /** Another view is entered: clear the stage, unless that view is about what is on it. */
+  private enter(view: string): void {
+    const own = this.shownBy === view || (this.take !== null && ABOUT_TAKES.has(view));
+    if (!own && this.stage.characters.length) this.show([]);
+  }
+
+  /** Dance to a song that was dropped anywhere on the page. */
+  danceTo(song: File): void {
+    this.song = song;
+    this.go("dance", this.route.view === "dance" ? this.route.query : (this.visited.get("dance")?.query ?? {}));
+    this.fire("song");
+  }
+
   /** Open the dialog to import files or a folder. */
   openImportDialog(folder: boolean): void {
     this.dispatchEvent(new CustomEvent("import", { detail: folder }));
@@ -151,6 +175,10 @@ export class Studio extends EventTarget {
   show(specs: CharacterSpec[], take: string | null = null): Character[] {
     this.openings++;
     this.take = take;
+    this.shownBy = this.route.view;
+    const subject = take ?? `${this.route.view}: ${specs.length} characters`;
+    if (specs.length && subject !== this.subject) this.stage.rig.touched = false; // frame the new subject
+    if (specs.length) this.subject = subject;
     const characters = this.stage.show(specs);
     this.loopSelection();
     this.fire("take");
@@ -204,10 +232,24 @@ export class Studio extends EventTarget {
     }
   }
 
-  /** Show a message or an error. */
+  /** Show a message or an error; it goes away after a time to read it. An empty one closes it. */
   notify(message: unknown): void {
     this.notice = message instanceof Error ? message.message : String(message);
+    clearTimeout(this.noticeTimer);
+    const reading = NOTICE_LEAST + NOTICE_PER_LETTER * this.notice.length;
+    if (this.notice) this.noticeTimer = window.setTimeout(() => this.notify(""), reading);
     this.fire("notice");
+  }
+
+  /** Keep the message while the pointer or the focus is on it. */
+  keepNotice(): void {
+    clearTimeout(this.noticeTimer);
+  }
+
+  /** The Esc key: views leave a mode, menus close; without any, the selection is cleared. */
+  escape(): void {
+    if (this.helpOpen) this.showHelp(false);
+    else if (this.dispatchEvent(new Event("escape", { cancelable: true }))) this.select(null);
   }
 
   private fire(name: string): void {

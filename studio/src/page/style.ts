@@ -3,8 +3,7 @@
 import { css } from "lit";
 
 export const sharedStyles = css`
-  :host { --ink: #d9dee7; --faint: #8a93a3; --line: #2c323c; --panel: #1f242c; --raised: #272d37;
-    --accent: #e0823d; --cool: #4f9fd8; --good: #7cb85c; --bad: #d86464; color: var(--ink); }
+  :host { color: var(--ink); } /* colours: theme.ts */
   * { box-sizing: border-box; }
   h2 { font-size: 15px; margin: 0 0 8px; }
   p { margin: 4px 0 8px; }
@@ -14,7 +13,7 @@ export const sharedStyles = css`
     border: 1px solid var(--line); border-radius: 5px; padding: 4px 9px; }
   button { cursor: pointer; white-space: nowrap; }
   button:hover { border-color: var(--accent); }
-  button.main { background: var(--accent); color: #14110e; border-color: var(--accent); font-weight: 600; }
+  button.main { background: var(--accent); color: var(--on-accent); border-color: var(--accent); font-weight: 600; }
   button[aria-pressed="true"] { border-color: var(--accent); color: var(--accent); }
   button:disabled { opacity: 0.4; cursor: default; }
   input::file-selector-button { font: inherit; color: var(--ink); background: var(--panel);

@@ -50,7 +50,8 @@ export class ParametricForm extends LitElement {
     fieldset { border: 1px solid var(--line); border-radius: 6px; padding: 8px 10px; display: grid; gap: 8px; margin: 0; }
     legend { color: var(--faint); padding: 0 4px; }
     .row label { flex: 1; min-width: 0; } select, input { width: 100%; min-width: 0; }
-    .choice { display: flex; gap: 6px; } .choice button { flex: 1; }
+    .choice { display: flex; flex-wrap: wrap; gap: 6px; } .choice button { flex: 1 1 120px; white-space: normal; }
+    fieldset, form > * { min-width: 0; }
   `,
   ];
 

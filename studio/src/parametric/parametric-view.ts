@@ -33,7 +33,6 @@ export class ParametricView extends View {
   private region?: Region;
   private opening = "";
   private turn = 0;
-  private wasFollowing = true;
   private readonly drag = new Latest<number[]>((target) => this.reach(target));
 
   static styles = [
@@ -41,13 +40,13 @@ export class ParametricView extends View {
     css`
     section { margin-bottom: 14px; }
     .readout { display: grid; grid-template-columns: auto 1fr; gap: 2px 12px; align-items: baseline;
-      background: #12151a; border-radius: 6px; padding: 10px 12px; }
+      background: var(--well); border-radius: 6px; padding: 10px 12px; }
     .readout b { font-size: 22px; font-variant-numeric: tabular-nums; } .near { color: var(--good); } .far { color: var(--bad); }
     .axis { display: grid; grid-template-columns: 34px 1fr 74px; gap: 8px; align-items: center; margin: 3px 0; }
     .axis input[type="number"] { width: 74px; padding: 2px 6px; }
     .weight { display: grid; grid-template-columns: 1fr 110px 46px; gap: 8px; align-items: center; font-size: 12px; }
     .weight span:first-child { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-    .bar { position: relative; height: 8px; background: #12151a; border-radius: 4px; overflow: hidden; }
+    .bar { position: relative; height: 8px; background: var(--well); border-radius: 4px; overflow: hidden; }
     .bar i { position: absolute; inset: 0 auto 0 0; background: var(--accent); border-radius: 4px; } .bar i.minus { background: var(--cool); }
     .number { text-align: right; font-variant-numeric: tabular-nums; }
     .check { display: flex; gap: 6px; align-items: center; } .check input { width: auto; }
@@ -57,9 +56,7 @@ export class ParametricView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    const { stage } = this.studio;
-    this.wasFollowing = stage.display.follow;
-    stage.display = { ...stage.display, follow: false }; // the target must not move under the mouse
+    this.studio.stage.holdCamera("The camera stands still, so that the target does not move under the pointer");
     this.listen("connected", () => {
       this.opening = "";
       this.routeChanged(this.studio.route.query);
@@ -71,7 +68,7 @@ export class ParametricView extends View {
   disconnectedCallback(): void {
     super.disconnectedCallback();
     this.clear();
-    this.studio.stage.display = { ...this.studio.stage.display, follow: this.wasFollowing };
+    this.studio.stage.holdCamera("");
   }
 
   private async list(): Promise<void> {

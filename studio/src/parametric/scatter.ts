@@ -2,6 +2,7 @@
 
 import { LitElement, css, html, svg } from "lit";
 import { customElement, property, query } from "lit/decorators.js";
+import { guard } from "lit/directives/guard.js";
 import { sharedStyles } from "../page/style";
 
 const WIDTH = 360;
@@ -23,10 +24,10 @@ export class Scatter extends LitElement {
   static styles = [
     sharedStyles,
     css`
-    svg { width: 100%; display: block; background: #12151a; border-radius: 6px; touch-action: none; cursor: crosshair; }
+    svg { width: 100%; display: block; background: var(--well); border-radius: 6px; touch-action: none; cursor: crosshair; }
     text { fill: var(--faint); font-size: 10px; }
     .sample { fill: var(--cool); opacity: 0.5; } .example { fill: var(--accent); }
-    .target { fill: none; stroke: var(--good); stroke-width: 2; } .reached { fill: #fff; }
+    .target { fill: none; stroke: var(--good); stroke-width: 2; } .reached { fill: var(--mark); }
   `,
   ];
 
@@ -34,7 +35,8 @@ export class Scatter extends LitElement {
     return this.axes.length > 1 ? 240 : 70;
   }
 
-  protected willUpdate(): void {
+  protected willUpdate(changed: Map<string, unknown>): void {
+    if (!changed.has("samples") && !changed.has("axes")) return; // while a target is dragged they stay
     this.ranges = this.axes.map((_, axis) => {
       const [low, high] = bounds(this.samples, axis, this.axes.length);
       const margin = 0.06 * (high - low || 1);
@@ -87,7 +89,7 @@ export class Scatter extends LitElement {
         if (this.dragging) this.aim(event);
       }}
       @pointerup=${() => (this.dragging = false)}>
-      ${this.dots(this.samples, "sample", 2)} ${this.dots(this.examples, "example", 3)}
+      ${guard([this.samples, this.examples, this.axes], () => [this.dots(this.samples, "sample", 2), this.dots(this.examples, "example", 3)])}
       <text x=${MARGIN} y=${this.height - 8}>${low.toFixed(2)}</text>
       <text x=${WIDTH / 2} y=${this.height - 8} text-anchor="middle">${this.axes[0]}</text>
       <text x=${WIDTH - MARGIN} y=${this.height - 8} text-anchor="end">${high.toFixed(2)}</text>

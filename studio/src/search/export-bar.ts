@@ -20,7 +20,7 @@ export class ExportBar extends LitElement {
 
   static styles = [
     sharedStyles,
-    css`:host { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; } b { color: var(--good); }`,
+    css`:host { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; } b { color: var(--good); } .counts { font-variant-numeric: tabular-nums; }`,
   ];
 
   private readonly again = () => this.requestUpdate();
@@ -41,7 +41,7 @@ export class ExportBar extends LitElement {
 
   render() {
     const count = verdicts.accepted.length;
-    return html`<span><b>${count}</b> accepted${verdicts.rejected.length ? html`, ${verdicts.rejected.length} rejected` : ""}</span>
+    return html`<span class="counts"><b>${count}</b> accepted, ${verdicts.rejected.length} rejected</span>
       <select id="format" aria-label="File format" @change=${(event: Event) => (this.format = inputValue(event) as "bvh" | "glb")}>
         <option value="bvh">BVH</option><option value="glb">GLB</option></select>
       <button id="export" class="main" ?disabled=${!count || this.busy} @click=${this.export}>${this.busy ? "packing…" : "Export zip"}</button>

@@ -43,17 +43,17 @@ export class FamilyGraph extends LitElement {
   static styles = [
     sharedStyles,
     css`
-    :host { display: block; position: relative; background: #171a20; border: 1px solid var(--line); border-radius: 7px; overflow: hidden; }
+    :host { display: block; position: relative; background: var(--stage); border: 1px solid var(--line); border-radius: 7px; overflow: hidden; }
     svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block; touch-action: none; cursor: grab; }
     .node { cursor: pointer; outline: none; }
-    .node circle { fill: #1f242c; stroke-width: 2.5; }
-    .node:hover circle, .node:focus-visible circle { fill: #2c343f; }
-    .node.current circle { stroke: #fff; stroke-width: 4; fill: #2c343f; }
+    .node circle { fill: var(--panel); stroke-width: 2.5; }
+    .node:hover circle, .node:focus-visible circle { fill: var(--raised); }
+    .node.current circle { stroke: var(--mark); stroke-width: 4; fill: var(--raised); }
     .node.out { opacity: 0.28; }
-    .node text { fill: var(--ink); text-anchor: middle; paint-order: stroke; stroke: #171a20; stroke-width: 3px; }
-    .node text.far { fill: #aab4c4; font-variant-numeric: tabular-nums; }
-    .edge { stroke: #56606f; }
-    .edge.way { stroke: #aab4c4; }
+    .node text { fill: var(--ink); text-anchor: middle; paint-order: stroke; stroke: var(--stage); stroke-width: 3px; }
+    .node text.far { fill: var(--faint); font-variant-numeric: tabular-nums; }
+    .edge { stroke: var(--edge); }
+    .edge.way { stroke: var(--faint); }
     .tiers { position: absolute; left: 10px; bottom: 8px; display: flex; gap: 12px; font-size: 12px; pointer-events: none; }
     .tiers i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 5px; }
     .caption { position: absolute; left: 10px; top: 8px; font-size: 12px; pointer-events: none; background: rgba(23, 26, 32, 0.8); padding: 1px 5px; border-radius: 4px; }

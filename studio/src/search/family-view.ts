@@ -50,11 +50,7 @@ export class FamilyView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    verdicts.open(this.studio.library.path);
-    this.listen("library", () => {
-      verdicts.open(this.studio.library.path);
-      void this.loadMenu();
-    });
+    this.listen("library", () => void this.loadMenu());
     void this.loadMenu();
   }
 
@@ -85,6 +81,7 @@ export class FamilyView extends View {
       await finished(await send("post", "families/grow", { body }), (job) => (this.job = job));
       const family = await send("post", "families", { body });
       if (JSON.stringify(settings) !== this.computed) return;
+      verdicts.open(this.studio.library.id, settings.query);
       this.family = { ...family, seconds: Math.max((performance.now() - began) / 1000, family.seconds) };
       this.lines = family.lines;
       this.current = 0;

@@ -3,6 +3,7 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, query } from "lit/decorators.js";
 import type { Figure } from "../motion/aligned";
+import { reducedMotion } from "../page/theme";
 
 const AZIMUTH = (38 * Math.PI) / 180; // three-quarter view; all figures start with the same heading
 const TILT = 0.18;
@@ -143,7 +144,8 @@ export class FigureLoop extends LitElement {
     context.clearRect(0, 0, width, height);
     const { figure, ghost } = this;
     if (!figure) return;
-    const phase = this.held ?? Math.min((now % (this.seconds + HOLD)) / this.seconds, 1);
+    const phase =
+      this.held ?? (reducedMotion() ? 0.5 : null) ?? Math.min((now % (this.seconds + HOLD)) / this.seconds, 1);
     const scale = height / TALL;
     const floor = height * 0.92;
     const frame = phase * (figure.frames - 1);

@@ -35,7 +35,7 @@ export class SearchForm extends LitElement {
     details[open] { grid-column: 1 / -1; }
     details > div { display: grid; grid-template-columns: repeat(auto-fill, minmax(138px, 1fr)); gap: 8px 12px; padding-top: 6px; align-items: end; }
     summary { cursor: pointer; color: var(--faint); }
-    .warn { color: #d8c14f; font-size: 12px; }
+    .warn { color: var(--warn); font-size: 12px; }
   `,
   ];
 
@@ -111,7 +111,7 @@ export class SearchForm extends LitElement {
     const ticks = this.distances.map((one) => {
       const x = ((one / far) * 100).toFixed(2);
       return html`<svg x="${x}%" width="1.5" height="16" overflow="visible"><rect width="1.5" height="16" y="4"
-        fill=${limit === null || one <= limit ? "var(--accent)" : "#4a5261"} opacity="0.75"></rect></svg>`;
+        fill=${limit === null || one <= limit ? "var(--accent)" : "var(--edge)"} opacity="0.75"></rect></svg>`;
     });
     return html`<label class="two"><span>${this.family ? "maximum distance of members" : "maximum distance"}<b>${shown}</b></span>
       ${this.family ? "" : html`<svg aria-hidden="true">${ticks}</svg>`}

@@ -43,6 +43,7 @@ export class SearchView extends View {
   private ready = new Set<string>();
   private loading?: AbortController;
   private shown = 0;
+  private wanted = ""; // the match of the address that is to be shown
   private running: { began: number; controller: AbortController } | null = null;
   private readonly searching = new Latest<Settings>((settings) => this.search(settings));
   private readonly describing = new Latest<Settings>(
@@ -50,7 +51,7 @@ export class SearchView extends View {
   );
 
   @query(".cards") private grid!: HTMLElement | null;
-  @query('.card[aria-selected="true"]') private currentCard!: HTMLElement | null;
+  @query(".card.chosen .open") private currentCard!: HTMLElement | null;
 
   static styles = [
     sharedStyles,
@@ -70,10 +71,9 @@ export class SearchView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    verdicts.open(this.studio.library.path);
     void this.loadMenu();
     this.listen("library", () => {
-      verdicts.open(this.studio.library.path);
+      this.openVerdicts();
       this.ready.clear();
       void this.loadMenu();
     });
@@ -96,8 +96,36 @@ export class SearchView extends View {
   protected routeChanged(query: Record<string, string>): void {
     const settings = settingsOf(this.studio, query);
     const again = JSON.stringify(settings) !== JSON.stringify(this.settings) || !this.results;
+    if (settings.query !== this.settings.query) this.forget();
     this.settings = settings;
+    this.openVerdicts();
+    this.wanted = query.match ?? "";
     if (again) this.ask();
+    else this.restore();
+  }
+
+  private openVerdicts(): void {
+    verdicts.open(this.studio.library.id, this.settings.query);
+  }
+
+  /** Drop the matches of another query, and the one on the stage. */
+  private forget(): void {
+    this.loading?.abort();
+    this.shown++;
+    this.results = null;
+    this.current = -1;
+    if (this.studio.take === null) this.studio.show([]);
+  }
+
+  /** Show the match of the address, once matches are there. */
+  private restore(): void {
+    const place = this.wanted ? this.rows.findIndex(({ row }) => clipText(row) === this.wanted) : -1;
+    this.wanted = "";
+    if (place >= 0) void this.show(place);
+  }
+
+  private storeState(match?: string): void {
+    this.studio.replaceQuery({ ...addressOf(this.settings), match });
   }
 
   /** Use the segment selected on the timeline as the query. */
@@ -110,7 +138,9 @@ export class SearchView extends View {
   private change(changes: Partial<Settings>): void {
     const before = this.settings;
     this.settings = { ...before, ...changes };
-    this.studio.replaceQuery(addressOf(this.settings));
+    if (this.settings.query !== before.query) this.forget();
+    this.openVerdicts();
+    this.storeState();
     const only = Object.keys(changes);
     if (
       only.length === 1 &&
@@ -141,14 +171,22 @@ export class SearchView extends View {
       this.running = { began: performance.now(), controller };
       const request = wide ? { ...body, max_distance: undefined } : body;
       const { meta, arrays, shapes } = await sendForArrays("search", { body: request, signal: controller.signal });
+      if (settings.query !== this.settings.query) return; // the next search is for another query
       this.results = { ...meta, frames: arrays.frames as Int32Array, length: shapes.frames[1] };
       this.lines = this.results.lines;
       if (wide && settings.max_distance !== null) this.describing.submit(settings);
       this.current = Math.min(this.current, this.rows.length - 1);
       void this.loadFigures();
-      if (!this.studio.stage.characters.length) void showQuery(this.studio, this.results.query);
+      const { query } = this.results;
+      const { selection } = this.studio;
+      const selected = { motion: query.motion, start: query.start_frame, end: query.end_frame };
+      if (this.wanted) this.restore();
+      else if (this.current < 0 && (!selection || segmentText(selection) !== segmentText(selected)))
+        void showQuery(this.studio, query);
     } catch (error) {
-      if (!controller.signal.aborted) this.studio.notify(error);
+      if (controller.signal.aborted) return;
+      if (settings.query === this.settings.query) this.forget();
+      this.studio.notify(error);
     } finally {
       this.busy = false;
       this.running = null;
@@ -239,6 +277,7 @@ export class SearchView extends View {
     if (!chosen) return;
     this.current = place;
     const turn = ++this.shown;
+    this.storeState(clipText(chosen.row));
     void this.updateComplete.then(() => this.currentCard?.scrollIntoView({ block: "nearest" }));
     await this.studio.attempt(async () => {
       const frames = this.framesOf(chosen.number);
@@ -321,12 +360,8 @@ export class SearchView extends View {
       <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their own speed instead of the query's timing"
           @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>own speed</button>
         <button aria-pressed=${this.overlay.beside} @click=${() => flip({ beside: !this.overlay.beside })}>beside</button>
-        ${
-          verdicts.rejected.length
-            ? html`<button aria-pressed=${this.hidesRejected}
-          @click=${() => (this.hidesRejected = !this.hidesRejected)}>hide rejected</button>`
-            : ""
-        }</span></div>`;
+        <button id="hide" aria-pressed=${this.hidesRejected} ?disabled=${!verdicts.rejected.length}
+          @click=${() => (this.hidesRejected = !this.hidesRejected)}>hide rejected</button></span></div>`;
   }
 
   render() {
@@ -349,7 +384,7 @@ export class SearchView extends View {
       }
       ${this.stateLine(rows.length)}
       ${!settings.query ? html`<div class="empty">Select a segment on the timeline,<br>or enter one: <code>walk_p0:10-60</code></div>` : ""}
-      <div class="cards" role="listbox" aria-label="Matches">${repeat(
+      <div class="cards" role="list" aria-label="Matches">${repeat(
         rows,
         ({ row, number }) => this.keyOf(row, number),
         ({ row, number }, place) =>
@@ -360,6 +395,7 @@ export class SearchView extends View {
             unit: results!.unit,
             tiers,
             chosen: place === this.current,
+            stop: place === Math.max(this.current, 0),
             verdict: verdicts.verdict(row),
             show: () => void this.show(place).then(() => this.focusCard()),
             judge: (verdict) => this.judge(place, verdict),

@@ -1,4 +1,4 @@
-// Accepted and rejected matches, stored in the browser per library.
+// Accepted and rejected matches of a query, stored in the browser per library.
 
 import type { Clip } from "../net/answers";
 
@@ -6,6 +6,7 @@ export type Verdict = "accepted" | "rejected" | null;
 type Judged = Record<"accepted" | "rejected", Clip[]>;
 
 const SAME = 0.8; // overlap from which two segments count as the same match
+const REMEMBERED = 50; // queries of a library
 
 export function clipText({ motion, start_frame, end_frame }: Clip): string {
   return `${motion}:${start_frame}-${end_frame}`;
@@ -15,6 +16,7 @@ export function clipText({ motion, start_frame, end_frame }: Clip): string {
 export class Verdicts extends EventTarget {
   private judged: Judged = { accepted: [], rejected: [] };
   private key = "";
+  private query = "";
 
   constructor() {
     super();
@@ -23,11 +25,12 @@ export class Verdicts extends EventTarget {
     });
   }
 
-  /** Load the verdicts of a library. */
-  open(library: string): void {
+  /** Load the verdicts of a query; `library` is the identifier of the library. */
+  open(library: string, query: string): void {
     const key = `motionloom:verdicts:${library}`;
-    if (!library || key === this.key) return;
+    if (!library || (key === this.key && query === this.query)) return;
     this.key = key;
+    this.query = query;
     this.load();
   }
 
@@ -57,18 +60,27 @@ export class Verdicts extends EventTarget {
   }
 
   private load(): void {
-    try {
-      const stored = JSON.parse(localStorage.getItem(this.key) ?? "{}");
-      this.judged = { accepted: stored.accepted ?? [], rejected: stored.rejected ?? [] };
-    } catch {
-      this.judged = { accepted: [], rejected: [] };
-    }
+    const { accepted = [], rejected = [] } = this.stored()[this.query] ?? {};
+    this.judged = { accepted, rejected };
     this.dispatchEvent(new Event("change"));
   }
 
   private save(): void {
-    localStorage.setItem(this.key, JSON.stringify(this.judged));
+    const stored = new Map(Object.entries(this.stored()));
+    stored.delete(this.query); // the last judged query is the last
+    if (this.judged.accepted.length || this.judged.rejected.length) stored.set(this.query, this.judged);
+    const latest = [...stored].slice(-REMEMBERED);
+    localStorage.setItem(this.key, JSON.stringify(Object.fromEntries(latest)));
     this.dispatchEvent(new Event("change"));
+  }
+
+  /** The verdicts of all queries, the last judged one last. */
+  private stored(): Record<string, Partial<Judged>> {
+    try {
+      return JSON.parse(localStorage.getItem(this.key) ?? "{}") ?? {};
+    } catch {
+      return {};
+    }
   }
 }
 

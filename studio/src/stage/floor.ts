@@ -12,7 +12,7 @@ export class FloorGrid {
     const material = new THREE.ShaderMaterial({
       transparent: true,
       depthWrite: false,
-      uniforms: { reach: { value: REACH }, grid: { value: 1 } },
+      uniforms: { reach: { value: REACH }, grid: { value: 1 }, ink: { value: new THREE.Color() } },
       vertexShader: /* glsl */ `
         varying vec3 place; varying vec2 local;
         void main() {
@@ -21,7 +21,7 @@ export class FloorGrid {
           gl_Position = projectionMatrix * viewMatrix * world;
         }`,
       fragmentShader: /* glsl */ `
-        varying vec3 place; varying vec2 local; uniform float reach, grid;
+        varying vec3 place; varying vec2 local; uniform float reach, grid; uniform vec3 ink;
         float lines(vec2 at, float width) {
           vec2 thin = fwidth(at) * width;
           vec2 near = abs(fract(at - 0.5) - 0.5) / max(thin, vec2(1e-6));
@@ -34,8 +34,7 @@ export class FloorGrid {
           float half_metres = lines(place.xz * 2.0, 1.0) * 0.10;
           float metres = lines(place.xz, 1.2) * 0.22;
           float line = max(half_metres, metres) * grid;
-          vec3 colour = mix(vec3(0.46, 0.52, 0.62), vec3(0.72, 0.78, 0.88), step(0.001, line));
-          gl_FragColor = vec4(colour, (0.075 + line) * fade);
+          gl_FragColor = vec4(ink, (0.075 + 1.3 * line) * fade);
         }`,
     });
     this.mesh = new THREE.Mesh(new THREE.PlaneGeometry(2 * REACH, 2 * REACH).rotateX(-Math.PI / 2), material);
@@ -47,6 +46,10 @@ export class FloorGrid {
     const size = Math.max(1, distance / 6);
     this.mesh.position.set(middle.x, 0, middle.z);
     this.mesh.scale.set(size, 1, size);
+  }
+
+  set ink(colour: string) {
+    (this.mesh.material as THREE.ShaderMaterial).uniforms.ink.value.set(colour);
   }
 
   set lines(shown: boolean) {

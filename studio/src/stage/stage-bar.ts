@@ -31,19 +31,19 @@ export class StageBar extends LitElement {
     .top { position: absolute; inset: 8px 8px auto 12px; display: flex; flex-wrap: wrap-reverse; gap: 6px; justify-content: space-between;
       align-items: start; }
     .tools { margin-left: auto; display: flex; flex-wrap: wrap; gap: 4px; justify-content: end; pointer-events: auto; }
-    .group { display: flex; border-radius: 6px; overflow: clip; background: #20252ecc; border: 1px solid var(--line); }
+    .group { display: flex; border-radius: 6px; overflow: clip; background: color-mix(in srgb, var(--panel) 80%, transparent); border: 1px solid var(--line); }
     .group button { border: 0; border-radius: 0; background: none; padding: 4px 8px; font-size: 12px; color: var(--faint); }
     .group button + button { border-left: 1px solid var(--line); }
     .group button:hover { color: var(--ink); }
-    .group button[aria-pressed="true"] { color: var(--accent); background: #e0823d1c; }
+    .group button[aria-pressed="true"] { color: var(--accent); background: color-mix(in srgb, var(--accent) 11%, transparent); }
     details { position: relative; font-size: 12px; }
     summary { list-style: none; padding: 4px 8px; cursor: pointer; color: var(--faint); border-left: 1px solid var(--line); }
-    summary.on { color: var(--accent); background: #e0823d1c; }
+    summary.on { color: var(--accent); background: color-mix(in srgb, var(--accent) 11%, transparent); }
     .group:has(details[open]) { overflow: visible; }
     details .menu { position: absolute; right: 0; top: 28px; background: var(--raised); border: 1px solid var(--line);
       border-radius: 6px; padding: 6px 10px; display: grid; gap: 3px; z-index: 3; }
     details label { display: flex; gap: 6px; align-items: center; white-space: nowrap; }
-    .legend { display: grid; gap: 2px; padding-top: 4px; font-size: 12px; text-shadow: 0 1px 3px #000; }
+    .legend { display: grid; gap: 2px; padding-top: 4px; font-size: 12px; text-shadow: 0 1px 3px var(--stage); }
     .legend i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 7px; }
     .empty { position: absolute; inset: 0; display: grid; place-content: center; color: var(--faint); }
     .keys { position: absolute; inset: 0; margin: auto; width: min(560px, 92%); height: fit-content; max-height: 92%; overflow: auto;
@@ -60,6 +60,12 @@ export class StageBar extends LitElement {
     const again = () => this.requestUpdate();
     for (const kind of ["characters", "display"]) this.studio.stage.addEventListener(kind, again);
     for (const kind of ["help", "library"]) this.studio.addEventListener(kind, again);
+    this.studio.addEventListener("escape", (event) => {
+      const menu = this.renderRoot.querySelector("details[open]");
+      if (!menu) return;
+      menu.removeAttribute("open");
+      event.preventDefault();
+    });
   }
 
   private get stage(): Stage {
@@ -72,7 +78,8 @@ export class StageBar extends LitElement {
     title: string,
   ) {
     const on = this.stage.display[key];
-    return html`<button aria-pressed=${on ? "true" : "false"} title=${title} data-display=${key}
+    const held = key === "follow" ? this.stage.stillBecause : "";
+    return html`<button aria-pressed=${on && !held ? "true" : "false"} title=${held || title} data-display=${key} ?disabled=${Boolean(held)}
       @click=${() => this.stage.set({ [key]: !on } as Partial<DisplaySettings>)}>${text}</button>`;
   }
 

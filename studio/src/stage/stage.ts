@@ -9,6 +9,7 @@ import { Clock } from "./clock";
 import { drawBody, drawSkeleton } from "./figure";
 import { FloorGrid } from "./floor";
 import { drawTrails, pathMesh } from "./traces";
+import { colour, theme } from "../page/theme";
 
 export interface DisplaySettings {
   body: boolean;
@@ -68,6 +69,8 @@ export class Stage extends EventTarget {
   readonly rig: CameraRig;
   characters: Character[] = [];
   display: DisplaySettings = storedDisplay();
+  /** While something on the stage is dragged or drawn, the camera stands still: why, or "". */
+  private still = "";
   /** CPU time of the last draw, in milliseconds. */
   cost = 0;
   private readonly solid = new Capsules({ shadows: true });
@@ -85,7 +88,13 @@ export class Stage extends EventTarget {
   constructor(readonly host: HTMLElement) {
     super();
     host.append(this.canvas);
-    this.scene.background = new THREE.Color(0x171a20);
+    const paint = () => {
+      this.scene.background = new THREE.Color(colour("stage"));
+      this.ground.ink = colour("faint");
+      this.wake();
+    };
+    theme.addEventListener("change", paint);
+    paint();
     const sun = new THREE.DirectionalLight(0xfff4e6, 2.4);
     sun.position.set(3.5, 10, 4.5);
     this.scene.add(new THREE.HemisphereLight(0xdfe8ff, 0x3a3430, 1.7), sun);
@@ -151,7 +160,23 @@ export class Stage extends EventTarget {
   /** Point the camera at new characters; it stays where the user has put it. */
   private aim(): void {
     if (!this.rig.touched) this.rig.frame(this.characters);
-    else if (this.display.follow) this.rig.follow(this.characters, Infinity);
+    else if (this.follows) this.rig.follow(this.characters, Infinity);
+  }
+
+  /** Whether the camera follows the characters now. */
+  get follows(): boolean {
+    return this.display.follow && !this.still;
+  }
+  /** Why the camera does not follow although that is switched on, or "". */
+  get stillBecause(): string {
+    return this.still;
+  }
+
+  /** Let the camera stand still for a reason, or follow again ("") as the display settings say. */
+  holdCamera(reason: string): void {
+    this.still = reason;
+    this.wake();
+    this.dispatchEvent(new Event("display"));
   }
 
   /** Rebuild the paths on the floor, as when a character's motion was replaced. */
@@ -221,7 +246,7 @@ export class Stage extends EventTarget {
     this.clock.pause();
     this.clock.seek(time);
     this.pose();
-    if (this.display.follow) this.rig.follow(this.characters, Infinity);
+    if (this.follows) this.rig.follow(this.characters, Infinity);
     this.draw();
   }
 
@@ -292,7 +317,7 @@ export class Stage extends EventTarget {
     this.clock.advance(seconds);
     const moving = this.clock.playing && this.characters.length > 0;
     if (moving || now < this.awake || now - this.drawn > IDLE) {
-      if (this.display.follow) {
+      if (this.follows) {
         this.pose();
         this.rig.follow(this.characters, seconds);
       }

@@ -3,6 +3,7 @@
 import type { MotionData } from "../motion/motion";
 import { rowOf } from "../motion/motion";
 import type { TimeAxis } from "./time-axis";
+import { colour } from "../page/theme";
 
 export const RULER = 20;
 export const HEIGHT = 92;
@@ -70,7 +71,7 @@ export function drawPlayhead(context: CanvasRenderingContext2D, width: number, a
   context.clearRect(0, 0, width, HEIGHT);
   const x = axis.x(time, width);
   if (x < axis.gutter - 1 || x > width + 1) return;
-  context.fillStyle = "#f2f5fa";
+  context.fillStyle = colour("ink");
   context.fillRect(x - 0.75, 6, 1.5, HEIGHT - 6);
   context.beginPath();
   context.moveTo(x - 6, 2);
@@ -88,14 +89,14 @@ function drawRuler(context: CanvasRenderingContext2D, width: number, axis: TimeA
   context.textBaseline = "top";
   for (let k = Math.floor(axis.start / step); k * step <= axis.end; k++) {
     const x = Math.round(axis.x(k * step, width)) + 0.5;
-    context.fillStyle = "#3a424f";
+    context.fillStyle = colour("edge");
     context.fillRect(x, 0, 1, HEIGHT);
-    context.fillStyle = "#8a93a3";
+    context.fillStyle = colour("faint");
     context.fillText(timeLabel(k * step, step), x + 4, 4);
-    context.fillStyle = "#2c323c";
+    context.fillStyle = colour("line");
     for (let part = 1; part < 5; part++) context.fillRect(axis.x((k + part / 5) * step, width), RULER - 5, 1, 5);
   }
-  context.fillStyle = "#2c323c";
+  context.fillStyle = colour("line");
   context.fillRect(axis.gutter, RULER, width, 1);
 }
 
@@ -117,7 +118,7 @@ function drawFeet(context: CanvasRenderingContext2D, width: number, axis: TimeAx
       const a = axis.x(timeOf(began), width);
       const b = axis.x(timeOf(frame), width);
       if (b < axis.gutter || a > width) return;
-      context.fillStyle = level === 2 ? "#4f9fd8" : "#35658a";
+      context.fillStyle = level === 2 ? colour("cool") : `${colour("cool")}99`;
       context.fillRect(a, top, Math.max(b - a, 1), FOOT);
     };
     for (let frame = first; frame < motion.frames; frame++) {
@@ -162,12 +163,12 @@ function drawSpeed(
     last = x;
   }
   context.lineTo(last, floor);
-  context.fillStyle = "#7cb85c3d";
+  context.fillStyle = `${colour("good")}3d`;
   context.fill();
-  context.strokeStyle = "#7cb85c";
+  context.strokeStyle = colour("good");
   context.lineWidth = 1;
   context.stroke();
-  context.fillStyle = "#8a93a3";
+  context.fillStyle = colour("faint");
   context.textAlign = "right";
   context.fillText(`${highest.toFixed(1)} m/s`, width - 4, SPEED.top);
   context.textAlign = "left";
@@ -180,15 +181,15 @@ function drawBeats(
   axis: TimeAxis,
   { beats, sure, timeOf }: Strips,
 ): void {
-  context.fillStyle = sure ? "#e0823d" : "#e0823d55";
+  context.fillStyle = sure ? colour("accent") : `${colour("accent")}55`;
   for (const beat of beats)
     context.fillRect(axis.x(timeOf(0) + beat, width) - 0.75, SPEED.top, 1.5, sure ? SPEED.height : 10);
 }
 
 function drawSelected(context: CanvasRenderingContext2D, a: number, b: number): void {
-  context.fillStyle = "#e0823d26";
+  context.fillStyle = `${colour("accent")}26`;
   context.fillRect(a, RULER, b - a, HEIGHT - RULER);
-  context.fillStyle = "#e0823d";
+  context.fillStyle = colour("accent");
   context.fillRect(a - 1, RULER, 2, HEIGHT - RULER);
   context.fillRect(b - 1, RULER, 2, HEIGHT - RULER);
   for (const x of [a, b]) {
@@ -199,7 +200,7 @@ function drawSelected(context: CanvasRenderingContext2D, a: number, b: number): 
 }
 
 function drawNames(context: CanvasRenderingContext2D, axis: TimeAxis, strips: Strips): void {
-  context.fillStyle = "#8a93a3";
+  context.fillStyle = colour("faint");
   context.font = "11px system-ui, sans-serif";
   context.textAlign = "right";
   context.textBaseline = "top";
@@ -207,7 +208,7 @@ function drawNames(context: CanvasRenderingContext2D, axis: TimeAxis, strips: St
   for (const { name, top } of FEET) context.fillText(name, right, top);
   if (strips.speed) context.fillText("speed", right, SPEED.top + 4);
   if (strips.beats.length) {
-    context.fillStyle = strips.sure ? "#e0823d" : "#9c6a45";
+    context.fillStyle = strips.sure ? colour("accent") : `${colour("accent")}aa`;
     context.fillText(strips.sure ? "beats" : "beats?", right, SPEED.top + 20);
   }
   context.textAlign = "left";

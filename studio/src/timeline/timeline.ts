@@ -8,6 +8,7 @@ import { inputValue } from "../page/form-input";
 import { step } from "../page/shortcuts";
 import { segmentText, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
+import { theme } from "../page/theme";
 import { HEIGHT, RULER, drawPlayhead, drawStrips, speedOf, type Strips } from "./strips";
 import { TimeAxis } from "./time-axis";
 
@@ -62,6 +63,7 @@ export class Timeline extends LitElement {
     stage.addEventListener("frame", () => this.follow());
     this.studio.addEventListener("take", () => void this.reload());
     this.studio.addEventListener("selection", again);
+    theme.addEventListener("change", again);
   }
 
   protected firstUpdated(): void {

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from motionloom.errors import InvalidInput
+from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune, write_sound
 from motionloom.library.settings import ChoreographySettings, DanceSettings
 from motionloom.studio.app_state import AppState, State
@@ -70,6 +70,7 @@ class MusicInfo(BaseModel):
 
     id: str
     name: str
+    file: str
     seconds: float
     bpm: float
     meter: int
@@ -84,11 +85,13 @@ class LoadedMusic:
     music: Music
     sound: bytes
     media_type: str
+    file: str = ""  # name of the file; none of a generated tune
 
     def info(self, key: str) -> MusicInfo:
         """The music as sent to the page."""
         downbeats = [int(k) for k in self.music.downbeats]
-        return MusicInfo(**{**self.music.as_dict(), "id": key, "downbeats": downbeats})
+        added = {"id": key, "file": self.file, "downbeats": downbeats}
+        return MusicInfo(**{**self.music.as_dict(), **added})
 
 
 @router.post("/choreographies")
@@ -115,9 +118,8 @@ async def send_music(filename: str, request: Request, state: State) -> MusicInfo
     data = await request_body(request, MAX_MUSIC, "a music file")
     suffix = Path(filename).suffix.lower()
     key = hashlib.sha256(data + suffix.encode()).hexdigest()[:16]
-    name = Path(filename).stem
     loaded = await run_in_threadpool(
-        state.cached, ("music", key), lambda: _music_file(data, suffix, name)
+        state.cached, ("music", key), lambda: _music_file(data, suffix, filename)
     )
     return loaded.info(key)
 
@@ -233,17 +235,21 @@ def _summary(choreography: Choreography) -> dict[str, Any]:
     }
 
 
-def _music_file(data: bytes, suffix: str, name: str) -> LoadedMusic:
+def _music_file(data: bytes, suffix: str, filename: str) -> LoadedMusic:
     if suffix not in (*MIDI_SUFFIXES, *AUDIO_SUFFIXES):
         known = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
         raise InvalidInput(f"music is read from {known}; got {suffix or 'no suffix'}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"music{suffix}"
         path.write_bytes(data)
-        music = replace(load_music(path), name=name, path="")
+        try:
+            music = replace(load_music(path), name=Path(filename).stem, path="")
+        except MotionloomError as error:  # which names the temporary file
+            raise InvalidInput(str(error).replace(str(path), filename)) from None
     if suffix in AUDIO_SUFFIXES:
-        return LoadedMusic(music, data, _MEDIA.get(suffix, "application/octet-stream"))
-    return LoadedMusic(music, wav_bytes(music), _MEDIA[".wav"])
+        media_type = _MEDIA.get(suffix, "application/octet-stream")
+        return LoadedMusic(music, data, media_type, filename)
+    return LoadedMusic(music, wav_bytes(music), _MEDIA[".wav"], filename)
 
 
 def _tune(request: TuneRequest) -> LoadedMusic:

@@ -1,0 +1,273 @@
+"""Stage and panel agree: each view shows its own subject, and nothing of another query or view."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from browser import as_at_first, go, in_address, open_take, settled
+
+expect = pytest.importorskip("playwright.sync_api").expect
+
+KICK = "kick_front_high_right_p0"
+WALK = "walk_p0"
+VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-{}-view')"
+GRAPH = VIEW.format("graph")
+VIEWS = ["library", "search", "family", "grid", "parametric", "graph", "dance", "crowd"]
+AXE = Path(__file__).parents[2] / "studio" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.fixture(scope="module")
+def shared(shared_windows, studio_address):
+    return shared_windows(studio_address)
+
+
+@pytest.fixture
+def page(shared):
+    shared.evaluate("localStorage.clear()")
+    shared.set_viewport_size({"width": 1280, "height": 800})
+    return as_at_first(shared)
+
+
+def searched(page, query: str, **settings):
+    go(page, "search", query=query, max=12, **settings)
+    cards = page.locator("loom-search-view .card")
+    expect(cards.first).to_be_visible()
+    return cards
+
+
+def characters(page) -> int:
+    return page.evaluate("studio.stage.characters.length")
+
+
+def test_verdicts_belong_to_a_query(page, tmp_path):
+    cards = searched(page, f"{KICK}:10-60")
+    for card in (0, 1):
+        cards.nth(card).locator(".yes").click()
+    bar = page.locator("loom-export-bar")
+    expect(bar).to_contain_text("2 accepted")
+
+    page.locator("loom-search-view #query").fill(f"{WALK}:10-60")
+    page.locator("loom-search-view #query").press("Enter")
+    expect(bar).to_contain_text("0 accepted")
+    settled(page)
+    cards.nth(0).locator(".yes").click()
+    with page.expect_download() as begun:
+        page.locator("#export").click()
+    assert begun.value.suggested_filename == f"like_{WALK}_10-60.zip"
+    with zipfile.ZipFile(begun.value.path()) as packed:
+        listed = json.loads(packed.read("matches.json"))
+    assert [one["motion"] for one in listed["matches"]] == [WALK]
+
+    searched(page, f"{KICK}:10-60")
+    expect(bar).to_contain_text("2 accepted")
+
+
+def test_a_new_query_replaces_the_match_on_the_stage(page):
+    cards = searched(page, f"{KICK}:10-60")
+    cards.nth(2).locator(".open").click()
+    page.wait_for_function("() => studio.stage.characters.length === 2")
+    in_address(page, "match=")
+
+    page.locator("loom-search-view #query").fill(f"{WALK}:20-80")
+    page.locator("loom-search-view #query").press("Enter")
+    page.wait_for_function("name => studio.take === name", arg=WALK)
+    settled(page)
+    assert not page.locator("loom-search-view .card.chosen").count()
+    assert page.evaluate("studio.selection") == {"motion": WALK, "start": 20, "end": 80}
+
+    cards.nth(1).locator(".open").click()
+    page.wait_for_function("() => studio.stage.characters.length === 2")
+    page.expected.append("api/search")
+    page.expected.append("status of 4")
+    page.locator("loom-search-view #query").fill("nothing:1-5")
+    page.locator("loom-search-view #query").press("Enter")
+    page.locator(".notice").wait_for()
+    settled(page)
+    assert (cards.count(), characters(page)) == (0, 0)
+    page.locator(".notice button").click()
+    expect(page.locator(".notice")).to_have_count(0)
+
+
+def test_a_reload_shows_the_chosen_match_again(page):
+    cards = searched(page, f"{KICK}:10-60")
+    cards.nth(2).locator(".open").click()
+    page.wait_for_function("() => studio.stage.characters.length === 2")
+    name = page.evaluate("studio.stage.characters[1].motion.name")
+    page.reload()
+    page.wait_for_function("() => window.studio?.stage?.characters.length === 2")
+    assert page.evaluate("studio.stage.characters[1].motion.name") == name
+    expect(cards.nth(2)).to_have_class(re.compile("chosen"))
+
+
+def test_the_first_reject_moves_nothing(page):
+    cards = searched(page, f"{KICK}:10-60")
+    before = cards.nth(5).bounding_box()
+    cards.nth(1).locator(".no").click(force=True)
+    expect(page.locator("loom-export-bar")).to_contain_text("1 rejected")
+    settled(page)
+    assert cards.nth(5).bounding_box() == before
+
+
+def test_views_open_with_their_own_subject(page):
+    open_take(page, KICK)
+    for view in ("search", "grid"):  # about takes: the take stays
+        go(page, view)
+        assert page.evaluate("studio.take") == KICK
+    for view in ("graph", "dance", "crowd"):
+        open_take(page, KICK)
+        go(page, view)
+        assert characters(page) == 0, view
+    assert KICK in page.locator("header a", has_text="Library").get_attribute("href")
+
+
+def test_the_window_title_names_subject_view_and_library(page):
+    open_take(page, WALK)
+    assert page.title() == f"{WALK} · Library · small"
+    go(page, "crowd")
+    assert page.title() == "Crowd · small"
+
+
+def test_another_take_is_framed_although_the_camera_was_moved(page):
+    open_take(page, WALK)
+    page.evaluate("""() => { const { rig } = studio.stage; rig.touched = true;
+        rig.camera.position.multiplyScalar(6); rig.controls.update(); }""")
+    far = page.evaluate("studio.stage.rig.distance")
+    open_take(page, WALK)  # the same again: the camera stays
+    assert page.evaluate("studio.stage.rig.distance") == pytest.approx(far, rel=0.2)
+    open_take(page, KICK)
+    assert page.evaluate("studio.stage.rig.distance") < 0.5 * far
+
+
+def test_follow_is_told_truly_while_a_target_is_dragged_and_after(page):
+    follow = page.locator("[data-display=follow]")
+    go(page, "parametric")
+    expect(follow).to_be_disabled()
+    expect(follow).to_have_attribute("aria-pressed", "false")
+    go(page, "library")
+    expect(follow).to_be_enabled()
+    expect(follow).to_have_attribute("aria-pressed", "true")
+
+
+def test_escape_closes_a_menu_before_it_clears_the_selection(page):
+    open_take(page, WALK)
+    page.evaluate("studio.select({ motion: 'walk_p0', start: 5, end: 30 })")
+    page.locator("loom-stage-bar summary").click()
+    page.keyboard.press("Escape")
+    assert not page.locator("loom-stage-bar details[open]").count()
+    assert page.evaluate("studio.selection !== null")
+    page.keyboard.press("Escape")
+    assert page.evaluate("studio.selection === null")
+
+
+def test_transitions_of_all_takes_need_no_label(page):
+    go(page, "graph")
+    page.locator("loom-graph-form #build").click()
+    in_address(page, "all=1")
+
+
+def test_a_path_is_drawn_on_a_stage_that_stands_still(page):
+    go(page, "graph", only="walk_p0,walk_left_p0,walk_right_p0", per_minute=90)
+    page.wait_for_function(f"() => {GRAPH}?.drawn")
+    page.locator("loom-graph-view #walk").click()
+    page.wait_for_function(f"() => {GRAPH}.walker?.motion?.frames > 2")
+    in_address(page, "walk=1")
+    page.locator("loom-graph-view #draw").click()
+    assert page.evaluate(f"[{GRAPH}.walker, studio.stage.clock.playing, studio.stage.follows]") == [
+        None,
+        False,
+        False,
+    ]
+    page.keyboard.press("Escape")
+    assert page.evaluate(f"[{GRAPH}.drawing, studio.stage.follows]") == [False, True]
+
+    points = page.locator("loom-graph-view #points")  # a path without a pointer
+    points.fill("0,0 1.5,0 1.5,1")
+    points.press("Enter")
+    page.wait_for_function(f"() => {GRAPH}.pathError !== null && !{GRAPH}.busy")
+    in_address(page, "path=")
+    page.reload()
+    page.wait_for_function(f"() => {GRAPH}?.pathError !== null && {GRAPH}?.path.length === 3")
+
+
+def test_a_song_dropped_on_the_stage_is_danced_to_and_not_imported(page):
+    page.evaluate("""() => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array([1, 2, 3])], "song.mid"));
+        window.imported = 0;
+        const send = window.fetch;
+        window.fetch = (url, ...rest) => {
+            if (String(url).includes("/uploads")) window.imported++;
+            return send(url, ...rest); };
+        document.querySelector("loom-app").renderRoot.querySelector("main").dispatchEvent(
+            new DragEvent("drop", { dataTransfer: data, bubbles: true, composed: true })); }""")
+    page.expected += ["dance/music", "status of 4"]
+    page.locator(".notice").wait_for()
+    assert page.evaluate("[studio.route.view, window.imported]") == ["dance", 0]
+    said = page.locator(".notice").inner_text()
+    assert "song.mid" in said and "tmp" not in said
+
+
+def test_takes_are_one_tab_stop_and_arrows_move_between_them(page):
+    cards = page.locator("loom-take-cards .card")
+    expect(cards.first).to_be_visible()
+    assert page.locator("loom-take-cards .card[tabindex='0']").count() == 1
+    page.locator("loom-take-cards .card[tabindex='0']").focus()
+    page.keyboard.press("End")
+    last = page.evaluate("studio.library.motions.at(-1).name")
+    page.wait_for_function(
+        """name => document.querySelector("loom-app").renderRoot.querySelector("loom-library-view")
+            .renderRoot.querySelector("loom-take-cards").renderRoot.activeElement
+            ?.dataset.take === name""",
+        arg=last,
+    )
+    page.keyboard.press("Enter")
+    page.wait_for_function("name => studio.take === name", arg=last)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_fits_a_phone_and_a_zoomed_window(page, view):
+    open_take(page, WALK)
+    go(page, view)
+    for width, height in ((390, 844), (720, 450), (1440, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        settled(page)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        panel = page.evaluate("""() => {
+            const aside = document.querySelector("loom-app").renderRoot.querySelector("aside");
+            return aside.scrollWidth - aside.clientWidth; }""")
+        assert wide <= width and panel <= 0, (view, width, wide, panel)
+
+
+def test_takes_stay_in_reach_in_a_zoomed_window(page):
+    page.set_viewport_size({"width": 720, "height": 450})
+    open_take(page, WALK)
+    card = page.locator("loom-take-cards .card").first
+    card.scroll_into_view_if_needed()
+    expect(card).to_be_in_viewport(ratio=0.5)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_no_view_has_a_serious_finding_of_axe(page, view, scheme):
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed (npm ci in studio/)")
+    page.emulate_media(color_scheme=scheme)
+    open_take(page, KICK)
+    page.evaluate("studio.stage.clock.pause()")
+    if view == "search":
+        cards = searched(page, f"{KICK}:10-60")
+        cards.nth(1).locator(".no").click(force=True)
+        cards.nth(2).locator(".open").click()
+    else:
+        go(page, view)
+    settled(page)
+    page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
+    found = page.evaluate("""async () => (await axe.run(document, { resultTypes: ["violations"] }))
+        .violations.filter((one) => ["serious", "critical"].includes(one.impact))
+        .map((one) => [one.id, one.nodes.slice(0, 4).map((node) => node.html.slice(0, 160)
+            + " | " + node.failureSummary.slice(0, 300))])""")
+    assert not found, json.dumps(found, indent=1)
