@@ -250,11 +250,32 @@ def test_takes_stay_in_reach_in_a_zoomed_window(page):
     expect(card).to_be_in_viewport(ratio=0.5)
 
 
+def serious_findings(page) -> list:
+    """Rules of axe-core that the page breaks seriously, with the elements."""
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed (npm ci in studio/)")
+    page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
+    return page.evaluate("""async () => (await axe.run(document, { resultTypes: ["violations"] }))
+        .violations.filter((one) => ["serious", "critical"].includes(one.impact))
+        .map((one) => [one.id, one.nodes.slice(0, 4).map((node) => node.html.slice(0, 160)
+            + " | " + node.failureSummary.slice(0, 300))])""")
+
+
+def test_axe_looks_into_the_views(page):
+    page.evaluate("""() => {
+        const { renderRoot } = document.querySelector("loom-app").renderRoot
+            .querySelector("loom-library-view");
+        const picture = Object.assign(document.createElement("img"), { id: "bad", width: 9 });
+        renderRoot.append(picture); }""")
+    found = serious_findings(page)
+    page.evaluate("""() => document.querySelector("loom-app").renderRoot
+        .querySelector("loom-library-view").renderRoot.querySelector("#bad").remove()""")
+    assert [rule for rule, _ in found] == ["image-alt"]
+
+
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_no_view_has_a_serious_finding_of_axe(page, view, scheme):
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed (npm ci in studio/)")
     page.emulate_media(color_scheme=scheme)
     open_take(page, KICK)
     page.evaluate("studio.stage.clock.pause()")
@@ -265,9 +286,5 @@ def test_no_view_has_a_serious_finding_of_axe(page, view, scheme):
     else:
         go(page, view)
     settled(page)
-    page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
-    found = page.evaluate("""async () => (await axe.run(document, { resultTypes: ["violations"] }))
-        .violations.filter((one) => ["serious", "critical"].includes(one.impact))
-        .map((one) => [one.id, one.nodes.slice(0, 4).map((node) => node.html.slice(0, 160)
-            + " | " + node.failureSummary.slice(0, 300))])""")
+    found = serious_findings(page)
     assert not found, json.dumps(found, indent=1)
