@@ -237,7 +237,9 @@ class Store:
         Libraries of release 0.1 have none; theirs is made from their path.
         """
         held = self.catalogue.meta().get("id")
-        return held or hashlib.blake2b(str(self.path.resolve()).encode(), digest_size=16).hexdigest()
+        return (
+            held or hashlib.blake2b(str(self.path.resolve()).encode(), digest_size=16).hexdigest()
+        )
 
     @property
     def fps(self) -> float | None:
