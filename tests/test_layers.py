@@ -13,9 +13,9 @@ PACKAGE = ROOT / "src" / "motionloom"
 # A folder imports from itself and from those before it.
 LAYERS = [
     "errors", "ragged", "settings", "configuration", "atomic_write", "kernels", "parallel",
-    "motion", "formats", "demo", "store", "distance", "alignment", "search", "blending",
-    "parametric", "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction", "evaluation",
-    "library", "plots", "studio", "cli", "__main__",
+    "motion", "character", "formats", "demo", "store", "distance", "alignment", "search",
+    "blending", "parametric", "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction",
+    "evaluation", "library", "plots", "studio", "cli", "__main__",
 ]  # fmt: skip
 
 # The doors that look ahead: (file, function) -> what it may import. `Motion.save` and
@@ -35,6 +35,7 @@ FRONT = {
     "configuration",
     "atomic_write",
     "motion",
+    "character",
     "formats",
     "library",
     "plots",

@@ -65,7 +65,7 @@ def test_usd_itself_finds_every_joint_and_stick_where_we_put_it(tmp_path, rng):
         assert np.abs(found - wanted[frame]).max() < 1e-5
     # USD's own skinning brings the corners of the sticks to the joints.
     UsdSkel.BakeSkinning(root, Gf.Interval(0, 11))
-    mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/Characters/dance/Sticks"))
+    mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/Characters/dance/Figure"))
     for frame in (0, 5, 11):
         corners = np.array(mesh.GetPointsAttr().Get(frame))
         for point in wanted[frame]:
@@ -104,11 +104,11 @@ def test_characters_of_one_skeleton_share_it_and_move_by_themselves(tmp_path, rn
         cache.Populate(root, Usd.PrimDefaultPredicate)
         (binding,) = cache.ComputeSkelBindings(root, Usd.PrimDefaultPredicate)
         (skinned,) = binding.GetSkinningTargets()
-        assert skinned.GetPrim().GetPath() == root.GetPath().AppendChild("Sticks")
+        assert skinned.GetPrim().GetPath() == root.GetPath().AppendChild("Figure")
         places = cache.GetSkelQuery(binding.GetSkeleton()).ComputeJointSkelTransforms(5.0)
         found = np.array(places)[:, 3, :3]
         np.testing.assert_allclose(found, motion.positions(end_sites=True)[5], atol=1e-5)
-    painted = [UsdShade.MaterialBindingAPI(stage.GetPrimAtPath(f"{root.GetPath()}/Sticks"))
+    painted = [UsdShade.MaterialBindingAPI(stage.GetPrimAtPath(f"{root.GetPath()}/Figure"))
                .ComputeBoundMaterial()[0].GetPath() for root in roots]  # fmt: skip
     assert len(set(painted)) == 7
     again = ml.load(tmp_path / "crowd.usda", skeleton="soldier 4")

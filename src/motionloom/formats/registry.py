@@ -265,7 +265,7 @@ def save(
     up: str | None = None,
     order: str | None = None,
     rest_frame: bool = False,
-    mesh: bool = True,
+    mesh: bool | str = "body",
     compact: bool = False,
     decimals: int = 6,
 ) -> Path:
@@ -289,8 +289,10 @@ def save(
         BVH: order of the rotation channels. Default: that of the source, else ``"ZYX"``.
     rest_frame : bool
         BVH: write the rest pose as a first frame, as CMU's conversion does.
-    mesh : bool
-        glTF, USD: add a stick-figure mesh, so that any viewer shows something.
+    mesh : {"body", "low", "sticks", "none"} or bool
+        glTF, USD: the figure that shows the motion: a neutral body, one with few triangles, an
+        octahedron per bone, or none. Skeletons without the roles of a body have sticks. True is
+        ``"body"``, False is ``"none"``.
     compact : bool
         glTF: rotations in 16 bits instead of 32, and one key for joints that never turn.
     decimals : int

@@ -67,7 +67,9 @@ class SaveSettings(Settings):
     up: str | None = setting(None, "BVH, C3D: up axis of the written file.")
     order: str | None = setting(None, "BVH: order of the rotation channels.")
     rest_frame: bool = setting(False, "BVH: write the rest pose as a first frame.")
-    mesh: bool = setting(True, "glTF, USD: add a stick-figure mesh.")
+    mesh: bool | str = setting(
+        "body", "glTF, USD: figure that shows the motion: body, low, sticks or none."
+    )
     compact: bool = setting(False, "glTF: 16-bit rotations, one key for joints that never turn.")
     decimals: int = setting(6, "CSV: digits after the decimal point.")
 

@@ -525,7 +525,7 @@ class Motion(TimeSeries):
         up: str | None = None,
         order: str | None = None,
         rest_frame: bool = False,
-        mesh: bool = True,
+        mesh: bool | str = "body",
         compact: bool = False,
         decimals: int = 6,
     ) -> Path:

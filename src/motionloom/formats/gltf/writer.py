@@ -1,4 +1,4 @@
-"""Writer of glTF files: skeletons, skins, one animation, and stick-figure meshes.
+"""Writer of glTF files: skeletons, skins, one animation, and figures (see `motionloom.character`).
 
 Characters with the same skeleton share its static data: vertices and skin are in the file once,
 and characters of one colour share a mesh.
@@ -14,14 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.atomic_write import atomic_write
+from motionloom.character import SkinnedMesh, figure_mesh, rest_pose
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import characters
 from motionloom.formats.gltf.container import glb_bytes, gltf_bytes
-from motionloom.formats.scene_nodes import COLOURS, rest_pose_transforms, stick_mesh
-from motionloom.motion import Motion, Scene, Skeleton
+from motionloom.formats.scene_nodes import COLOURS, figure_kind
+from motionloom.motion import Motion, Scene
 from motionloom.motion.rotations import quaternions as rot
 
-_COMPONENTS = {"<f4": 5126, "<u2": 5123, "<i2": 5122}
+_COMPONENTS = {"<f4": 5126, "<u2": 5123, "<i2": 5122, "<u4": 5125}
+_VERTICES, _INDICES = 34962, 34963  # targets of buffer views
 _PACKED = 32767.0  # a normalised short: 3e-5, or 0.1 mm at the extremities
 _STILL = 1e-6  # smaller differences of quaternions are ignored
 
@@ -30,7 +32,7 @@ def write(
     motion: Motion | Scene | Sequence[Motion],
     path: str | Path,
     *,
-    mesh: bool = True,
+    mesh: bool | str = "body",
     compact: bool = False,
 ) -> None:
     """Write one motion, or several characters in one scene, as glTF; see `motionloom.save`.
@@ -43,8 +45,9 @@ def write(
         raise InvalidInput("a glTF file needs at least one motion, and each at least one frame")
     path = Path(path)
     draft = _Document(compact)
+    kind = figure_kind(mesh)
     for number, (name, one) in enumerate(cast):
-        draft.add_character(name, one, number, mesh)
+        draft.add_character(name, one, number, kind)
     document, binary = draft.finished()
     coded = glb_bytes if path.suffix.lower() == ".glb" else gltf_bytes
     with atomic_write(path) as scratch:
@@ -71,7 +74,7 @@ class _Document:
         }
         self.times: dict[tuple[int, float], int] = {}
         self.binds: dict[str, int] = {}
-        self.vertices: dict[str, dict[str, int]] = {}
+        self.vertices: dict[str, dict[str, Any]] = {}
         self.figures: dict[tuple[str, int], int] = {}
 
     def add(self, kind: str, item: dict[str, Any]) -> int:
@@ -81,7 +84,8 @@ class _Document:
 
     def accessor(self, values: NDArray, kind: str, *, bounds: bool = False, target: int = 0) -> int:
         """Append an array (N, width) to the buffer; returns the index of its accessor."""
-        coded = {"f": "<f4", "u": "<u2", "i": "<i2"}[values.dtype.kind]
+        wide = values.dtype.itemsize == 4
+        coded = {"f": "<f4", "u": "<u4" if wide else "<u2", "i": "<i2"}[values.dtype.kind]
         data = np.ascontiguousarray(values, coded)
         view: dict[str, Any] = {
             "buffer": 0,
@@ -107,31 +111,16 @@ class _Document:
             item["min"], item["max"] = flat.min(axis=0).tolist(), flat.max(axis=0).tolist()
         return self.add("accessors", item)
 
-    def add_character(self, name: str, motion: Motion, number: int, mesh: bool) -> None:
+    def add_character(self, name: str, motion: Motion, number: int, kind: str) -> None:
         skeleton = motion.skeleton
         name = name or f"character {number + 1}"
-        frames = rest_pose_transforms(skeleton)
-        first = len(self.document["nodes"])
-        rest = skeleton.rest
-        places = np.concatenate([frames.positions[:1], skeleton.point_offsets[1:]])
-        for point, joint_name in enumerate(skeleton.point_names):
-            node: dict[str, Any] = {"name": joint_name, "translation": places[point].tolist()}
-            if point >= len(skeleton):
-                node["extras"] = {"end_site": True}
-            elif rest is not None:
-                node["rotation"] = rest[point][[1, 2, 3, 0]].tolist()
-            self.add("nodes", node)
-        for point, parent in enumerate(skeleton.point_parents):
-            if parent >= 0:
-                self.document["nodes"][first + parent].setdefault("children", []).append(
-                    first + point
-                )
+        first = self._add_joints(motion)
         holder = self.add("nodes", {"name": name, "children": [first]})
         self.document["scenes"][0]["nodes"].append(holder)
+        figure = figure_mesh(skeleton, kind=kind, example=motion)
         if skeleton.key not in self.binds:
-            inverse = np.linalg.inv(frames.matrices())
-            columns = np.swapaxes(inverse, 1, 2).reshape(-1, 16).astype(np.float32)
-            self.binds[skeleton.key] = self.accessor(columns, "MAT4")
+            bind = rest_pose(skeleton).matrices() if figure is None else figure.bind
+            self.binds[skeleton.key] = self._inverse_bind(bind)
         skin = self.add(
             "skins",
             {
@@ -142,21 +131,43 @@ class _Document:
                 "extras": {"fps": motion.fps},
             },
         )
-        if mesh:
-            figure = self._figure(skeleton, number % len(COLOURS))
-            sticks = self.add("nodes", {"name": f"{name} sticks", "mesh": figure, "skin": skin})
-            self.document["scenes"][0]["nodes"].append(sticks)
+        if figure is not None:
+            shown = self._figure(figure, skeleton.key, number % len(COLOURS))
+            node = {"name": f"{name} {figure.name}", "mesh": shown, "skin": skin}
+            self.document["scenes"][0]["nodes"].append(self.add("nodes", node))
         self._add_curves(motion, first)
 
-    def _figure(self, skeleton: Skeleton, colour: int) -> int:
-        """Index of the mesh of a stick figure in a colour; all colours share its vertices."""
-        if (skeleton.key, colour) not in self.figures:
-            if skeleton.key not in self.vertices:
-                self.vertices[skeleton.key] = self._stick_vertices(skeleton)
+    def _add_joints(self, motion: Motion) -> int:
+        """Nodes of joints and end sites; returns the first."""
+        skeleton, nodes = motion.skeleton, self.document["nodes"]
+        first = len(nodes)
+        places = np.concatenate([rest_pose(skeleton).positions[:1], skeleton.point_offsets[1:]])
+        for point, joint_name in enumerate(skeleton.point_names):
+            node: dict[str, Any] = {"name": joint_name, "translation": places[point].tolist()}
+            if point >= len(skeleton):
+                node["extras"] = {"end_site": True}
+            elif skeleton.rest is not None:
+                node["rotation"] = skeleton.rest[point][[1, 2, 3, 0]].tolist()
+            self.add("nodes", node)
+        for point, parent in enumerate(skeleton.point_parents):
+            if parent >= 0:
+                nodes[first + parent].setdefault("children", []).append(first + point)
+        return first
+
+    def _inverse_bind(self, matrices: NDArray[np.float64]) -> int:
+        columns = np.swapaxes(np.linalg.inv(matrices), 1, 2).reshape(-1, 16)
+        return self.accessor(columns.astype(np.float32), "MAT4")
+
+    def _figure(self, figure: SkinnedMesh, key: str, colour: int) -> int:
+        """Index of the mesh of a figure in a colour; all colours share its vertices."""
+        if (key, colour) not in self.figures:
+            if key not in self.vertices:
+                self.vertices[key] = self._vertices(figure)
+            name = f"{figure.name} {colour + 1}"
             material = self.add(
                 "materials",
                 {
-                    "name": f"sticks {colour + 1}",
+                    "name": name,
                     "pbrMetallicRoughness": {
                         "baseColorFactor": [*COLOURS[colour], 1.0],
                         "metallicFactor": 0.0,
@@ -164,24 +175,26 @@ class _Document:
                     },
                 },
             )
-            primitive = {"attributes": self.vertices[skeleton.key], "material": material}
-            figure = {"name": f"sticks {colour + 1}", "primitives": [primitive]}
-            self.figures[skeleton.key, colour] = self.add("meshes", figure)
-        return self.figures[skeleton.key, colour]
+            primitive = {**self.vertices[key], "material": material}
+            self.figures[key, colour] = self.add(
+                "meshes", {"name": name, "primitives": [primitive]}
+            )
+        return self.figures[key, colour]
 
-    def _stick_vertices(self, skeleton: Skeleton) -> dict[str, int]:
-        sticks = stick_mesh(skeleton)
-        joints = np.zeros((len(sticks.joints), 4), np.uint16)
-        joints[:, 0] = sticks.joints
-        weights = np.zeros((len(sticks.joints), 4), np.float32)
-        weights[:, 0] = 1.0
-        vertex_data = 34962  # ARRAY_BUFFER
-        return {
-            "POSITION": self.accessor(sticks.vertices, "VEC3", bounds=True, target=vertex_data),
-            "NORMAL": self.accessor(sticks.normals, "VEC3", target=vertex_data),
-            "JOINTS_0": self.accessor(joints, "VEC4", target=vertex_data),
-            "WEIGHTS_0": self.accessor(weights, "VEC4", target=vertex_data),
+    def _vertices(self, figure: SkinnedMesh) -> dict[str, Any]:
+        """Attributes and indices of a primitive."""
+        attributes = {
+            "POSITION": self.accessor(figure.vertices, "VEC3", bounds=True, target=_VERTICES),
+            "NORMAL": self.accessor(figure.normals, "VEC3", target=_VERTICES),
+            "JOINTS_0": self.accessor(figure.joints, "VEC4", target=_VERTICES),
+            "WEIGHTS_0": self.accessor(figure.weights, "VEC4", target=_VERTICES),
         }
+        corners = figure.triangles.reshape(-1, 1)
+        if np.array_equal(corners[:, 0], np.arange(len(figure.vertices))):
+            return {"attributes": attributes}
+        corners = corners.astype(np.uint16 if len(figure.vertices) < 65535 else np.uint32)
+        indices = self.accessor(corners, "SCALAR", target=_INDICES)
+        return {"attributes": attributes, "indices": indices}
 
     def _add_curves(self, motion: Motion, first: int) -> None:
         times = self._times(len(motion), motion.fps)

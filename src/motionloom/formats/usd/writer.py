@@ -1,6 +1,6 @@
-"""Writer of USD files: UsdSkel skeletons with animations, and stick-figure meshes.
+"""Writer of USD files: UsdSkel skeletons with animations, and figures (see `motionloom.character`).
 
-Characters with the same skeleton share it: skeleton and stick figure are in the file once, as a
+Characters with the same skeleton share it: skeleton and figure are in the file once, as a
 class that each references. The references are not instanceable, because Blender shows instances
 of a skeleton without motion.
 """
@@ -14,21 +14,19 @@ from pathlib import Path
 import numpy as np
 
 from motionloom.atomic_write import atomic_write
+from motionloom.character import SkinnedMesh, figure_mesh, rest_pose, transform_matrices
 from motionloom.errors import InvalidInput, MissingExtra
 from motionloom.formats.conventions import characters, unique_names
-from motionloom.formats.scene_nodes import (
-    COLOURS,
-    rest_pose_transforms,
-    stick_mesh,
-    transform_matrices,
-)
+from motionloom.formats.scene_nodes import COLOURS, figure_kind
 from motionloom.formats.usd.child_process import END_SITES
 from motionloom.motion import Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
+FIGURE = "Figure"  # name of the mesh of a character
+
 
 def write(
-    motion: Motion | Scene | Sequence[Motion], path: str | Path, *, mesh: bool = True
+    motion: Motion | Scene | Sequence[Motion], path: str | Path, *, mesh: bool | str = "body"
 ) -> None:
     """Write one motion, or several characters with the same rate, as USD; see `motionloom.save`.
 
@@ -54,15 +52,16 @@ def write(
     stage.SetEndTimeCode(max(len(one) for one in motions) - 1)
     top = pxr.UsdGeom.Xform.Define(stage, "/Characters")
     stage.SetDefaultPrim(top.GetPrim())
-    shared = _shared_figures(pxr, stage, [one.skeleton for one in motions], mesh)
+    kind = figure_kind(mesh)
+    shared = _shared_figures(pxr, stage, motions, kind)
     shown = [name or "Character" for name, _ in cast]
     names = unique_names((_identifier(pxr, name) for name in shown), taken=["Looks"])
     for number, one in enumerate(motions):
         place = f"/Characters/{names[number]}"
         figure = shared.get(one.skeleton.key)
-        _add_character(pxr, stage, shown[number], one, place, figure, mesh)
-        if mesh:
-            _paint(pxr, stage, f"{place}/Sticks", number % len(COLOURS))
+        _add_character(pxr, stage, shown[number], one, place, figure, kind)
+        if kind != "none":
+            _paint(pxr, stage, f"{place}/{FIGURE}", number % len(COLOURS))
     with atomic_write(path) as scratch:
         if not stage.GetRootLayer().Export(str(scratch)):
             raise InvalidInput(f"USD could not write {path}")
@@ -80,20 +79,20 @@ def require_extra():
     return pxr
 
 
-def _shared_figures(pxr, stage, skeletons: Sequence[Skeleton], mesh: bool) -> dict[str, str]:
+def _shared_figures(pxr, stage, motions: Sequence[Motion], kind: str) -> dict[str, str]:
     """Paths of figures shared by several characters, by the key of their skeleton."""
     places: dict[str, str] = {}
-    for key, count in Counter(skeleton.key for skeleton in skeletons).items():
+    for key, count in Counter(one.skeleton.key for one in motions).items():
         if count > 1:
             places[key] = f"/Figures/Figure_{len(places) + 1}"
             stage.CreateClassPrim("/Figures")
-            figure = next(skeleton for skeleton in skeletons if skeleton.key == key)
-            _add_figure(pxr, stage, figure, places[key], mesh)
+            example = next(one for one in motions if one.skeleton.key == key)
+            _add_figure(pxr, stage, example, places[key], kind)
     return places
 
 
 def _add_character(
-    pxr, stage, name: str, motion: Motion, place: str, shared: str | None, mesh: bool
+    pxr, stage, name: str, motion: Motion, place: str, shared: str | None, kind: str
 ) -> None:
     holder = pxr.UsdSkel.Root.Define(stage, place)
     holder.GetPrim().SetDisplayName(name)
@@ -101,7 +100,7 @@ def _add_character(
     extent = np.stack([points.min(axis=0), points.max(axis=0)]).astype(np.float32)
     holder.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(extent))
     if shared is None:
-        _add_figure(pxr, stage, motion.skeleton, place, mesh)
+        _add_figure(pxr, stage, motion, place, kind)
     else:
         holder.GetPrim().GetReferences().AddInternalReference(shared)
     _add_animation(pxr, stage, motion, f"{place}/Animation")
@@ -109,11 +108,13 @@ def _add_character(
     binding.CreateAnimationSourceRel().SetTargets([f"{place}/Animation"])
 
 
-def _add_figure(pxr, stage, skeleton: Skeleton, place: str, mesh: bool) -> None:
-    """Skeleton and stick figure."""
+def _add_figure(pxr, stage, motion: Motion, place: str, kind: str) -> None:
+    """Skeleton and figure."""
+    skeleton = motion.skeleton
+    figure = figure_mesh(skeleton, kind=kind, example=motion)
     bones = pxr.UsdSkel.Skeleton.Define(stage, f"{place}/Skeleton")
     paths = _joint_paths(pxr, skeleton)
-    frames = rest_pose_transforms(skeleton)
+    frames = rest_pose(skeleton)
     unturned = np.tile(rot.IDENTITY, (len(skeleton.end_names), 1))
     rest_turns = np.concatenate([skeleton.rest_rotations, unturned])
     rest_places = np.concatenate([frames.positions[:1], skeleton.point_offsets[1:]])
@@ -124,11 +125,12 @@ def _add_figure(pxr, stage, skeleton: Skeleton, place: str, mesh: bool) -> None:
     )
     bones.CreateJointsAttr(paths)
     bones.CreateJointNamesAttr(list(skeleton.point_names))
-    bones.CreateBindTransformsAttr(row_vectors(frames.matrices()))
+    bind = frames.matrices() if figure is None else figure.bind
+    bones.CreateBindTransformsAttr(row_vectors(bind))
     bones.CreateRestTransformsAttr(row_vectors(local))
     bones.GetPrim().SetCustomDataByKey(END_SITES, len(skeleton.end_names))
-    if mesh:
-        _add_sticks(pxr, stage, skeleton, place)
+    if figure is not None:
+        _add_mesh(pxr, stage, figure, place)
 
 
 def _add_animation(pxr, stage, motion: Motion, place: str) -> None:
@@ -150,33 +152,33 @@ def _add_animation(pxr, stage, motion: Motion, place: str) -> None:
         places.Set(pxr.Vt.Vec3fArray.FromNumpy(steps), frame)
 
 
-def _add_sticks(pxr, stage, skeleton: Skeleton, place: str) -> None:
-    sticks = stick_mesh(skeleton)
-    count = len(sticks.vertices)
-    figure = pxr.UsdGeom.Mesh.Define(stage, f"{place}/Sticks")
-    figure.CreatePointsAttr(pxr.Vt.Vec3fArray.FromNumpy(sticks.vertices))
-    figure.CreateNormalsAttr(pxr.Vt.Vec3fArray.FromNumpy(sticks.normals))
-    figure.SetNormalsInterpolation(pxr.UsdGeom.Tokens.vertex)
-    figure.CreateFaceVertexCountsAttr([3] * (count // 3))
-    figure.CreateFaceVertexIndicesAttr(list(range(count)))
-    figure.CreateSubdivisionSchemeAttr(pxr.UsdGeom.Tokens.none)
-    bounds = np.stack([sticks.vertices.min(axis=0), sticks.vertices.max(axis=0)])
-    figure.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(bounds))
-    binding = pxr.UsdSkel.BindingAPI.Apply(figure.GetPrim())
+def _add_mesh(pxr, stage, figure: SkinnedMesh, place: str) -> None:
+    mesh = pxr.UsdGeom.Mesh.Define(stage, f"{place}/{FIGURE}")
+    mesh.CreatePointsAttr(pxr.Vt.Vec3fArray.FromNumpy(figure.vertices))
+    mesh.CreateNormalsAttr(pxr.Vt.Vec3fArray.FromNumpy(figure.normals))
+    mesh.SetNormalsInterpolation(pxr.UsdGeom.Tokens.vertex)
+    mesh.CreateFaceVertexCountsAttr([3] * len(figure.triangles))
+    corners = np.ascontiguousarray(figure.triangles.reshape(-1), np.int32)
+    mesh.CreateFaceVertexIndicesAttr(pxr.Vt.IntArray.FromNumpy(corners))
+    mesh.CreateSubdivisionSchemeAttr(pxr.UsdGeom.Tokens.none)
+    bounds = np.stack([figure.vertices.min(axis=0), figure.vertices.max(axis=0)])
+    mesh.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(bounds))
+    binding = pxr.UsdSkel.BindingAPI.Apply(mesh.GetPrim())
     binding.CreateSkeletonRel().SetTargets([f"{place}/Skeleton"])
-    joints = np.ascontiguousarray(sticks.joints, np.int32)
-    binding.CreateJointIndicesPrimvar(False, 1).Set(pxr.Vt.IntArray.FromNumpy(joints))
-    weights = np.ones(count, np.float32)
-    binding.CreateJointWeightsPrimvar(False, 1).Set(pxr.Vt.FloatArray.FromNumpy(weights))
+    count = figure.joints.shape[1]
+    joints = np.ascontiguousarray(figure.joints.reshape(-1), np.int32)
+    binding.CreateJointIndicesPrimvar(False, count).Set(pxr.Vt.IntArray.FromNumpy(joints))
+    weights = np.ascontiguousarray(figure.weights.reshape(-1), np.float32)
+    binding.CreateJointWeightsPrimvar(False, count).Set(pxr.Vt.FloatArray.FromNumpy(weights))
     binding.CreateGeomBindTransformAttr(pxr.Gf.Matrix4d(1.0))
 
 
 def _paint(pxr, stage, place: str, number: int) -> None:
-    """Set the colour of a stick figure, as a material and as a display colour."""
+    """Set the colour of a figure, as a material and as a display colour."""
     colour = pxr.Gf.Vec3f(*COLOURS[number])
-    sticks = stage.OverridePrim(place)
-    pxr.UsdGeom.Mesh(sticks).CreateDisplayColorAttr([colour])
-    look = f"/Characters/Looks/Sticks_{number + 1}"
+    figure = stage.OverridePrim(place)
+    pxr.UsdGeom.Mesh(figure).CreateDisplayColorAttr([colour])
+    look = f"/Characters/Looks/Figure_{number + 1}"
     if not stage.GetPrimAtPath(look):
         stage.DefinePrim("/Characters/Looks", "Scope")
         material = pxr.UsdShade.Material.Define(stage, look)
@@ -186,7 +188,7 @@ def _paint(pxr, stage, place: str, number: int) -> None:
         surface.CreateInput("roughness", pxr.Sdf.ValueTypeNames.Float).Set(0.8)
         material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
     material = pxr.UsdShade.Material(stage.GetPrimAtPath(look))
-    pxr.UsdShade.MaterialBindingAPI.Apply(sticks).Bind(material)
+    pxr.UsdShade.MaterialBindingAPI.Apply(figure).Bind(material)
 
 
 def _joint_paths(pxr, skeleton: Skeleton) -> list[str]:

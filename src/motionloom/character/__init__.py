@@ -1,0 +1,15 @@
+"""Characters: the neutral body, skinned meshes, and a user's own character."""
+
+from motionloom.character.body import FIGURES, body_mesh, figure_mesh, has_body
+from motionloom.character.skinned_mesh import Material, SkinnedMesh, rest_pose, transform_matrices
+
+__all__ = [
+    "FIGURES",
+    "Material",
+    "SkinnedMesh",
+    "body_mesh",
+    "figure_mesh",
+    "has_body",
+    "rest_pose",
+    "transform_matrices",
+]

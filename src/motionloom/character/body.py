@@ -1,0 +1,192 @@
+"""The neutral body: a smooth skinned figure for any skeleton with the roles of a body.
+
+The figure is an implicit surface around the bones (`motionloom.character.figure`), meshed once for
+each skeleton in a pose with arms and legs apart, and skinned by distance. It is made by code from
+the lengths of the skeleton; there is no template.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.character.figure import REQUIRED, body_parts
+from motionloom.character.implicit_surface import onto_surface, surface_distances
+from motionloom.character.skin_weights import skin_weights
+from motionloom.character.skinned_mesh import SkinnedMesh, bind_pose
+from motionloom.character.sticks import stick_mesh
+from motionloom.character.surface_nets import surface_mesh
+from motionloom.errors import InvalidInput
+from motionloom.motion.kinematics.two_bone import with_global_rotations
+from motionloom.motion.retargeting.neutral_pose import (
+    NeutralPose,
+    global_rest_rotations,
+    neutral_pose,
+)
+from motionloom.motion.retargeting.observed_pose import observed_pose
+from motionloom.motion.rotations import quaternions as rot
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion, Skeleton
+
+Array = NDArray[np.float64]
+
+# Side of a grid cell over the height of the figure's legs and trunk.
+DETAILS = {"high": 0.0085, "low": 0.0165}
+FIGURES = ("body", "low", "sticks", "none")
+_ARMS_DOWN = np.radians(42.0)  # from the T-pose: the middle of what shoulders do
+_LEGS_APART = np.radians(7.0)
+_THINNEST = 0.7  # cells: thinner parts fall through the grid
+
+
+def has_body(skeleton: Skeleton) -> bool:
+    """Whether a skeleton has the roles from which a body can be made: hips, legs and arms."""
+    return all(role in skeleton.roles for role in REQUIRED)
+
+
+def body_mesh(
+    skeleton: Skeleton, *, detail: str = "high", example: Motion | None = None
+) -> SkinnedMesh:
+    """The neutral body of a skeleton; the same object if it is asked for again.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        With hips, legs and arms.
+    detail : {"high", "low"}
+        About 14,000 or 3,000 vertices.
+    example : Motion, optional
+        A motion on the skeleton. It shows how bones are twisted and feet are held, if the rest
+        pose does not (all bones along one axis, as in LAFAN1).
+
+    Raises
+    ------
+    InvalidInput
+        If roles are missing, or the detail is unknown.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> body = body_mesh(walk.skeleton, detail="low")
+    >>> body.posed(walk, 10).shape == body.vertices.shape
+    True
+    """
+    if detail not in DETAILS:
+        raise InvalidInput(f"detail must be one of {', '.join(DETAILS)}; got {detail!r}")
+    missing = [role for role in REQUIRED if role not in skeleton.roles]
+    if missing:
+        raise InvalidInput(f"a body needs the roles {', '.join(missing)}, which are missing")
+    return _cached(_Wanted(skeleton, detail, example))
+
+
+class _Wanted:
+    """What is meshed; compared by skeleton and detail alone."""
+
+    def __init__(self, skeleton: Skeleton, detail: str, example: Motion | None) -> None:
+        self.skeleton, self.detail, self.example = skeleton, detail, example
+        self.key = (skeleton.key, detail)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Wanted) and other.key == self.key
+
+
+@lru_cache(maxsize=32)
+def _cached(wanted: _Wanted) -> SkinnedMesh:
+    skeleton = wanted.skeleton
+    bind = bind_pose(skeleton, _apart(skeleton, _neutral(skeleton, wanted.example)))
+    cell = DETAILS[wanted.detail] * float(np.ptp(bind.positions[:, 1]))
+    parts = body_parts(skeleton, bind, thinnest=_THINNEST * cell)
+    corners = np.stack([part.bounds for part in parts])
+    bounds = np.stack([corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)])
+    vertices, triangles = surface_mesh(
+        lambda points, reach: surface_distances(parts, points, reach=reach), bounds, cell
+    )
+    vertices = onto_surface(parts, vertices, farthest=0.5 * cell)
+    normals = vertex_normals(vertices, triangles)
+    joints, weights = skin_weights(skeleton, bind, parts, vertices, triangles)
+    return SkinnedMesh(
+        vertices.astype(np.float32),
+        normals,
+        triangles.astype(np.uint32),
+        joints,
+        weights,
+        bind.matrices(),
+    )
+
+
+def figure_mesh(
+    skeleton: Skeleton, *, kind: str = "body", example: Motion | None = None
+) -> SkinnedMesh | None:
+    """The figure that shows a skeleton: its body, its bones as sticks, or none.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+    kind : {"body", "low", "sticks", "none"}
+        ``"low"`` is the body with few triangles. A skeleton without the roles of a body has sticks.
+    example : Motion, optional
+        See `body_mesh`.
+    """
+    if kind not in FIGURES:
+        raise InvalidInput(f"mesh must be one of {', '.join(FIGURES)}; got {kind!r}")
+    if kind == "none":
+        return None
+    if kind == "sticks" or not has_body(skeleton):
+        return stick_mesh(skeleton)
+    return body_mesh(skeleton, detail="low" if kind == "low" else "high", example=example)
+
+
+def vertex_normals(vertices: Array, triangles: NDArray) -> NDArray[np.float32]:
+    """Unit normals (V, 3): the mean over the triangles around each vertex, by area."""
+    a, b, c = (vertices[triangles[:, corner]] for corner in range(3))
+    sides = np.cross(b - a, c - a)
+    normals = np.zeros_like(vertices)
+    for corner in range(3):
+        for axis in range(3):
+            normals[:, axis] += np.bincount(
+                triangles[:, corner], sides[:, axis], minlength=len(vertices)
+            )
+    return (normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)).astype(
+        np.float32
+    )
+
+
+def _neutral(skeleton: Skeleton, example: Motion | None) -> Array:
+    """Local rotations (J, 4) of the neutral pose: a T-pose that faces +Z."""
+    pose: NeutralPose = neutral_pose(skeleton)
+    if pose.unknown and example is not None and len(example):
+        pose = observed_pose(example, pose, None)
+    rest = global_rest_rotations(skeleton)
+    turned = {}
+    for role, name in reversed(skeleton.roles.items()):
+        if name in skeleton.names and role in pose.turns:
+            joint = skeleton.names.index(name)
+            turned[joint] = rot.multiply(pose.turns[role], rest[joint])
+    local = skeleton.rest_rotations.copy()
+    world = np.empty_like(rest)
+    for joint, parent in enumerate(skeleton.parents):
+        above = rot.IDENTITY if parent < 0 else world[parent]
+        world[joint] = turned.get(joint, rot.multiply(above, local[joint]))
+        local[joint] = rot.multiply(rot.inverse(above), world[joint])
+    return local
+
+
+def _apart(skeleton: Skeleton, local: Array) -> Array:
+    """The pose with arms lowered and legs apart, so that body parts do not touch."""
+    from motionloom.motion.kinematics.forward import global_rotations
+
+    for role, angle in (("shoulder", _ARMS_DOWN), ("hip", -_LEGS_APART)):
+        for side, sign in (("left", -1.0), ("right", 1.0)):
+            joint = skeleton.point(f"{side}_{role}")
+            world = global_rotations(local[None], skeleton.parents)[0].astype(np.float64)
+            turn = rot.from_axis_angle(np.array([0.0, 0.0, 1.0]), sign * angle)
+            changed = {joint: rot.multiply(turn, world[joint])[None]}
+            local = with_global_rotations(local[None], skeleton, changed)[0]
+    return local
