@@ -15,8 +15,8 @@ import motionloom as ml
 PAGE = Path(__file__).with_name("api.md")
 FOLDERS = (
     "motion", "character", "formats", "store", "distance", "alignment", "search", "blending",
-    "parametric", "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction", "evaluation", "library",
-    "plots", "demo",
+    "parametric", "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction", "evaluation",
+    "library", "plots", "demo",
 )  # fmt: skip
 # What the verbs of a library return: module, class.
 RESULTS = (
