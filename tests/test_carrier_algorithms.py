@@ -22,6 +22,8 @@ from motionloom.plots.stick_figure import stick_figure
 from motionloom.rhythm import Choreography
 
 KINDS = ("fixed", "travelling")
+# Takes of Bandai-Namco, in test_bandai.py, have a fixed carrier.
+DEFAULT = [pytest.param("fixed", marks=pytest.mark.slow), "travelling"]
 WALKS = ("walk", "walk_left", "walk_right", "walk_slow")
 
 
@@ -59,7 +61,7 @@ def same(a, b, atol=2e-3):
     np.testing.assert_allclose(a.positions(), b.positions(), atol=atol)
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=DEFAULT)
 def pair(request, libraries):
     """A plain library, and one of takes below a carrier."""
     return libraries["plain"], libraries[request.param]
@@ -171,7 +173,7 @@ def test_issues_and_drawings_are_those_of_the_body(kind):
     assert figure.size == pytest.approx(expected.size, rel=1e-3)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DEFAULT)
 def test_blends_graphs_dances_and_crowds_of_takes(kind, takes):
     carried = [under_a_carrier(take, kind) for take in takes]
     kicks = [register(clips[4:7], leave_out_unmatched=True) for clips in (takes, carried)]

@@ -43,7 +43,7 @@ def test_json_keeps_the_contract(tmp_path):
     )
 
 
-@pytest.mark.parametrize("suffix", [".usda", ".usdc"])
+@pytest.mark.parametrize("suffix", [pytest.param(".usda", marks=pytest.mark.slow), ".usdc"])
 def test_usd_holds_everybody(tmp_path, suffix):
     pytest.importorskip("pxr", reason="the extra usd is not installed")
     place = tmp_path / f"m{suffix}"
@@ -67,7 +67,7 @@ def test_glb_and_bvh_agree(tmp_path):
         assert np.linalg.norm(one.positions() - alone.positions(), axis=-1).max() < 2e-3
 
 
-@pytest.mark.parametrize("fps", [24, 120])
+@pytest.mark.parametrize("fps", [24, pytest.param(120, marks=pytest.mark.slow)])
 def test_any_rate(tmp_path, fps):
     facts = answer("march", "--ranks", 1, "--files", 1, "--seconds", 3, "--fps", fps,
                  "-o", tmp_path / "m.glb")  # fmt: skip

@@ -103,7 +103,7 @@ def test_another_body_dances_with_its_feet_on_the_floor(steps, song, takes):
 def test_a_couple_keeps_its_hold(song):
     pairs = [[part.motion for part in ml.demo.couple(seed=seed)] for seed in (0, 1)]
     waltz = Choreography.from_takes(pairs, ChoreographySettings(meter=3))
-    made = waltz.dance_to(song, seed=1, seconds=20.0)
+    made = waltz.dance_to(song, seed=1, seconds=10.0)
     leader, follower = made.motions
     gap = np.linalg.norm(
         leader.role_positions(["left_hand"])[:, 0] - follower.role_positions(["right_hand"])[:, 0],
@@ -112,7 +112,7 @@ def test_a_couple_keeps_its_hold(song):
     assert gap.mean() < 0.01 and gap.max() < 0.04
     assert waltz.dance(song, seed=1, seconds=5.0)[1].name == "dance 2"
     takes = made.quality().takes  # each dancer's own takes, and nobody's twice
-    assert sum(takes.used.values()) == pytest.approx(2 * 20.0, abs=0.5)
+    assert sum(takes.used.values()) == pytest.approx(2 * 10.0, abs=0.5)
     assert {source.motion for source in leader.sources}.isdisjoint(
         source.motion for source in follower.sources
     )

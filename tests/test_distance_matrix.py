@@ -1,5 +1,7 @@
 """Distance matrices, block by block."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -30,9 +32,15 @@ def test_blocks_are_what_whole_windows_give(clips, distance, fps):
     assert np.allclose(part, wanted[3:20, 10 : len(others[0]) + 9], atol=1e-7, rtol=1e-9)
 
 
-@pytest.mark.parametrize("distance", ["pc1", "pc11", "e15", PointCloud("wide", samples=601)])
-@pytest.mark.parametrize("fps", [30.0, 60.0, 120.0, 24.0])
-@pytest.mark.parametrize("stride", [1, 3, 6])
+WIDE = PointCloud("wide", samples=601)
+SOME = [("pc11", 60.0, 3), ("e15", 120.0, 6), ("pc1", 30.0, 1)]
+SAMPLED = [
+    pytest.param(*case, marks=[] if case[1] == 24.0 or case in SOME else [pytest.mark.slow])
+    for case in product(["pc1", "pc11", "e15", WIDE], [30.0, 60.0, 120.0, 24.0], [1, 3, 6])
+]
+
+
+@pytest.mark.parametrize(("distance", "fps", "stride"), SAMPLED)
 def test_a_sampled_matrix_has_every_so_many_cells(clips, distance, fps, stride):
     frames = [prepared_frames(clip[:50].resample(fps), distance) for clip in clips]
     matrix = DistanceMatrix(frames[0], frames)

@@ -14,6 +14,8 @@ from motionloom.cli import COMMANDS, app, command_function
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# These repeat commands of the guides on more data; the guides are run by default.
+SLOW = {"docs/tutorials/kick.md", "docs/tutorials/parametrize.md", "docs/tutorials/endless.md"}
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -36,7 +38,13 @@ def workplace(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def _cases():
+    for page in PAGES:
+        name = str(page.relative_to(ROOT))
+        yield pytest.param(page, id=name, marks=[pytest.mark.slow] * (name in SLOW))
+
+
+@pytest.mark.parametrize("page", _cases())
 def test_every_block_on_the_page_runs(page, workplace, tmp_path, monkeypatch):
     for item in workplace.iterdir():
         target = tmp_path / item.name

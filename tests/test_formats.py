@@ -26,10 +26,10 @@ NEEDS = {"usd": "pxr", "parquet": "pyarrow"}
 
 
 def cases(pairs):
-    """Cases of a test; those of ``.usd``, another name of ``.usda`` and ``.usdc``, are slow."""
+    """Cases of a test; of USD's three suffixes, which one module reads, ``.usdc`` is not slow."""
     slow = [pytest.mark.slow]
     return [
-        pytest.param(*pair, marks=slow if pair[0] == ".usd" else [], id="-".join(pair))
+        pytest.param(*pair, marks=slow if pair[0] in (".usd", ".usda") else [], id="-".join(pair))
         for pair in pairs
     ]
 

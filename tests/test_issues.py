@@ -40,7 +40,7 @@ def saved(motion, path, **options):
 ACTIONS = sorted({name.rsplit("_p", 1)[0] for name in ml.demo.names()})
 
 
-@pytest.mark.parametrize("third", range(3))
+@pytest.mark.parametrize("third", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_the_built_in_corpus_is_healthy(third):
     for number, action in enumerate(ACTIONS[third::3]):
         motion = ml.demo.clip(action, performer=number % 4)

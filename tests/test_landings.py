@@ -140,16 +140,17 @@ def test_six_steps_in_eight_beats_replace_four_thirds_of_the_beat(rng):
 
 
 @pytest.mark.cmu
-def test_partners_in_one_take_have_one_beat(cmu30):
+@pytest.mark.parametrize("pairs", [SALSA[:2], pytest.param(SALSA[2:], marks=pytest.mark.slow)])
+def test_partners_in_one_take_have_one_beat(cmu30, pairs):
     """Without the step cycle, periods of partners agreed in none of these 8 takes (3 of all 15)."""
     agree = 0
-    for leader, follower, k in SALSA:
+    for leader, follower, k in pairs:
         pair = [take_of(cmu30, f"{name}_{k:02d}") for name in (leader, follower)]
         alone = [ml.beats(one).period for one in pair]
         agree += abs(alone[0] / alone[1] - 1.0) < 0.02
         cycle = step_cycle([ml.beats(one).candidates.feet[0] for one in pair], pair[0].duration)
         assert ml.beats(pair).period == pytest.approx(cycle.seconds / 8, rel=0.02), k
-    assert agree >= 5
+    assert agree >= 0.5 * len(pairs)
 
 
 # --- tempo by hand, partners --------------------------------------------------------------
@@ -255,7 +256,12 @@ def test_the_commands_give_keep_and_tell(lib, tmp_path):
 
 @pytest.mark.cmu
 @pytest.mark.parametrize(
-    "names", [("60_03", "60_06", "60_08"), ("61_01", "61_03", "61_15"), ("138_01", "138_02")]
+    "names",
+    [
+        ("138_01", "138_02"),
+        pytest.param(("60_03", "60_06", "60_08"), marks=pytest.mark.slow),
+        pytest.param(("61_01", "61_03", "61_15"), marks=pytest.mark.slow),
+    ],
 )
 def test_feet_of_captured_dance_land_on_the_beats_of_music(cmu30, names):
     takes = [take_of(cmu30, name) for name in names]

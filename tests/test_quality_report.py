@@ -11,6 +11,7 @@ from motionloom.motion.diagnostics.quality import (
     BeatFit,
     PathFit,
     QualityReport,
+    RetargetFit,
     Seam,
     TakesUsed,
     WorstFrame,
@@ -54,7 +55,7 @@ def test_no_contacts_are_none_and_not_zero(walk):
     report = quality_report(flying)
     assert report.foot_slide_m is None and report.floor_penetration_m is None
     assert report.to_json()["foot_slide_m"] is None
-    assert report.line().startswith("no foot contacts found")
+    assert report.line().endswith("no foot contacts found")
 
 
 def test_a_skeleton_without_feet_still_has_a_report(walk):
@@ -116,24 +117,73 @@ def test_parts_are_added_without_losing_warnings():
 
 
 def test_jumps_are_counted_in_words():
-    lines = [replace(CLEAN, jumps=count).line() for count in (0, 1, 2)]
+    lines = [replace(CLEAN, jumps=count).details()[0] for count in (0, 1, 2)]
     assert [line.rsplit(", ", 1)[1] for line in lines] == ["no jumps", "1 jump", "2 jumps"]
 
 
-def test_one_line_tells_everything():
+def test_one_short_line_tells_the_main_figures_and_details_tell_all():
     report = QualityReport(0.004, 0.001, 1.2, Seam(60, 2.0, "a", "b", 1.2)).with_parts(
         path=PathFit(0.1, 0.2, 11.0, 10.0, 0.05),
         takes=TakesUsed({"a": 3.0}, {"c": "cut off", "d": "cut off", "e": "cut off"}),
         speeds_m_s=(0.6, 1.4),
         beats=BeatFit(62, 61, 50, 60, 0.9),
     )
-    assert report.line() == (
-        "feet slide 0.4 cm per contact, floor penetration 0.1 cm, "
-        "worst seam 1.20 at 2.00 s (a to b); speeds 0.6 to 1.4 m/s can be had; "
-        "path 0.10 m off on average, 0.20 m at worst, 11.0 m walked for 10.0 m, end 0.05 m off; "
-        "61 of 62 beats within a frame, 50 of 60 foot landings on a beat, coherence 0.90; "
-        "takes a 3.0 s; unused: 3 cut off"
+    assert (
+        report.line()
+        == str(report)
+        == (
+            "within limits: seam 1.20, slide 0.4 cm, path 0.20 m off at worst, end 0.05 m off, "
+            "83 % of landings on a beat"
+        )
     )
+    assert report.details() == [
+        "feet slide 0.4 cm per contact, floor penetration 0.1 cm, "
+        "worst seam 1.20 at 2.00 s (a to b)",
+        "speeds 0.6 to 1.4 m/s can be had",
+        "path 0.10 m off on average, 0.20 m at worst, 11.0 m walked for 10.0 m, end 0.05 m off",
+        "61 of 62 beats within a frame, 50 of 60 foot landings on a beat, coherence 0.90",
+        "takes a 3.0 s; unused: 3 cut off",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("report", "line"),
+    [
+        (beyond("seam", 1.8, 1.5), "beyond limits: seam 1.80; slide"),
+        (beyond("slide", 0.05, 0.03), "beyond limits: slide"),
+        (beyond("jump", 0.45, 0.1), "beyond limits: 2 jumps"),
+        (beyond("steps", 0.2, 0.05), "beyond limits: 80 % of steps alternate"),
+        (beyond("limbs", 0.06, 0.04), "beyond limits: limbs overlap 6 cm"),
+        (beyond("balance", 0.2, 0.05), "beyond limits: 20 cm out of balance"),
+        (beyond("floor", 0.02, 0.01), "beyond limits: 2.0 cm below the floor"),
+        (
+            replace(CLEAN, path=PathFit(0.1, 1.6, 32.0, 10.0, 1.5)),
+            "beyond limits: path 1.60 m off at worst, 3.2 times its length, end 1.50 m off;",
+        ),
+        (replace(CLEAN, path=PathFit(goal_m=0.1)), "within limits: "),
+        (
+            replace(CLEAN, beats=BeatFit(222, 222, 125, 222)),
+            "beyond limits: 56 % of landings on a beat",
+        ),
+        (replace(CLEAN, beats=BeatFit(222, 220)), "220 of 222 beats met"),
+        (
+            replace(CLEAN, retarget=RetargetFit(0.4, 1.0, 12.0, "left_knee")),
+            "beyond limits: shoulders 40 %, limbs 12 degrees off; ",
+        ),
+    ],
+)
+def test_limits_that_are_passed_come_first(report, line):
+    figures = {"seam_acceleration_ratio": 1.8, "jumps": 2, "foot_alternation": 0.8}
+    figures |= {"limb_intersection_m": 0.06, "balance_m": 0.2, "floor_penetration_m": 0.02}
+    assert line in replace(report, **figures).line()
+
+
+def test_the_line_is_short_whatever_is_wrong():
+    measures = ("slide", "floor", "seam", "steps", "jump", "limbs", "balance")
+    worst = tuple(WorstFrame(measure, 2.0, 1.0, 60, 2.0) for measure in measures)
+    report = QualityReport(0.1, 0.1, 2.0, None, 0.5, 12, 0.1, 0.1, worst)
+    report = replace(report, path=PathFit(1.0, 2.0, 50.0, 10.0, 3.0), beats=BeatFit(62, 61, 5, 60))
+    assert len(report.line()) < 240 and len(replace(report, worst=()).line()) < 140
 
 
 def test_reasons_that_differ_in_a_figure_are_one_group() -> None:

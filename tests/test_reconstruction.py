@@ -51,6 +51,12 @@ def walk():
     return ml.demo.clip("walk", performer=3)
 
 
+@pytest.fixture(scope="module")
+def rebuilt(lib, walk):
+    """The walk, reconstructed on the skeleton of its performer."""
+    return lib.reconstruct(walk, skeleton=walk)
+
+
 def wobbly_poses(rng, count=60, joints=4, size=0.3):
     base = rot.normalize(rng.normal(size=(joints, 4)))
     mixing = rng.normal(size=(3 * joints, 3 * joints)) * size / np.sqrt(3 * joints)
@@ -316,7 +322,7 @@ def test_a_path_of_headings_survives_estimates_that_are_reversed(lib, walk):
     assert worst[False] > 1.5
 
 
-@pytest.mark.parametrize("mode", ["offline", "online"])
+@pytest.mark.parametrize("mode", [pytest.param("offline", marks=pytest.mark.slow), "online"])
 def test_joints_stay_nearer_to_the_range_of_the_library(tmp_path, mode):
     """A dance from a library of walks, which must leave their range to meet its markers."""
     walks = ml.Library.create(tmp_path / "walks.loom")
@@ -333,6 +339,7 @@ def test_joints_stay_nearer_to_the_range_of_the_library(tmp_path, mode):
     assert beyond[True] < 0.5 * beyond[False]  # measured offline: 0.024 and 0.073 radians
 
 
+@pytest.mark.slow  # that each rule acts: test_each_departure_changes_the_motion_where_it_applies
 def test_feet_are_held_and_two_passes_are_smoother(lib):
     dance = ml.demo.clip("dance_groove", performer=3)
     contacts = dance.contacts()
@@ -439,15 +446,14 @@ def test_a_walk_of_an_unknown_performer_is_found_again(lib, walk, mode):
     assert ((body.confidence > 0) & (body.confidence <= 1)).all()
 
 
-def test_where_and_which_way_it_happens_does_not_matter(lib, walk):
-    here = lib.reconstruct(walk, skeleton=walk)
+def test_where_and_which_way_it_happens_does_not_matter(lib, walk, rebuilt):
     there = lib.reconstruct(walk.transform(yaw=2.0, shift=(3, 0, 1)), skeleton=walk)
-    moved = here.transform(yaw=2.0, shift=(3, 0, 1))
+    moved = rebuilt.transform(yaw=2.0, shift=(3, 0, 1))
     assert np.abs(there.positions() - moved.positions()).max() < 0.02
 
 
-def test_gaps_cost_little_and_a_lost_marker_is_reported(lib, walk):
-    whole = joint_errors(walk, lib.reconstruct(walk, skeleton=walk))[0].mean()
+def test_gaps_cost_little_and_a_lost_marker_is_reported(lib, walk, rebuilt):
+    whole = joint_errors(walk, rebuilt)[0].mean()
     gappy = tracked(walk).positions.copy()
     gappy[np.random.default_rng(1).random(gappy.shape[:2]) < 0.1] = np.nan
     found = lib.reconstruct(Markers(SIX, gappy, walk.fps), skeleton=walk)
@@ -541,8 +547,8 @@ def test_knees_of_another_size_are_found(lib):
     assert off.mean() < 0.05
 
 
-def test_confidence_knows_when_the_library_has_nothing_like_it(lib, walk):
-    near = lib.reconstruct(walk, skeleton=walk)
+def test_confidence_knows_when_the_library_has_nothing_like_it(lib, walk, rebuilt):
+    near = rebuilt
     far = ml.demo.clip("cartwheel_left", performer=1)
     strange = lib.reconstruct(far, skeleton=far)
     assert strange.confidence.min() < 0.3 < 0.8 < near.confidence.min()
@@ -557,8 +563,8 @@ def test_confidence_knows_when_the_library_has_nothing_like_it(lib, walk):
     assert lib.reconstruct(walk).expected_error.mean() > near.expected_error.mean()
 
 
-def test_expected_errors_go_with_their_frames(lib, walk):
-    body = lib.reconstruct(walk, skeleton=walk)
+def test_expected_errors_go_with_their_frames(rebuilt):
+    body = rebuilt
     np.testing.assert_array_equal(body[3:7].expected_error, body.expected_error[3:7])
     assert body.resample(15.0).expected_error is None
 

@@ -155,7 +155,11 @@ def test_a_fast_foot_is_not_held_at_once():
 
 @pytest.mark.cmu
 @pytest.mark.parametrize(
-    ("subject", "options"), [("05", {"meter": 2, "align": "beats"}), ("61", {})]
+    ("subject", "options"),
+    [
+        ("05", {"meter": 2, "align": "beats"}),
+        pytest.param("61", {}, marks=pytest.mark.slow),
+    ],
 )
 def test_captured_dances_have_no_rough_seam(cmu30, subject, options):
     """Without the check, modern dance has seams of 6.8 and joints that fly 1.2 m in a frame."""
@@ -177,6 +181,7 @@ def test_captured_dances_have_no_rough_seam(cmu30, subject, options):
 
 
 @pytest.mark.cmu
+@pytest.mark.slow  # of one dancer: test_landings.py, of built-in couples: test_crowd_motion.py
 def test_salsa_couples_land_on_the_beats_with_smooth_seams(cmu30):
     from motionloom.crowd.ballroom import ballroom, fitted_ballroom
     from motionloom.crowd.couples import couple_steps

@@ -69,7 +69,7 @@ def test_a_performance_is_the_same_dance_as_in_python(client, steps, library):
     np.testing.assert_array_equal(arrays["positions_0"], made.positions(end_sites=True))
     assert meta["frames"] == len(made)
     assert meta["beats_within_one_frame"] <= meta["beats_total"]
-    assert meta["quality"]["line"].startswith("feet slide") and meta["quality"]["jumps"] == 0
+    assert "slide" in meta["quality"]["line"] and meta["quality"]["jumps"] == 0
     assert meta["music_beats"] == pytest.approx(music["beats"], abs=1e-3)
     assert len(meta["characters"][0]["joints"]) == arrays["positions_0"].shape[1]
 

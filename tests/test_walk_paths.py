@@ -13,6 +13,7 @@ from motionloom.motion_graph import motion_graph
 from motionloom.motion_graph.paths import distances, hips_path, rounded, sampled_path
 
 SQUARE = [(0.0, 0.0), (0.0, 6.0), (6.0, 6.0), (6.0, 0.0), (0.0, 0.0)]
+CORNER = [(0.0, 0.0), (0.0, 5.0), (5.0, 5.0), (5.0, 1.0)]
 ZIGZAG = [(0.0, 0.0), (2.8, 2.8), (0.0, 5.6), (2.8, 8.4)]
 
 
@@ -22,7 +23,14 @@ def straight():
     return motion_graph([ml.demo.clip("walk"), ml.demo.clip("walk_fast")])
 
 
-@pytest.mark.parametrize("corners", [SQUARE, ZIGZAG], ids=["square", "zigzag"])
+@pytest.mark.parametrize(
+    "corners",
+    [
+        pytest.param(CORNER, id="two corners"),
+        pytest.param(SQUARE, id="square", marks=pytest.mark.slow),
+        pytest.param(ZIGZAG, id="zigzag", marks=pytest.mark.slow),
+    ],
+)
 def test_corners_are_rounded_and_no_laps_are_made(straight, corners):
     walk = straight.walk(path=corners, seed=1)
     fit = walk.quality.path

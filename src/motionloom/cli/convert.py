@@ -14,7 +14,7 @@ from motionloom.cli.arguments import (
     print_failure,
     print_left_out_files,
 )
-from motionloom.cli.options import JSON
+from motionloom.cli.options import DETAILS, JSON
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, print_quality, progress, remark
 from motionloom.cli.wording import worded
@@ -36,6 +36,7 @@ def convert(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="OUT, instead of the last argument.")
     ] = None,
+    details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Convert motions to another format, program or character.
@@ -79,7 +80,7 @@ def convert(
         print_json({"files": written, "failed": failed} | ({"quality": quality} if quality else {}))
     else:
         remark(f"wrote {written[0] if len(written) == 1 else f'{len(written)} files'}")
-        _print_reports(reports)
+        _print_reports(reports, details=details)
         for failure in failed:
             print_failure(failure)
         print_left_out_files(path for path in paths[:-1] if Path(path).is_dir())
@@ -87,10 +88,10 @@ def convert(
         raise typer.Exit(1)
 
 
-def _print_reports(reports: dict[str, QualityReport]) -> None:
+def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
     """The report of one file; of several, the warnings, each with the files it is about."""
     if len(reports) == 1:
-        print_quality(*reports.values())
+        print_quality(*reports.values(), details=details)
         return
     about: dict[str, list[str]] = {}
     for out, report in reports.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from motionloom.cli.beats import print_left_out
-from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import (
     counted,
@@ -50,6 +50,7 @@ TopView = Annotated[
 ]
 OldTopView = Annotated[list[Path] | None, typer.Option("--top", hidden=True)]
 Inspect = Annotated[Path | None, INSPECT]
+Details = Annotated[bool, DETAILS]
 Json = Annotated[bool, JSON]
 
 _MOST_FRAMES = 10_000_000  # of all characters together: some gigabytes
@@ -69,6 +70,7 @@ def ballroom(
     top_view: TopView = None,
     top: OldTopView = None,
     inspect: Inspect = None,
+    details: Details = False,
     json: Json = False,
 ) -> None:
     """Let couples dance around a ballroom, on the beat, without colliding.
@@ -89,7 +91,7 @@ def ballroom(
     text = f"{counted(settings.couples, 'couple')}, least gap {gap:.2f} m"
     facts = {"couples": settings.couples, "clearance_m": gap, "radius_m": settings.disc_radius}
     draw_worst(made.scene.motions, inspect)
-    _finish(made, output, views, bvh, facts, None if json else text)
+    _finish(made, output, views, bvh, facts, None if json else text, details=details)
 
 
 @settings_options
@@ -102,6 +104,7 @@ def march(
     top_view: TopView = None,
     top: OldTopView = None,
     inspect: Inspect = None,
+    details: Details = False,
     json: Json = False,
 ) -> None:
     """Let soldiers march along a street in formation, in step.
@@ -122,7 +125,7 @@ def march(
     )
     facts = {"soldiers": soldiers, "misplacement_m": off, "left_feet_in_step": in_step}
     draw_worst(made.scene.motions, inspect)
-    _finish(made, output, views, bvh, facts, None if json else text)
+    _finish(made, output, views, bvh, facts, None if json else text, details=details)
 
 
 @settings_options
@@ -143,6 +146,7 @@ def dancefloor(
     ] = None,
     top: Annotated[Path | None, typer.Option("--top", hidden=True)] = None,
     inspect: Inspect = None,
+    details: Details = False,
     json: Json = False,
 ) -> None:
     """Let characters dance next to each other, each at random, without colliding.
@@ -189,7 +193,7 @@ def dancefloor(
         f"{len(made)} characters ({made.method}), {len(first)} frames at {first.fps:g} fps, on "
         f"{wide:.1f} by {deep:.1f} m; least distance of two bodies {made.least_distance:.2f} m"
     )
-    print_quality(made.quality())
+    print_quality(made.quality(), details=details)
     print(output)
 
 
@@ -302,6 +306,8 @@ def _finish(
     bvh: Path | None,
     facts: dict[str, Any],
     text: str | None,
+    *,
+    details: bool = False,
 ) -> None:
     """Write all characters; report as `text`, or as JSON."""
     from motionloom.formats import save
@@ -315,7 +321,7 @@ def _finish(
     if text is not None:
         remark(text)
         remark(made.landings().text)
-        print_quality(made.quality().worst)
+        print_quality(made.quality().worst, details=details)
         for path in (output, *views, *([] if bvh is None else [bvh])):
             print(path)
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from motionloom.cli.beats import Fastest, Slowest, Takes, takes_from
-from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import (
     counted,
@@ -91,6 +91,7 @@ def dance(
     ] = 1.0,
     settings: DanceSettings,
     inspect: Annotated[Path | None, INSPECT] = None,
+    details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Dance to music: movements from takes, in a new order, on the beats of the music."""
@@ -143,7 +144,7 @@ def dance(
         f"{score.matched} of {score.known} beats within a frame of the music, {score.extra} extra"
     )
     remark(landed.text)
-    print_quality(made.quality())
+    print_quality(made.quality(), details=details)
     for file in files:
         print(file)
 

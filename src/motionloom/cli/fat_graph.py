@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, draw_worst, print_json, print_quality, remark
 from motionloom.errors import InvalidInput
@@ -41,6 +41,7 @@ def fat_graph(
         ),
     ] = None,
     inspect: Annotated[Path | None, INSPECT] = None,
+    details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Synthesize a walk steered by direction and speed, through a library's fat graph.
@@ -68,7 +69,7 @@ def fat_graph(
         print_json({"file": str(output), **figures, "quality": quality, "sources": sources})
         return
     remark(f"{len(walk)} frames at {walk.fps:g} fps written to {output}")
-    print_quality(walk.quality)
+    print_quality(walk.quality, details=details)
 
 
 def _print_info(graph: FatGraph, json: bool) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motionloom.cli.options import (
+    DETAILS,
     INSPECT,
     JSON,
     LIB,
@@ -294,6 +295,7 @@ def walk(
         Path | None, typer.Option(metavar="FILE", help="Write the transitions played, as CSV.")
     ] = None,
     inspect: Annotated[Path | None, INSPECT] = None,
+    details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Synthesize a walk through a library's motion graph.
@@ -332,7 +334,7 @@ def walk(
         return
     transitions = counted(report.transition_count, "transition")
     remark(f"{report.frames} frames at {made.fps:g} fps, {transitions}, written to {output}")
-    print_quality(report.quality)
+    print_quality(report.quality, details=details)
 
 
 def _with_old_timeline(

@@ -23,6 +23,8 @@ INSPECT = typer.Option(
     "--inspect", metavar="FILE", help="Draw the worst second of the motion (.png, .svg, .pdf)."
 )
 
+DETAILS = typer.Option("--details", help="Print every figure of the quality report.")
+
 PICTURES = (".png", ".svg", ".pdf")
 
 

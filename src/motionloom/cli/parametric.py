@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.search import hint_at_small_family
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
@@ -159,6 +159,7 @@ def synthesize(
         ),
     ] = None,
     inspect: Annotated[Path | None, INSPECT] = None,
+    details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Synthesize the motion that reaches a target, or comes as near to it as it can."""
@@ -198,7 +199,7 @@ def synthesize(
     )
     when = f" at frame {frames[0]}" if frames else ""
     print(f"{path}: {reached}{when}, {_error_text(found.error, motion.axes)} off")
-    print_quality(found.motion.quality)
+    print_quality(found.motion.quality, details=details)
     if found.error > settings.tolerance:
         low, high = motion.accessible.min(axis=0), motion.accessible.max(axis=0)
         reach = ", ".join(

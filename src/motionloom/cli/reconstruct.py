@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from motionloom.cli.arguments import is_library, motion_from
-from motionloom.cli.options import INSPECT, JSON, LIB, WORKERS, check_picture, open_library
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, WORKERS, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput
@@ -40,6 +40,7 @@ def reconstruct(
     settings: ReconstructSettings,
     reading: LoadMarkersSettings,
     inspect: Annotated[Path | None, INSPECT] = None,
+    details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Reconstruct a whole body from wrists, ankles, head and hips, or at least three of them."""
@@ -92,7 +93,7 @@ def reconstruct(
         )
     for role in body.lost:
         remark(f"the marker of {role} was never seen")
-    print_quality(body.quality)
+    print_quality(body.quality, details=details)
     print(output)
 
 

@@ -88,11 +88,16 @@ def remark(text: str) -> None:
     print(worded(text), file=sys.stderr)
 
 
-def print_quality(report: QualityReport | None) -> None:
-    """The quality report of a synthesized motion: one line, and a line for each warning."""
+def print_quality(report: QualityReport | None, *, details: bool = False) -> None:
+    """The quality report of a synthesized motion: one line, and a line for each warning.
+
+    With `details`, every figure on further lines.
+    """
     if report is None:
         return
     remark(f"quality: {report.line()}")
+    for text in report.details() if details else ():
+        remark(f"  {text}")
     for warning in report.warnings:
         remark(f"warning: {warning}")
 

@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 
@@ -167,6 +167,13 @@ def annotated(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -
     """
     base, number = _parse(name, performer)
     positive_rate(fps)
+    _check_seed(seed)
+    return _performed(base, number, int(seed), float(fps))
+
+
+@lru_cache(maxsize=128)
+def _performed(base: str, number: int, seed: int, fps: float) -> AnnotatedMotion:
+    """`annotated` with checked arguments; motions are immutable, so that they can be shared."""
     if base in _WALTZ:
         return _couple(number, seed, fps, base)[_WALTZ.index(base)]
     who = numbered(number)
@@ -192,7 +199,8 @@ def couple(
     >>> leader.name, follower.name, len(leader.motion) == len(follower.motion)
     ('waltz_leader_p0', 'waltz_follower_p1', True)
     """
-    return _couple(performer, seed, positive_rate(fps), _WALTZ[0])
+    _check_seed(seed)
+    return _couple(performer, int(seed), float(positive_rate(fps)), _WALTZ[0])
 
 
 def clips(seed: int = 0, fps: float = 30.0) -> Iterator[AnnotatedMotion]:
@@ -228,12 +236,16 @@ def _bases() -> tuple[str, ...]:
     return (*CLIPS, *_WALTZ, *TAKES)
 
 
-def _generator(seed: int, number: int, base: str) -> np.random.Generator:
+def _check_seed(seed: int) -> None:
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise InvalidInput(f"seed must be a whole number, zero or more; got {seed!r}")
+
+
+def _generator(seed: int, number: int, base: str) -> np.random.Generator:
     return np.random.default_rng([seed, number, zlib.crc32(base.encode())])
 
 
+@lru_cache(maxsize=16)
 def _couple(
     number: int, seed: int, fps: float, base: str
 ) -> tuple[AnnotatedMotion, AnnotatedMotion]:

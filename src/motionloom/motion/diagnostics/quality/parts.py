@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.motion.provenance import Source
+
+MAX_PATH_MEAN = 0.25  # metres
+MAX_PATH_WORST = 1.0  # metres: about one step
+MAX_DETOUR = 1.3  # length walked over length of the path
+MAX_GOAL = 0.25  # metres
+MIN_BEATS = 0.8  # share of the foot landings that are on a beat
+MAX_WIDTH_CHANGE = 0.05  # of shoulders and hips, after retargeting
+MAX_LIMB_ANGLE = 10.0  # degrees between limbs of a motion and of the retargeted one
+MAX_HEIGHT_CHANGE = 0.10  # of the height at which the head is carried
+MAX_FOOT_HEIGHT = 0.01  # metres between the balls in contact and the scaled ground
 
 _TAKES_NAMED = 4  # takes named in the line, those with most seconds first
 _FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")  # not a part of a name
@@ -59,6 +69,14 @@ class RetargetFit:
         ]
         widths = [" and ".join(parts) + " of their width"] if parts else []
         return ", ".join([*widths, f"limbs within {self.limb_angle_deg:.1f} degrees"])
+
+    def short_figures(self) -> Iterator[tuple[str, bool]]:
+        """Figures in a few letters, and whether each is beyond its limit."""
+        for name, width in (("shoulders", self.shoulder_width), ("hips", self.hip_width)):
+            if width is not None:
+                yield f"{name} {100 * width:.0f} %", abs(width - 1.0) > MAX_WIDTH_CHANGE
+        beyond = self.limb_angle_deg > MAX_LIMB_ANGLE
+        yield f"limbs {self.limb_angle_deg:.0f} degrees off", beyond
 
 
 @dataclass(frozen=True)
@@ -196,6 +214,25 @@ class PathFit:
             parts.append(f"end {self.goal_m:.2f} m off")
         return ", ".join(parts)
 
+    @property
+    def path_missed(self) -> bool:
+        """Whether the path is missed by more than the limits."""
+        return (self.mean_m or 0.0) > MAX_PATH_MEAN or (self.worst_m or 0.0) > MAX_PATH_WORST
+
+    @property
+    def detour(self) -> float:
+        """Length walked over the length of the path; 0 without a path."""
+        return self.length_m / self.path_length_m if self.path_length_m else 0.0
+
+    def short_figures(self) -> Iterator[tuple[str, bool]]:
+        """Figures in a few letters, and whether each is beyond its limit."""
+        if self.worst_m is not None:
+            yield f"path {self.worst_m:.2f} m off at worst", self.path_missed
+        if self.detour > MAX_DETOUR:
+            yield f"{self.detour:.1f} times its length", True
+        if self.goal_m is not None:
+            yield f"end {self.goal_m:.2f} m off", self.goal_m > MAX_GOAL
+
 
 @dataclass(frozen=True)
 class TakesUsed:
@@ -283,6 +320,20 @@ class BeatFit:
         if self.landing_coherence is not None:
             text += f", coherence {self.landing_coherence:.2f}"
         return text
+
+    @property
+    def landings_missed(self) -> bool:
+        """Whether fewer landings are on a beat than the limit."""
+        on, total = self.landings_on_beat, self.landings_total
+        return on is not None and bool(total) and on < MIN_BEATS * (total or 0)
+
+    def short_figures(self) -> Iterator[tuple[str, bool]]:
+        """Figures in a few letters, and whether each is beyond its limit."""
+        if self.landings_on_beat is not None and self.landings_total:
+            share = self.landings_on_beat / self.landings_total
+            yield f"{100 * share:.0f} % of landings on a beat", self.landings_missed
+        else:
+            yield f"{self.within_one_frame} of {self.total} beats met", False
 
 
 def grouped_reasons(reasons: Mapping[str, str]) -> dict[str, list[str]]:

@@ -7,13 +7,19 @@ limit that is passed becomes a warning that says what to try.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from motionloom.motion.diagnostics.quality.parts import (
+    MAX_DETOUR,
+    MAX_FOOT_HEIGHT,
+    MAX_GOAL,
+    MAX_HEIGHT_CHANGE,
+    MAX_LIMB_ANGLE,
+    MAX_WIDTH_CHANGE,
     BeatFit,
     PathFit,
     RetargetFit,
@@ -21,16 +27,6 @@ from motionloom.motion.diagnostics.quality.parts import (
     TakesUsed,
     WorstFrame,
 )
-
-MAX_PATH_MEAN = 0.25  # metres
-MAX_PATH_WORST = 1.0  # metres: about one step
-MAX_DETOUR = 1.3  # length walked over length of the path
-MAX_GOAL = 0.25  # metres
-MIN_BEATS = 0.8  # share of the foot landings that are on a beat
-MAX_WIDTH_CHANGE = 0.05  # of shoulders and hips, after retargeting
-MAX_LIMB_ANGLE = 10.0  # degrees between limbs of a motion and of the retargeted one
-MAX_HEIGHT_CHANGE = 0.10  # of the height at which the head is carried
-MAX_FOOT_HEIGHT = 0.01  # metres between the balls in contact and the scaled ground
 
 # What a passed limit is called, and what to try.
 _ADVICE: dict[str, tuple[str, str]] = {
@@ -111,7 +107,9 @@ class QualityReport:
     Examples
     --------
     >>> QualityReport(0.004, 0.0).line()
-    'feet slide 0.4 cm per contact, floor penetration 0.0 cm'
+    'within limits: slide 0.4 cm'
+    >>> QualityReport(0.004, 0.0).details()
+    ['feet slide 0.4 cm per contact, floor penetration 0.0 cm']
     """
 
     foot_slide_m: float | None
@@ -199,13 +197,55 @@ class QualityReport:
         return self.line()
 
     def line(self) -> str:
-        """The report as one line for people, without its warnings."""
+        """The report as one short line for people: limits passed first, then the main figures.
+
+        Examples
+        --------
+        >>> seam = WorstFrame("seam", 1.8, 1.5, 90, 3.0, "walk to jog")
+        >>> QualityReport(0.004, 0.0, 1.8, worst=(seam,), jumps=0).line()
+        'beyond limits: seam 1.80; slide 0.4 cm'
+        """
+        figures = list(self._short_figures())
+        passed = [text for text, beyond, _ in figures if beyond]
+        others = [text for text, beyond, main in figures if main and not beyond]
+        parts = [f"beyond limits: {', '.join(passed)}"] if passed else []
+        if others:
+            parts.append(("" if passed else "within limits: ") + ", ".join(others))
+        if self.foot_slide_m is None:
+            parts.append("no foot contacts found")
+        return "; ".join(parts)
+
+    def details(self) -> list[str]:
+        """All figures, one line for each part, without the warnings."""
         parts = [", ".join(self._figures())]
         if self.speeds_m_s is not None:
             parts.append("speeds {:.1f} to {:.1f} m/s can be had".format(*self.speeds_m_s))
         further = (self.path, self.beats, self.takes, self.retarget)
         parts += [str(part) for part in further if part is not None]
-        return "; ".join(parts)
+        return parts
+
+    def _short_figures(self) -> Iterator[tuple[str, bool, bool]]:
+        """Each figure in a few letters; whether it is beyond its limit; whether it is a main one.
+
+        Main figures are told even where they are good.
+        """
+        beyond = {frame.measure for frame in self.worst if frame.passed}
+        if self.seam_acceleration_ratio is not None:
+            yield f"seam {self.seam_acceleration_ratio:.2f}", "seam" in beyond, True
+        if self.foot_slide_m is not None:
+            yield f"slide {100 * self.foot_slide_m:.1f} cm", "slide" in beyond, True
+        for part in (self.path, self.beats, self.retarget):
+            if part is not None:
+                for text, passed in part.short_figures():
+                    yield text, passed, True
+        for measure, text in (
+            ("jump", f"{self.jumps} jump{'' if self.jumps == 1 else 's'}"),
+            ("steps", f"{100 * (self.foot_alternation or 0.0):.0f} % of steps alternate"),
+            ("limbs", f"limbs overlap {100 * (self.limb_intersection_m or 0.0):.0f} cm"),
+            ("balance", f"{100 * (self.balance_m or 0.0):.0f} cm out of balance"),
+            ("floor", f"{100 * (self.floor_penetration_m or 0.0):.1f} cm below the floor"),
+        ):
+            yield text, measure in beyond, False
 
     def _figures(self) -> list[str]:
         """What was measured on the motion itself, in words."""
@@ -252,12 +292,7 @@ def limits_passed(report: QualityReport) -> list[str]:
     if report.retarget is not None:
         found += _retarget_limits(report.retarget)
     beats = report.beats
-    if (
-        beats is not None
-        and beats.landings_on_beat is not None
-        and beats.landings_total
-        and beats.landings_on_beat < MIN_BEATS * beats.landings_total
-    ):
+    if beats is not None and beats.landings_missed:
         found.append(
             f"{beats.landings_on_beat} of {beats.landings_total} foot landings are on a beat: try "
             "takes with clear steps, music nearer to their tempo, or set the beats of the takes "
@@ -281,12 +316,12 @@ def _sentence(worst: WorstFrame) -> str:
 
 def _path_limits(fit: PathFit) -> list[str]:
     found = []
-    if fit.path_length_m and fit.length_m > MAX_DETOUR * fit.path_length_m:
+    if fit.path_length_m and fit.detour > MAX_DETOUR:
         found.append(
-            f"the motion is {fit.length_m / fit.path_length_m:.1f} times as long as the path: "
+            f"the motion is {fit.detour:.1f} times as long as the path: "
             "try a smoother path, or add takes that turn"
         )
-    if (fit.mean_m or 0.0) > MAX_PATH_MEAN or (fit.worst_m or 0.0) > MAX_PATH_WORST:
+    if fit.path_missed:
         found.append(
             f"the path is missed by {fit.mean_m:.2f} m on average and {fit.worst_m:.2f} m at "
             "worst: try a smoother path, or add takes that turn"
