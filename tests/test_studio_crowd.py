@@ -66,7 +66,13 @@ def test_the_line_for_the_terminal_makes_the_same_file(client, crowd, tmp_path, 
     words = shlex.split(crowd["cli"])
     assert CliRunner().invoke(commands, words[1:]).exit_code == 0
     there = (tmp_path / words[-1]).read_bytes()
-    assert there == client.post(f"/api/crowds/{crowd['id']}/file").content
+    assert (
+        there
+        == client.post(
+            "/api/subjects/file",
+            json={"subject": {"kind": "crowd", "id": crowd["id"]}, "suffix": "glb"},
+        ).content
+    )
 
 
 def test_the_lines_of_python_make_the_same_motions(client, crowd):

@@ -75,8 +75,9 @@ def test_a_performance_is_the_same_dance_as_in_python(client, steps, library):
 
 
 def test_a_dance_is_exported_as_glb(client, steps):
-    request = {"choreography": steps["id"], "music": "tune-4-100-4-0"}
-    answer = client.post("/api/dance/performances/file", json=request)
+    subject = {"kind": "dance", "choreography": steps["id"], "music": "tune-4-100-4-0"}
+    request = {"subject": subject, "suffix": "glb"}
+    answer = client.post("/api/subjects/file", json=request)
     assert answer.content[:4] == b"glTF"
 
 

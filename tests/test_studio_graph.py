@@ -150,14 +150,19 @@ def test_a_steered_walk_is_saved_as_it_was_seen(client, tmp_path):
     _, whole = messages.unpack(client.post("/api/graphs/walk", json=body).content)
     np.testing.assert_allclose(whole["positions"], seen, atol=1e-5)
     path = tmp_path / "walk.bvh"
-    path.write_bytes(client.post("/api/graphs/walk/file", json=body).content)
+    path.write_bytes(walk_file(client, body))
     np.testing.assert_allclose(ml.load(path).positions(end_sites=True), seen, atol=2e-3)
+
+
+def walk_file(client, body) -> bytes:
+    """The walk of a request as a BVH file."""
+    return client.post("/api/subjects/file", json={"subject": {"kind": "walk", **body}}).content
 
 
 def test_the_shown_line_walks_the_same(client, library, tmp_path):
     body = {"graph": GRAPH, "seed": 2, "seconds": 4.0}
     got = tmp_path / "got.bvh"
-    got.write_bytes(client.post("/api/graphs/walk/file", json=body).content)
+    got.write_bytes(walk_file(client, body))
     flags = draw(client)[0]["walk_flags"]
     out = tmp_path / "typed.bvh"
     line = ["walk", str(library.path), "--seconds", "4", "--seed", "2", *flags, "-o", str(out)]

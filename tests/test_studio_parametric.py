@@ -153,9 +153,8 @@ def test_the_file_is_the_one_that_the_shown_lines_write(client, library, tmp_pat
     target = [round(float(x), 3) for x in library.parametric("kick").accessible[20]]
     at = ",".join(f"{x:.3f}" for x in target)
     for suffix in ("bvh", "glb"):
-        got = client.post(
-            "/api/parametric/kick/file", json={"target": target, "suffix": suffix}
-        ).content
+        subject = {"kind": "parametric", "name": "kick", "target": target}
+        got = client.post("/api/subjects/file", json={"subject": subject, "suffix": suffix}).content
         out = tmp_path / f"kick.{suffix}"
         line = ["synthesize", str(library.path), "kick", f"--at={at}", "-o", str(out)]
         assert CliRunner().invoke(app, line).exit_code == 0

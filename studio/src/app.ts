@@ -14,6 +14,7 @@ import { address } from "./page/route";
 import { listenToKeys } from "./page/shortcuts";
 import { Studio, segmentText } from "./page/studio";
 import { sharedStyles } from "./page/style";
+import "./page/subject-bar";
 import "./parametric/parametric-view";
 import "./search/family-view";
 import "./search/search-view";
@@ -65,7 +66,7 @@ export class App extends LitElement {
     main { position: relative; overflow: hidden; }
     #stage { position: absolute; inset: 0; }
     footer { grid-column: 1 / -1; min-width: 0; background: var(--panel); border-top: 1px solid var(--line); }
-    .notice { position: absolute; left: 12px; bottom: 12px; max-width: 70%; padding: 8px 12px; overflow-wrap: anywhere;
+    .notice { position: absolute; left: 12px; bottom: 44px; max-width: 70%; padding: 8px 12px; overflow-wrap: anywhere;
       background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
     .disconnected { color: var(--bad); }
     /* Narrow windows, phones, large zoom: the panel below the stage, and the page scrolls. */
@@ -82,7 +83,7 @@ export class App extends LitElement {
   protected firstUpdated(): void {
     applyTheme();
     const again = () => this.requestUpdate();
-    for (const name of ["route", "library", "notice", "take"]) this.studio.addEventListener(name, again);
+    for (const name of ["route", "library", "notice", "take", "selection"]) this.studio.addEventListener(name, again);
     this.studio.addEventListener("disconnected", () => (this.disconnected = true));
     this.studio.addEventListener("connected", () => (this.disconnected = false));
     void this.studio.start();
@@ -129,8 +130,9 @@ export class App extends LitElement {
   /** Title of the window: what is on the stage, the view, the library. */
   private windowTitle(): string {
     const { studio } = this;
-    const subject = studio.take ?? studio.stage?.characters[0]?.spec.title;
-    return [subject, this.view.title, studio.library.name || "motionloom studio"].filter(Boolean).join(" · ");
+    return [studio.stage && studio.subject?.title, this.view.title, studio.library.name || "motionloom studio"]
+      .filter(Boolean)
+      .join(" · ");
   }
 
   render() {
@@ -142,7 +144,7 @@ export class App extends LitElement {
           ${this.disconnected ? "Connection to the server lost; reconnecting…" : this.studio.library.name}</span></header>
       <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
       <main><div id="stage"></div>
-        ${this.ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar>` : ""}${this.notice()}</main>
+        ${this.ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar><loom-subject-bar .studio=${this.studio}></loom-subject-bar>` : ""}${this.notice()}</main>
       ${this.ready ? html`<loom-import-panel .studio=${this.studio}></loom-import-panel>` : ""}
       <footer>${this.ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>`;
   }

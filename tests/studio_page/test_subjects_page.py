@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 from browser import as_at_first, go, in_address, open_take, settled
+from studio_takes import StudioServer
+
+import motionloom as ml
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -288,3 +292,51 @@ def test_no_view_has_a_serious_finding_of_axe(page, view, scheme):
     settled(page)
     found = serious_findings(page)
     assert not found, json.dumps(found, indent=1)
+
+
+def test_one_bar_finds_labels_keeps_and_downloads_what_is_on_the_stage(page, tmp_path):
+    open_take(page, WALK)
+    bar = page.locator("loom-subject-bar")
+    expect(bar.locator("#subject")).to_have_text(WALK)
+    page.evaluate("studio.select({ motion: 'walk_p0', start: 20, end: 60 })")
+    expect(bar.locator("#subject")).to_have_text("walk_p0:20-60")
+    bar.get_by_text("Download").click()
+    with page.expect_download() as begun:
+        bar.get_by_role("button", name="BVH").click()
+    assert begun.value.suggested_filename == "walk_p0_20-60.bvh"
+    begun.value.save_as(tmp_path / "part.bvh")
+    assert len(ml.load(tmp_path / "part.bvh")) == 40
+
+    bar.get_by_text("Find like this").click()
+    in_address(page, "query=walk_p0%3A20-60")
+    cards = page.locator("loom-search-view .card")
+    cards.nth(1).locator(".open").click()
+    page.wait_for_function("() => studio.stage.characters.length === 2")
+    match = page.evaluate("studio.subject.title")
+    expect(bar.locator("#subject")).to_have_text(match)
+    assert re.fullmatch(r"\w+:\d+-\d+", match)
+
+
+def test_a_walk_is_kept_as_a_take_without_typing_more_than_its_name(
+    windows, studio_library, tmp_path
+):
+    with StudioServer(shutil.copytree(studio_library, tmp_path / "own.loom")) as server:
+        page = windows(
+            f"{server.address}#/graph?only=walk_p0,walk_left_p0,walk_right_p0&per_minute=90"
+            "&path=0,0 1.5,0 1.5,1"
+        )
+        page.wait_for_function(f"() => {GRAPH}?.pathError !== null && !{GRAPH}?.busy")
+        bar = page.locator("loom-subject-bar")
+        bar.locator("#keep").click()
+        bar.locator("form input").fill("round the corner")
+        page.keyboard.press("Enter")
+        expect(bar).to_contain_text("kept as round the corner")
+        frames = page.evaluate("studio.stage.characters[0].motion.frames")
+        go(page, "library", take="round the corner")
+        bar.locator("#label-it").click()
+        bar.locator("form input").fill("kept walk")
+        page.keyboard.press("Enter")
+        expect(bar).to_contain_text("labelled kept walk")
+        with ml.Library(tmp_path / "own.loom") as library:
+            assert len(library["round the corner"]) == frames
+            assert library.labels("round the corner") == ("kept walk",)

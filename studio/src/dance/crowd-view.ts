@@ -134,6 +134,8 @@ export class CrowdView extends View {
           colour:
             bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILE_COLOURS[(number % files) % FILE_COLOURS.length],
         })),
+        null,
+        { title: this.kind, several: true, body: () => this.subject(), cli: crowd.cli, python: crowd.python },
       );
       this.floor!.show(message.meta.room, message.arrays.street as Float32Array | undefined);
       clock.seek(0);
@@ -206,9 +208,13 @@ export class CrowdView extends View {
       <loom-code cli=${this.crowd.cli} python=${this.crowd.python}></loom-code>`;
   }
 
+  private subject() {
+    return { kind: "crowd" as const, id: this.crowd!.id };
+  }
+
   private export(): void {
-    void download(`${this.kind}.glb`, "crowds/{id}/file", { path: { id: this.crowd!.id } }).catch((error) =>
-      this.studio.notify(error),
+    void this.studio.attempt(() =>
+      download(`${this.kind}.glb`, "subjects/file", { body: { subject: this.subject(), suffix: "glb" } }),
     );
   }
 

@@ -134,7 +134,12 @@ export class DanceView extends View {
     this.dance = message.meta;
     const { clock } = this.studio.stage;
     clock.pause();
-    this.studio.show(crowdMotions(message).map((motion) => ({ motion })));
+    const motions = crowdMotions(message);
+    this.studio.show(
+      motions.map((motion) => ({ motion })),
+      null,
+      { title: `dance to ${music.name}`, several: motions.length > 1, body: () => this.subject(query) },
+    );
     clock.seek(0);
     const track = await SoundTrack.load(clock, getBytes("dance/music/{key}/sound", { path: { key: music.id } }));
     if (!current()) {
@@ -145,6 +150,10 @@ export class DanceView extends View {
     track.muted = this.muted;
     track.bind();
     clock.play();
+  }
+
+  private subject(query: Record<string, string>) {
+    return { kind: "dance" as const, ...this.performance(query) };
   }
 
   private performance(query: Record<string, string>) {
@@ -326,7 +335,7 @@ export class DanceView extends View {
         .tolerance=${1 / this.dance.fps} .seconds=${this.music.seconds}></loom-beats>
       ${qualityLines(this.dance.quality)}
       <p class="path faint">${this.dance.nodes.join(" → ")}</p>
-      <button @click=${() => this.attempt(() => download("dance.glb", "dance/performances/file", { body: this.performance(this.query) }))}>Export GLB</button>
+      <button @click=${() => this.attempt(() => download("dance.glb", "subjects/file", { body: { subject: this.subject(this.query), suffix: "glb" } }))}>Export GLB</button>
     </section>`;
   }
 

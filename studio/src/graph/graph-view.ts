@@ -11,6 +11,7 @@ import { inputValue, isChecked } from "../page/form-input";
 import "../page/progress-line";
 import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
+import type { Subject } from "../page/subject-bar";
 import { View } from "../page/view";
 import { FloorPath, meanDistanceToPath } from "../stage/floor";
 import "./arcs";
@@ -220,7 +221,7 @@ export class GraphView extends View {
     this.draw(false);
     this.clearPath();
     this.storeWalk({ walk: "1" });
-    const walker = new Walker(this.studio, this.settings, this.seed);
+    const walker = new Walker(this.studio, this.settings, this.seed, undefined, this.walkSubject());
     walker.addEventListener("ended", () => {
       if (this.walker === walker) this.halt();
     });
@@ -267,7 +268,7 @@ export class GraphView extends View {
       const motion = motionFrom(message);
       const hips = motion.roles.hips ?? motion.parents.indexOf(-1);
       const width = motion.parents.length;
-      this.studio.show([{ motion }]);
+      this.studio.show([{ motion }], null, this.walkSubject());
       this.studio.stage.clock.play();
       const route = Array.from({ length: motion.frames }, (_, frame): [number, number] => {
         const at = (frame * width + hips) * 3;
@@ -289,9 +290,13 @@ export class GraphView extends View {
     return { ...base, seconds, steered: steered.filter((one) => one.frame < frames) };
   }
 
+  private walkSubject(): Subject {
+    return { title: "walk", body: () => ({ kind: "walk", ...this.walkRequest() }) };
+  }
+
   private save(suffix: "bvh" | "glb"): void {
     void this.attempt("writing the file", () =>
-      download(`walk.${suffix}`, "graphs/walk/file", { body: { ...this.walkRequest(), suffix } }),
+      download(`walk.${suffix}`, "subjects/file", { body: { subject: this.walkSubject().body(), suffix } }),
     );
   }
 

@@ -4,6 +4,7 @@ import { Feed, StreamedMotion } from "../motion/streamed";
 import type { LiveHeads, PlayedSource } from "../net/answers";
 import type { Message } from "../net/message";
 import type { Studio } from "../page/studio";
+import type { Subject } from "../page/subject-bar";
 
 export interface Steered {
   frame: number;
@@ -29,6 +30,7 @@ export class Walker extends EventTarget {
     private readonly graph: object,
     readonly seed: number,
     private readonly startAt?: string,
+    private readonly subject: Subject | null = null,
   ) {
     super();
   }
@@ -59,7 +61,7 @@ export class Walker extends EventTarget {
     });
     await this.feed.read();
     if (this.stopped) return;
-    this.studio.show([{ motion: this.motion }]);
+    this.studio.show([{ motion: this.motion }], null, this.subject);
     stage.clock.seek(0);
     stage.clock.play();
     stage.addEventListener("frame", this.feed.pump);

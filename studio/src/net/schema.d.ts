@@ -110,40 +110,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/crowds/{id}/file": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/dance/choreographies": {
         parameters: {
             query?: never;
@@ -327,42 +293,6 @@ export interface paths {
         trace?: never;
     };
     "/api/dance/performances": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["DanceRequest"];
-                };
-            };
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/dance/performances/file": {
         parameters: {
             query?: never;
             header?: never;
@@ -652,42 +582,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/graphs/walk/file": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["WalkFileRequest"];
-                };
-            };
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/grid": {
         parameters: {
             query?: never;
@@ -939,6 +833,44 @@ export interface paths {
             };
         };
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/library/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PlaceLabel"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Labels"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -1487,44 +1419,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/parametric/{name}/file": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    name: string;
-                };
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["TargetFileRequest"];
-                };
-            };
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/poses": {
         parameters: {
             query?: never;
@@ -1895,6 +1789,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/subjects/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SubjectFileRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subjects/keep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["KeepRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KeptTakes"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/uploads/{filename}": {
         parameters: {
             query?: never;
@@ -2196,6 +2164,16 @@ export interface components {
             /** Within */
             within?: string | null;
         };
+        /** CrowdSubject */
+        CrowdSubject: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "crowd";
+            /** Id */
+            id: string;
+        };
         /** DanceRequest */
         DanceRequest: {
             /** Choreography */
@@ -2214,6 +2192,30 @@ export interface components {
             synced?: boolean;
             /** Seconds */
             seconds?: number | null;
+        };
+        /** DanceSubject */
+        DanceSubject: {
+            /** Choreography */
+            choreography: string;
+            /** Music */
+            music: string;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Synced
+             * @default true
+             */
+            synced?: boolean;
+            /** Seconds */
+            seconds?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "dance";
         };
         /** EditCounts */
         EditCounts: {
@@ -2521,6 +2523,23 @@ export interface components {
             /** Result */
             result: unknown;
         };
+        /** KeepRequest */
+        KeepRequest: {
+            /** Subject */
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"];
+            /** Name */
+            name: string;
+            /**
+             * Labels
+             * @default []
+             */
+            labels?: string[];
+        };
+        /** KeptTakes */
+        KeptTakes: {
+            /** Names */
+            names: string[];
+        };
         /** LabelCount */
         LabelCount: {
             /** Name */
@@ -2728,6 +2747,18 @@ export interface components {
             /** Examples */
             examples: number;
         };
+        /** ParametricSubject */
+        ParametricSubject: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "parametric";
+            /** Name */
+            name: string;
+            /** Target */
+            target: number[];
+        };
         /** ParametrizeRequest */
         ParametrizeRequest: {
             /** Family */
@@ -2779,6 +2810,18 @@ export interface components {
              * @default 0
              */
             seed?: number;
+        };
+        /** PlaceLabel */
+        PlaceLabel: {
+            /** Place */
+            place: string;
+            /** Label */
+            label: string;
+            /**
+             * Remove
+             * @default false
+             */
+            remove?: boolean;
         };
         /** PosesRequest */
         PosesRequest: {
@@ -2898,6 +2941,23 @@ export interface components {
              */
             exclude_query?: boolean;
         };
+        /** SegmentSubject */
+        SegmentSubject: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "segment";
+            /** Motion */
+            motion: string;
+            /**
+             * Start Frame
+             * @default 0
+             */
+            start_frame?: number;
+            /** End Frame */
+            end_frame?: number | null;
+        };
         /** SteeringEvent */
         SteeringEvent: {
             /** Frame */
@@ -2907,10 +2967,10 @@ export interface components {
                 [key: string]: boolean;
             };
         };
-        /** TargetFileRequest */
-        TargetFileRequest: {
-            /** Target */
-            target: number[];
+        /** SubjectFileRequest */
+        SubjectFileRequest: {
+            /** Subject */
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"];
             /**
              * Suffix
              * @default bvh
@@ -2962,35 +3022,6 @@ export interface components {
              */
             seed?: number;
         };
-        /** WalkFileRequest */
-        WalkFileRequest: {
-            graph: components["schemas"]["GraphRequest"];
-            /**
-             * Seed
-             * @default 0
-             */
-            seed?: number;
-            /** Seconds */
-            seconds?: number | null;
-            /** Path */
-            path?: [
-                number,
-                number
-            ][] | null;
-            /** Start */
-            start?: string | null;
-            /**
-             * Steered
-             * @default []
-             */
-            steered?: components["schemas"]["SteeringEvent"][];
-            /**
-             * Suffix
-             * @default bvh
-             * @enum {string}
-             */
-            suffix?: "bvh" | "glb";
-        };
         /** WalkRequest */
         WalkRequest: {
             graph: components["schemas"]["GraphRequest"];
@@ -3013,6 +3044,34 @@ export interface components {
              * @default []
              */
             steered?: components["schemas"]["SteeringEvent"][];
+        };
+        /** WalkSubject */
+        WalkSubject: {
+            graph: components["schemas"]["GraphRequest"];
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+            /** Seconds */
+            seconds?: number | null;
+            /** Path */
+            path?: [
+                number,
+                number
+            ][] | null;
+            /** Start */
+            start?: string | null;
+            /**
+             * Steered
+             * @default []
+             */
+            steered?: components["schemas"]["SteeringEvent"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "walk";
         };
     };
     responses: never;

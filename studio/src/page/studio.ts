@@ -7,6 +7,7 @@ import { Live } from "../net/live";
 import { pendingCount } from "../net/pending";
 import type { Character, CharacterSpec, Stage } from "../stage/stage";
 import { replaceRoute, readRoute, pushRoute, type Route } from "./route";
+import { segmentSubject, type Subject } from "./subject-bar";
 
 export type LibraryRows = Answer<"get", "library">;
 export type Row = LibraryRows["motions"][number];
@@ -48,7 +49,8 @@ export class Studio extends EventTarget {
   readonly visited = new Map<string, Route>();
   private openings = 0;
   private noticeTimer = 0;
-  private subject = ""; // of the stage: a take, or what a view has made
+  private framed = ""; // what the camera was framed for: a take, or what a view has made
+  private made: Subject | null = null; // on the stage, if it is no take
   private shownBy = ""; // the view that filled the stage
   private handledHash = location.hash;
   private wasDisconnected = false;
@@ -171,18 +173,27 @@ export class Studio extends EventTarget {
     }
   }
 
-  /** Show motions on the stage; `take` is the take that the timeline shows. */
-  show(specs: CharacterSpec[], take: string | null = null): Character[] {
+  /** Show motions on the stage; `take` is the take that the timeline shows, `subject` what they are else. */
+  show(specs: CharacterSpec[], take: string | null = null, subject: Subject | null = null): Character[] {
     this.openings++;
     this.take = take;
     this.shownBy = this.route.view;
-    const subject = take ?? `${this.route.view}: ${specs.length} characters`;
-    if (specs.length && subject !== this.subject) this.stage.rig.touched = false; // frame the new subject
-    if (specs.length) this.subject = subject;
+    this.made = subject;
+    const framed = take ?? `${this.route.view}: ${specs.length} characters`;
+    if (specs.length && framed !== this.framed) this.stage.rig.touched = false; // frame the new subject
+    if (specs.length) this.framed = framed;
     const characters = this.stage.show(specs);
     this.loopSelection();
     this.fire("take");
     return characters;
+  }
+
+  /** What is on the stage: the selected segment, the take, or what a view has made; null if nothing is. */
+  get subject(): Subject | null {
+    const { take, selection, lead } = this;
+    if (take === null) return this.made;
+    if (selection?.motion === take) return segmentSubject(selection, this.library.path);
+    return lead && segmentSubject({ motion: take, start: 0, end: lead.motion.frames }, this.library.path, true);
   }
 
   /** The character that the timeline refers to: that of the take, or the first. */

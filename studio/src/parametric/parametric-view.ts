@@ -10,6 +10,7 @@ import type { Message } from "../net/message";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { inputValue, isChecked } from "../page/form-input";
 import { sharedStyles } from "../page/style";
+import type { Subject } from "../page/subject-bar";
 import { View } from "../page/view";
 import "./parametric-form";
 import { bounds } from "./scatter";
@@ -202,7 +203,7 @@ export class ParametricView extends View {
       shown.motion = motion;
       stage.clock.setRange(0, motion.frames / motion.fps);
       stage.rebuildPaths();
-    } else this.studio.show([{ motion }]);
+    } else this.studio.show([{ motion }], null, this.subject());
     if (this.spatial) this.aim?.arrived(...this.inSpace(this.answer.reached), this.answer.outside);
     this.applyHold();
   }
@@ -229,12 +230,16 @@ export class ParametricView extends View {
     });
   }
 
-  private save(suffix: "bvh" | "glb"): void {
+  private subject(): Subject {
     const { name } = this.opened!;
-    download(`${name}.${suffix}`, "parametric/{name}/file", {
-      path: { name },
-      body: { target: this.target.map(rounded), suffix },
-    }).catch((error) => this.studio.notify(error));
+    return { title: name, body: () => ({ kind: "parametric", name, target: this.target.map(rounded) }) };
+  }
+
+  private save(suffix: "bvh" | "glb"): void {
+    const { title, body } = this.subject();
+    void this.studio.attempt(() =>
+      download(`${title}.${suffix}`, "subjects/file", { body: { subject: body(), suffix } }),
+    );
   }
 
   private unit(): string {

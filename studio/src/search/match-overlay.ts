@@ -3,6 +3,7 @@
 import { frameNumbers, fetchAligned } from "../motion/aligned";
 import type { Clip, QuerySegment } from "../net/answers";
 import type { Studio } from "../page/studio";
+import { segmentSubject } from "../page/subject-bar";
 
 export interface Overlay {
   timing: "query" | "own";
@@ -31,15 +32,20 @@ export async function showMatch(
     own ? undefined : query.fps,
   );
   if (!isCurrent()) return; // another match was chosen in the meantime
-  studio.show([
-    { motion: queryMotion, colour: QUERY_COLOUR, title: `query ${query.motion}` },
-    {
-      motion: matchMotion,
-      colour: MATCH_COLOUR,
-      title: clip.motion,
-      transform: overlay.beside ? { yaw: 0, translation: [1.3, 0, 0] } : undefined,
-    },
-  ]);
+  const segment = { motion: clip.motion, start: clip.start_frame, end: clip.end_frame };
+  studio.show(
+    [
+      { motion: queryMotion, colour: QUERY_COLOUR, title: `query ${query.motion}` },
+      {
+        motion: matchMotion,
+        colour: MATCH_COLOUR,
+        title: clip.motion,
+        transform: overlay.beside ? { yaw: 0, translation: [1.3, 0, 0] } : undefined,
+      },
+    ],
+    null,
+    segmentSubject(segment, studio.library.path),
+  );
   studio.stage.clock.play();
 }
 

@@ -12,6 +12,7 @@ from motionloom.studio.routes import (
     parametric,
     poses,
     search,
+    subjects,
     uploads,
 )
 
@@ -19,6 +20,6 @@ ROUTERS = tuple(
     module.router
     for module in (
         crowd, dance, export, graph, grid, library, motions, movements, parametric, poses, search,
-        uploads,
+        subjects, uploads,
     )
 )  # fmt: skip

@@ -19,7 +19,6 @@ from motionloom.studio.messages import (
     array_response,
     quality_head,
     scene_arrays,
-    scene_file_response,
 )
 from motionloom.studio.request_models import from_setting
 from motionloom.studio.routes.dance import wav_bytes
@@ -136,12 +135,6 @@ def crowd(id: str, state: State) -> Response:
 def sound(id: str, state: State) -> Response:
     """The music of the crowd as a WAV file."""
     return Response(wav_bytes(crowd_of(state, id).music), media_type="audio/wav")
-
-
-@router.post("/{id}/file", response_class=Response)
-def save(id: str, state: State) -> Response:
-    """All characters in one GLB file, as written by the command line."""
-    return scene_file_response(crowd_of(state, id).scene.motions, compact=True)
 
 
 def crowd_of(state: AppState, key: str) -> Ballroom | March:

@@ -24,7 +24,6 @@ from motionloom.studio.messages import (
     quality_head,
     request_body,
     scene_arrays,
-    scene_file_response,
 )
 from motionloom.studio.request_models import from_setting
 
@@ -150,7 +149,7 @@ def dance(request: DanceRequest, state: State) -> Response:
 
     The head has the beats of music and motion, how many of them agree, and the quality.
     """
-    danced = _dance(request, state)
+    danced = dance_of(request, state)
     found = danced.found_beats()
     total, on_time = danced.beats_on_time(found=found)
     characters, arrays = scene_arrays(danced.motions)
@@ -167,12 +166,6 @@ def dance(request: DanceRequest, state: State) -> Response:
         "quality": quality_head(danced.quality()),
     }
     return array_response(head, **arrays)
-
-
-@router.post("/performances/file", response_class=Response)
-def save_dance(request: DanceRequest, state: State) -> Response:
-    """The dance as one GLB file with all its characters."""
-    return scene_file_response(_dance(request, state).motions)
 
 
 def choreography_of(state: AppState, key: str) -> Choreography:
@@ -257,7 +250,8 @@ def _tune(request: TuneRequest) -> LoadedMusic:
     return LoadedMusic(music, wav_bytes(music), _MEDIA[".wav"])
 
 
-def _dance(request: DanceRequest, state: AppState) -> Dance:
+def dance_of(request: DanceRequest, state: AppState) -> Dance:
+    """The dance of a request, cached."""
     choreography = choreography_of(state, request.choreography)
     music = music_of(state, request.music).music
     seconds = min(request.seconds or music.seconds, _MAX_SECONDS)

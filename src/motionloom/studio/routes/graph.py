@@ -16,9 +16,7 @@ from motionloom.library.settings import GraphSettings, WalkSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.messages import (
-    FileFormat,
     array_response,
-    file_response,
     motion_response,
     quality_head,
 )
@@ -112,12 +110,6 @@ class WalkRequest(BaseModel):
             raise InvalidInput("a walk needs seconds or a path")
         player = ReplayPlayer(graph.player(self.seed, start=self.start), self.steered)
         return player.record(seconds=self.seconds, name="walk")
-
-
-class WalkFileRequest(WalkRequest):
-    """A walk as a file."""
-
-    suffix: FileFormat = "bvh"
 
 
 class TransitionRequest(BaseModel):
@@ -271,12 +263,6 @@ def walk(request: WalkRequest, state: State) -> Response:
         seams=[] if made_of is None else list(made_of.seams),
         quality=quality_head(motion.quality),
     )
-
-
-@router.post("/walk/file", response_class=Response)
-def save_walk(request: WalkFileRequest, state: State) -> Response:
-    """The same walk as a file."""
-    return file_response(request.motion(graph_of(state, request.graph).graph), request.suffix)
 
 
 def graph_of(

@@ -73,6 +73,23 @@ def set_labels(name: str, given: Labels, state: State) -> Labels:
     return Labels(labels=list(state.library.labels(name)))
 
 
+class PlaceLabel(BaseModel):
+    """A label of a take or of a segment of it."""
+
+    place: str = Field(max_length=400, description="NAME or NAME:START-END")
+    label: str = Field(min_length=1, max_length=200)
+    remove: bool = False
+
+
+@router.post("/library/labels")
+def label_place(given: PlaceLabel, state: State) -> Labels:
+    """Add a label to a take or a segment, or remove it; the answer has the labels of the take."""
+    state.library.label(given.place, given.label, remove=given.remove)
+    state.notify("labels")
+    name = given.place if given.place in state.library else given.place.rpartition(":")[0]
+    return Labels(labels=list(state.library.labels(name)))
+
+
 @router.get("/jobs")
 def jobs(state: State) -> list[JobStatus]:
     """All remembered jobs, the latest last."""

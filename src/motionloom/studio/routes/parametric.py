@@ -14,7 +14,7 @@ from motionloom.library import ParameterKind, parameter
 from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
-from motionloom.studio.messages import FileFormat, array_response, file_response, skeleton_head
+from motionloom.studio.messages import array_response, skeleton_head
 from motionloom.studio.request_models import from_setting
 from motionloom.studio.search_requests import family_of
 
@@ -41,13 +41,6 @@ class ParametrizeRequest(BaseModel):
     redundant: float | None = from_setting(ParametrizeSettings, "redundant", gt=0.0)
     leave_out_unmatched: bool = from_setting(ParametrizeSettings, "leave_out_unmatched", True)
     seed: int = from_setting(ParametrizeSettings, "seed")
-
-
-class TargetFileRequest(BaseModel):
-    """A target, and the format of the file."""
-
-    target: list[float]
-    suffix: FileFormat = "bvh"
 
 
 class ParametricRow(BaseModel):
@@ -148,13 +141,6 @@ def delete(name: str, state: State) -> ArtifactName:
     state.library.delete_parametric(name)
     state.artifact_changed(("parametric", name))
     return ArtifactName(name=name)
-
-
-@router.post("/{name}/file", response_class=Response)
-def save(name: str, request: TargetFileRequest, state: State) -> Response:
-    """The motion for a target as a file."""
-    result = parametric_of(state, name).reach(request.target)
-    return file_response(result.motion, request.suffix)
 
 
 def parametric_of(state: AppState, name: str) -> SharedParametricMotion:

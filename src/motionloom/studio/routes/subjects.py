@@ -1,0 +1,149 @@
+"""What is on the stage, whatever made it: as a file, or kept as takes of the library.
+
+A subject is a segment of a take, a walk, a dance, a parametric motion at a target, or a crowd.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from motionloom.errors import InvalidInput
+from motionloom.studio.app_state import AppState, State
+from motionloom.studio.messages import FileFormat, file_response, scene_file_response
+from motionloom.studio.request_models import Name
+from motionloom.studio.routes.crowd import crowd_of
+from motionloom.studio.routes.dance import DanceRequest, dance_of
+from motionloom.studio.routes.graph import WalkRequest, graph_of
+from motionloom.studio.routes.parametric import parametric_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from motionloom.motion import Motion
+
+router = APIRouter(prefix="/subjects", tags=["subjects"])
+
+_MAX_KEPT = 64  # characters of one subject
+
+
+class SegmentSubject(BaseModel):
+    """A take, or a segment of it."""
+
+    kind: Literal["segment"]
+    motion: Name
+    start_frame: int = Field(0, ge=0)
+    end_frame: int | None = Field(None, ge=1)
+
+    def motions(self, state: AppState) -> Sequence[Motion]:
+        """The frames ``[start_frame, end_frame)`` of the take."""
+        take = state.library[self.motion]
+        end = len(take) if self.end_frame is None else self.end_frame
+        if not self.start_frame < end <= len(take):
+            raise InvalidInput(
+                f"{self.motion}: the range must lie within the motion's {len(take)} frames; "
+                f"got {self.start_frame} to {end}"
+            )
+        return [take[self.start_frame : end]]
+
+
+class WalkSubject(WalkRequest):
+    """A walk in a motion graph."""
+
+    kind: Literal["walk"]
+
+    def motions(self, state: AppState) -> Sequence[Motion]:
+        """The walk."""
+        return [self.motion(graph_of(state, self.graph).graph)]
+
+
+class DanceSubject(DanceRequest):
+    """A dance."""
+
+    kind: Literal["dance"]
+
+    def motions(self, state: AppState) -> Sequence[Motion]:
+        """Every dancer."""
+        return dance_of(self, state).motions
+
+
+class ParametricSubject(BaseModel):
+    """A parametric motion at a target."""
+
+    kind: Literal["parametric"]
+    name: Name
+    target: list[float] = Field(max_length=100)
+
+    def motions(self, state: AppState) -> Sequence[Motion]:
+        """The blend that reaches the target."""
+        return [parametric_of(state, self.name).reach(self.target).motion]
+
+
+class CrowdSubject(BaseModel):
+    """A crowd that was made before."""
+
+    kind: Literal["crowd"]
+    id: Name
+
+    def motions(self, state: AppState) -> Sequence[Motion]:
+        """Every character."""
+        return crowd_of(state, self.id).scene.motions
+
+
+Subject = Annotated[
+    SegmentSubject | WalkSubject | DanceSubject | ParametricSubject | CrowdSubject,
+    Field(discriminator="kind"),
+]
+
+
+class SubjectFileRequest(BaseModel):
+    """A subject, and the format of the file."""
+
+    subject: Subject
+    suffix: FileFormat = "bvh"
+
+
+class KeepRequest(BaseModel):
+    """A subject, and the name of the take that it becomes."""
+
+    subject: Subject
+    name: Name = Field(min_length=1)
+    labels: list[Name] = Field([], max_length=100)
+
+
+class KeptTakes(BaseModel):
+    """Names of the new takes, one per character."""
+
+    names: list[str]
+
+
+@router.post("/file", response_class=Response)
+def save(request: SubjectFileRequest, state: State) -> Response:
+    """The subject as a file; several characters are written as one GLB."""
+    motions = request.subject.motions(state)
+    if len(motions) == 1:
+        return file_response(motions[0], request.suffix)
+    if request.suffix == "bvh":
+        raise InvalidInput(
+            f"a BVH file has one character; this has {len(motions)}. Choose GLB, or keep them as "
+            "takes and download each"
+        )
+    return scene_file_response(motions, compact=request.subject.kind == "crowd")
+
+
+@router.post("/keep")
+def keep(request: KeepRequest, state: State) -> KeptTakes:
+    """Add the subject to the library as takes: NAME, or NAME_1, NAME_2, ... for several."""
+    motions = request.subject.motions(state)
+    if len(motions) > _MAX_KEPT:
+        raise InvalidInput(f"at most {_MAX_KEPT} characters are kept at once; got {len(motions)}")
+    base = request.name.strip()
+    names = [base if len(motions) == 1 else f"{base}_{k}" for k in range(1, len(motions) + 1)]
+    if taken := [name for name in names if name in state.library]:
+        raise InvalidInput(f"{taken[0]} is a take of this library; choose another name")
+    for motion, name in zip(motions, names, strict=True):
+        state.library.add_motion(motion, name=name, labels=request.labels)
+    state.notify("motions")
+    return KeptTakes(names=names)

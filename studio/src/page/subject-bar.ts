@@ -1,0 +1,181 @@
+// What is on the stage, by name, and what can be done with it: find, label, keep, download, copy.
+
+import { LitElement, css, html, nothing } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import { download, send, type Body } from "../net/api";
+import { copyText } from "./code-line";
+import { pythonLiteral, shellWord } from "./command-line";
+import { segmentText, type Segment, type Studio } from "./studio";
+import { sharedStyles } from "./style";
+
+type SubjectBody = Body<"subjects/file">["subject"];
+type Suffix = NonNullable<Body<"subjects/file">["suffix"]>;
+
+/** What a view has put on the stage. */
+export interface Subject {
+  title: string;
+  /** The subject for the server, as it is when it is asked for: a walk goes on. */
+  body: () => SubjectBody;
+  /** The segment of a take that it shows, to search for and to label. */
+  segment?: Segment;
+  /** More than one character: no BVH. */
+  several?: boolean;
+  cli?: string;
+  python?: string;
+}
+
+/** A take, or the selected segment of it, as a subject. */
+export function segmentSubject(segment: Segment, library: string, whole = false): Subject {
+  const { motion, start, end } = segment;
+  const title = whole ? motion : segmentText(segment);
+  const part = whole ? "" : `[${start}:${end}]`;
+  return {
+    title,
+    segment,
+    body: () => ({ kind: "segment", motion, start_frame: start, end_frame: end }),
+    cli: `motionloom show ${shellWord(`${library}:${title}`)}`,
+    python: `import motionloom as ml; ml.Library(${pythonLiteral(library)})[${pythonLiteral(motion)}]${part}`,
+  };
+}
+
+@customElement("loom-subject-bar")
+export class SubjectBar extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
+  /** The open form. */
+  @state() private form: "label" | "keep" | "" = "";
+  @state() private busy = "";
+  @state() private said = "";
+
+  static styles = [
+    sharedStyles,
+    css`
+    :host { position: absolute; inset: auto 0 8px 12px; pointer-events: none; z-index: 1; }
+    .bar { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; font-size: 12px; }
+    .bar > * { pointer-events: auto; }
+    b { max-width: 34ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-shadow: 0 1px 3px var(--stage); margin-right: 4px; }
+    button, summary { background: color-mix(in srgb, var(--panel) 85%, transparent); border: 1px solid var(--line); border-radius: 5px;
+      padding: 3px 8px; font-size: 12px; color: var(--ink); cursor: pointer; list-style: none; }
+    summary:hover { border-color: var(--accent); }
+    details { position: relative; }
+    .menu { position: absolute; left: 0; bottom: 28px; display: grid; gap: 2px; padding: 5px; background: var(--raised);
+      border: 1px solid var(--line); border-radius: 6px; z-index: 3; }
+    .menu button { text-align: left; border: 0; }
+    form { display: flex; gap: 4px; background: var(--panel); padding: 3px; border-radius: 6px; border: 1px solid var(--line); }
+    form input { width: 24ch; font-size: 12px; padding: 2px 6px; }
+    @media (max-width: 860px) { b { max-width: 20ch; } }
+  `,
+  ];
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    const again = () => {
+      this.form = "";
+      this.said = "";
+      this.requestUpdate();
+    };
+    for (const name of ["take", "selection", "library"]) this.studio.addEventListener(name, again);
+    this.studio.addEventListener("escape", (event) => {
+      const menus = this.renderRoot.querySelectorAll("details[open]");
+      if (!menus.length && !this.form) return;
+      for (const menu of menus) menu.removeAttribute("open");
+      this.form = "";
+      event.preventDefault();
+    });
+  }
+
+  private async attempt(busy: string, work: () => Promise<unknown>): Promise<void> {
+    this.closeMenus();
+    this.busy = busy;
+    await this.studio.attempt(work);
+    this.busy = "";
+  }
+
+  private closeMenus(): void {
+    for (const menu of this.renderRoot.querySelectorAll("details[open]")) menu.removeAttribute("open");
+  }
+
+  private download(subject: Subject, suffix: Suffix): void {
+    const name = `${subject.title.replace(/[^\w.-]+/g, "_")}.${suffix}`;
+    void this.attempt("writing the file", () =>
+      download(name, "subjects/file", { body: { subject: subject.body(), suffix } }),
+    );
+  }
+
+  private async copy(what: string, text: string): Promise<void> {
+    this.closeMenus();
+    await copyText(text);
+    this.said = `${what} copied`;
+  }
+
+  private submit(subject: Subject, event: Event): void {
+    event.preventDefault();
+    const text = this.renderRoot.querySelector<HTMLInputElement>("form input")!.value.trim();
+    if (!text) return;
+    const { form, studio } = this;
+    this.form = "";
+    if (form === "keep")
+      void this.attempt("keeping", async () => {
+        const { names } = await send("post", "subjects/keep", { body: { subject: subject.body(), name: text } });
+        await studio.refresh();
+        this.said = `kept as ${names.join(", ")}`;
+      });
+    else
+      void this.attempt("labelling", async () => {
+        const { motion } = subject.segment!;
+        const whole = subject.title === motion;
+        const place = whole ? motion : segmentText(subject.segment!);
+        const saved = await send("post", "library/labels", { body: { place, label: text } });
+        studio.relabel(motion, saved.labels);
+        this.said = `labelled ${text}`;
+      });
+  }
+
+  private open(form: "label" | "keep"): void {
+    this.form = this.form === form ? "" : form;
+    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLInputElement>("form input")?.focus());
+  }
+
+  private menu(title: string, entries: [string, () => void][]) {
+    return html`<details><summary>${title}</summary>
+      <div class="menu">${entries.map(([name, act]) => html`<button @click=${act}>${name}</button>`)}</div></details>`;
+  }
+
+  render() {
+    const { subject } = this.studio;
+    if (!subject) return nothing;
+    const { segment } = subject;
+    const formats: [string, Suffix][] = [
+      ...(subject.several ? [] : [["BVH", "bvh"] as [string, Suffix]]),
+      ["GLB", "glb"],
+    ];
+    const asked = this.form === "keep" ? "name of the new take" : "label";
+    return html`<div class="bar" role="toolbar" aria-label="Subject">
+      <b id="subject" title=${subject.title}>${subject.title}</b>
+      ${
+        segment
+          ? html`<button id="like" title="Search for segments like this one"
+        @click=${() => this.studio.go("search", { query: segmentText(segment) })}>Find like this</button>
+      <button id="label-it" aria-expanded=${this.form === "label"} @click=${() => this.open("label")}>Label…</button>`
+          : nothing
+      }
+      <button id="keep" title="Add it to the library as a take" aria-expanded=${this.form === "keep"} @click=${() => this.open("keep")}>Keep as take…</button>
+      ${this.menu(
+        "Download",
+        formats.map(([name, suffix]) => [name, () => this.download(subject, suffix)]),
+      )}
+      ${this.menu("Copy", [
+        ["Link", () => void this.copy("link", location.href)],
+        ...(subject.cli ? [["Command", () => void this.copy("command", subject.cli!)] as [string, () => void]] : []),
+        ...(subject.python
+          ? [["Python", () => void this.copy("Python", subject.python!)] as [string, () => void]]
+          : []),
+      ])}
+      ${
+        this.form
+          ? html`<form @submit=${(event: Event) => this.submit(subject, event)}><input aria-label=${asked} placeholder=${asked} />
+        <button class="main">${this.form === "keep" ? "Keep" : "Add"}</button></form>`
+          : nothing
+      }
+      <span role="status" class="faint">${this.busy ? `${this.busy}…` : this.said}</span></div>`;
+  }
+}

@@ -1,0 +1,75 @@
+"""What is on the stage as a file, kept as a take, and labelled."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+
+import motionloom as ml
+from motionloom.studio import create_app
+
+SEGMENT = {"kind": "segment", "motion": "walk", "start_frame": 10, "end_frame": 40}
+
+
+@pytest.fixture
+def library(tmp_path):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    lib.add_motion(ml.demo.clip("walk"), name="walk", labels=["gait"])
+    return lib
+
+
+@pytest.fixture
+def client(library):
+    with TestClient(create_app(library), base_url="http://localhost") as client:
+        yield client
+
+
+@pytest.mark.parametrize("suffix", ["bvh", "glb"])
+def test_a_segment_is_downloaded_as_a_file(client, library, tmp_path, suffix):
+    answer = client.post("/api/subjects/file", json={"subject": SEGMENT, "suffix": suffix})
+    file = tmp_path / f"part.{suffix}"
+    file.write_bytes(answer.content)
+    here = library["walk"][10:40].positions()
+    np.testing.assert_allclose(ml.load(file).positions(), here, atol=2e-3)
+
+
+def test_a_segment_is_kept_as_a_take(client, library):
+    request = {"subject": SEGMENT, "name": "stroll", "labels": ["short"]}
+    assert client.post("/api/subjects/keep", json=request).json() == {"names": ["stroll"]}
+    assert library.labels("stroll") == ("short",)
+    np.testing.assert_allclose(
+        library["stroll"].positions(), library["walk"][10:40].positions(), atol=1e-5
+    )
+    again = client.post("/api/subjects/keep", json=request)
+    assert again.status_code == 422
+    assert "stroll is a take of this library; choose another name" in again.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "message"),
+    [
+        ({**SEGMENT, "end_frame": 9999}, "the range must lie within the motion's"),
+        ({**SEGMENT, "start_frame": 40}, "got 40 to 40"),
+        ({**SEGMENT, "motion": "nothing"}, "nothing"),
+        ({"kind": "crowd", "id": "none"}, "this crowd is not open"),
+        ({"kind": "song"}, "kind"),
+    ],
+)
+def test_a_subject_that_is_not_there_is_refused(client, subject, message):
+    answer = client.post("/api/subjects/file", json={"subject": subject})
+    assert answer.status_code in (404, 422) and message in answer.text
+
+
+def test_a_segment_is_labelled(client, library):
+    place = {"place": "walk:10-40", "label": "left turn"}
+    assert client.post("/api/library/labels", json=place).json() == {"labels": ["gait"]}
+    assert [(str(part), label) for part, label in library.segment_labels("walk")] == [
+        ("walk:10-40", "left turn")
+    ]
+    client.post("/api/library/labels", json={**place, "remove": True})
+    assert not library.segment_labels("walk")
+    assert client.post("/api/library/labels", json={"place": "walk", "label": "slow"}).json() == {
+        "labels": ["gait", "slow"]
+    }
