@@ -119,6 +119,16 @@ describe("verdicts", () => {
     verdicts.open("/takes.loom", "walk:0-50");
     expect(verdicts.verdict(clip(0, 100))).toBe("accepted");
   });
+  it("are undone one change at a time", () => {
+    const verdicts = opened();
+    verdicts.judge(clip(0, 100), "rejected");
+    verdicts.judge([clip(0, 100), clip(200, 300)], "accepted");
+    expect(verdicts.accepted).toHaveLength(2);
+    expect(verdicts.undo()).toBe(true);
+    expect([verdicts.accepted.length, verdicts.verdict(clip(0, 100))]).toEqual([0, "rejected"]);
+    verdicts.undo();
+    expect([verdicts.undo(), verdicts.rejected.length]).toEqual([false, 0]);
+  });
   it("are stored per library", () => {
     opened().judge(clip(0, 100), "accepted");
     expect(opened().accepted).toHaveLength(1);

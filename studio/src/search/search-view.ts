@@ -226,6 +226,10 @@ export class SearchView extends View {
       .filter(({ row }) => row.distance <= limit && !(this.hidesRejected && verdicts.verdict(row) === "rejected"));
   }
 
+  private unrejected(): Match[] {
+    return this.rows.map(({ row }) => row).filter((row) => verdicts.verdict(row) !== "rejected");
+  }
+
   private framesOf(number: number): Int32Array {
     const { frames, length } = this.results!;
     return frames.subarray(number * length, (number + 1) * length);
@@ -293,6 +297,11 @@ export class SearchView extends View {
   /** Keys: A and R accept and reject the current card, arrows move between cards. */
   private key(event: KeyboardEvent): void {
     const target = event.composedPath()[0] as HTMLElement;
+    const undone = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
+    if (undone && target.tagName !== "INPUT" && verdicts.undo()) {
+      event.preventDefault();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName))
       return;
     const inCards = target.closest?.(".cards");
@@ -360,6 +369,9 @@ export class SearchView extends View {
       <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their own speed instead of the query's timing"
           @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>own speed</button>
         <button aria-pressed=${this.overlay.beside} @click=${() => flip({ beside: !this.overlay.beside })}>beside</button>
+        <button id="accept-all" ?disabled=${!count} title="Accept all matches that are shown and not rejected"
+          @click=${() => verdicts.judge(this.unrejected(), "accepted")}>accept all shown</button>
+        <button id="undo" ?disabled=${!verdicts.undoable} title="Take the last verdict back (Ctrl+Z)" @click=${() => verdicts.undo()}>undo</button>
         <button id="hide" aria-pressed=${this.hidesRejected} ?disabled=${!verdicts.rejected.length}
           @click=${() => (this.hidesRejected = !this.hidesRejected)}>hide rejected</button></span></div>`;
   }
@@ -404,7 +416,7 @@ export class SearchView extends View {
       ${results && !rows.length ? html`<div class="empty">No match within this distance. Move the threshold to the right.</div>` : ""}
       ${
         results
-          ? html`<div class="faint"><kbd>A</kbd> accept, <kbd>R</kbd> reject, arrow keys to move</div>
+          ? html`<div class="faint"><kbd>A</kbd> accept, <kbd>R</kbd> reject, <kbd>Ctrl+Z</kbd> undo, arrow keys to move</div>
         <loom-code .cli=${this.lines.cli} .python=${this.lines.python}></loom-code>`
           : ""
       }`;

@@ -7,6 +7,7 @@ type Judged = Record<"accepted" | "rejected", Clip[]>;
 
 const SAME = 0.8; // overlap from which two segments count as the same match
 const REMEMBERED = 50; // queries of a library
+const UNDONE = 100; // changes that can be undone
 
 export function clipText({ motion, start_frame, end_frame }: Clip): string {
   return `${motion}:${start_frame}-${end_frame}`;
@@ -17,6 +18,7 @@ export class Verdicts extends EventTarget {
   private judged: Judged = { accepted: [], rejected: [] };
   private key = "";
   private query = "";
+  private before: Judged[] = []; // for undo
 
   constructor() {
     super();
@@ -46,22 +48,45 @@ export class Verdicts extends EventTarget {
     return this.judged.rejected.some((one) => same(one, clip)) ? "rejected" : null;
   }
 
-  judge(clip: Clip, verdict: Verdict): void {
-    for (const kind of ["accepted", "rejected"] as const)
-      this.judged[kind] = this.judged[kind].filter((one) => !same(one, clip));
-    const { motion, start_frame, end_frame, distance, tier, label } = clip;
-    if (verdict) this.judged[verdict].push({ motion, start_frame, end_frame, distance, tier, label });
-    this.save();
+  /** Judge matches; null takes their verdicts back. */
+  judge(clips: Clip | readonly Clip[], verdict: Verdict): void {
+    const all = Array.isArray(clips) ? (clips as readonly Clip[]) : [clips as Clip];
+    const others = (kind: "accepted" | "rejected") =>
+      this.judged[kind].filter((one) => !all.some((clip) => same(one, clip)));
+    const judged = { accepted: others("accepted"), rejected: others("rejected") };
+    if (verdict)
+      for (const { motion, start_frame, end_frame, distance, tier, label } of all)
+        judged[verdict].push({ motion, start_frame, end_frame, distance, tier, label });
+    this.change(judged);
   }
 
   clear(): void {
-    this.judged = { accepted: [], rejected: [] };
+    this.change({ accepted: [], rejected: [] });
+  }
+
+  get undoable(): boolean {
+    return this.before.length > 0;
+  }
+
+  /** Take the last change back; false if there is none. */
+  undo(): boolean {
+    const last = this.before.pop();
+    if (!last) return false;
+    this.judged = last;
+    this.save();
+    return true;
+  }
+
+  private change(judged: Judged): void {
+    this.before = [...this.before, this.judged].slice(-UNDONE);
+    this.judged = judged;
     this.save();
   }
 
   private load(): void {
     const { accepted = [], rejected = [] } = this.stored()[this.query] ?? {};
     this.judged = { accepted, rejected };
+    this.before = [];
     this.dispatchEvent(new Event("change"));
   }
 
