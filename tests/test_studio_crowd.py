@@ -56,7 +56,7 @@ def test_everybody_is_sent(client, crowd):
 
 def test_they_keep_the_beat_and_their_distance(crowd):
     assert crowd["beats_within_one_frame"] >= 0.9 * crowd["beats_total"] > 0
-    assert crowd["quality"]["jumps"] == 0 and "per contact" in crowd["quality"]["line"]
+    assert crowd["quality"]["jumps"] == 0 and "slide" in crowd["quality"]["line"]
     assert crowd.get("clearance_m", 0.0) >= 0.0
     assert crowd.get("left_feet_in_step", 1.0) > 0.95
 
