@@ -58,6 +58,7 @@ def local_copies(tmp_path_factory):
     """A separate cache of object stores, so that tests do not use that of the user."""
     with pytest.MonkeyPatch.context() as surroundings:
         surroundings.setenv("MOTIONLOOM_CACHE", str(tmp_path_factory.mktemp("copies")))
+        surroundings.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("configuration")))
         yield
 
 

@@ -79,7 +79,7 @@ def small_motion(seed: int = 0, *, frames: int = 20, stretching: bool = False, *
 
 
 def contents(library: Path) -> dict[str, bytes]:
-    """All files of a library but the catalogue, and the rows of that but the identifier's."""
+    """All files of a library but the catalogue, and its rows but those of the identifier."""
     import sqlite3
 
     found = {file.name: file.read_bytes() for file in (library / "frames").iterdir()}
@@ -88,6 +88,6 @@ def contents(library: Path) -> dict[str, bytes]:
         "SELECT name FROM sqlite_master WHERE type = 'table'"
     ).fetchall():
         rows = sorted(connection.execute(f"SELECT * FROM {table}").fetchall())
-        found[f"table {table}"] = repr([row for row in rows if row[0] != "id"]).encode()
+        found[f"table {table}"] = repr([row for row in rows if row[0] not in ("id", "")]).encode()
     connection.close()
     return found

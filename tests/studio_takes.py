@@ -46,7 +46,8 @@ class StudioServer:
     port : int
         0: any free one.
     *options : str
-        Further options of the command.
+        Further options of the command. Without one about tokens or hosts, no token is needed;
+        ``--own-token`` stands for the default, the token of the user.
     """
 
     def __init__(self, library: Path, *options: str, port: int = 0) -> None:
@@ -63,6 +64,9 @@ class StudioServer:
     def _start(self, port: int) -> None:
         command = [sys.executable, "-c", "from motionloom.cli import main; main()", "studio"]
         command += [str(self.library), "--no-browser", "--port", str(port), *self.options]
+        if not {"--host", "--token", "--own-token"} & set(self.options):
+            command.append("--no-token")
+        command = [word for word in command if word != "--own-token"]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

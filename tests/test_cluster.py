@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cluster_tasks import die, square, whereabouts
-from commands import MOTIONLOOM
+from commands import MOTIONLOOM, ran
 from typer.testing import CliRunner
 from waiting import random_pause, wait_until
 
@@ -26,6 +26,7 @@ from motionloom.cli import app
 from motionloom.cli.cluster import cluster_from
 from motionloom.cli.demo import steps as spreading
 from motionloom.cli.demo.tour import Tour
+from motionloom.configuration import trust_settings
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.evaluation.reconstruction import evaluate_reconstructions
 from motionloom.parallel import (
@@ -540,6 +541,8 @@ def test_the_settings_file_names_the_cluster(tmp_path, monkeypatch):
     settings = tmp_path / "motionloom.toml"
     assert cluster_from(settings) is None
     settings.write_text('[engine]\ncluster = "tcp://127.0.0.1:9"\n')
+    assert cluster_from(settings) is None  # it came with the folder
+    assert ran("trust", tmp_path).returncode == 0
     assert cluster_from(settings) == "tcp://127.0.0.1:9"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("motionloom.parallel.cluster.CONNECT_SECONDS", 0.3)
@@ -547,11 +550,21 @@ def test_the_settings_file_names_the_cluster(tmp_path, monkeypatch):
     outcome = CliRunner().invoke(app, ["web", "takes.loom", "build"])
     assert isinstance(outcome.exception, ClusterError)
     settings.write_text("[engine]\ncluster = 8786\n")
+    assert cluster_from(settings) is None  # it has changed since
+    trust_settings(settings)
     with pytest.raises(InvalidInput, match="must be an address in quotes"):
         cluster_from(settings)
     settings.write_text("[engine\n")
     with pytest.raises(InvalidInput, match="cannot be read as TOML"):
-        cluster_from(settings)
+        trust_settings(settings)
+
+
+def test_the_users_own_settings_name_the_cluster(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "motionloom").mkdir()
+    own = tmp_path / "motionloom" / "motionloom.toml"
+    own.write_text('[engine]\ncluster = "tcp://127.0.0.1:9"\n')
+    assert cluster_from(tmp_path / "motionloom.toml") == "tcp://127.0.0.1:9"
 
 
 def test_a_local_cluster_needs_a_worker():

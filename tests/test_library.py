@@ -245,7 +245,7 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("SQLITE_CORRUPT_INDEX", "the catalogue is damaged .disk trouble.; restore it or import"),
+        ("SQLITE_CORRUPT_INDEX", "the catalogue is damaged .disk trouble.; restore it, or list"),
         ("SQLITE_FULL", "the disk is full; what was committed is safe"),
         (
             "SQLITE_READONLY_ROLLBACK",

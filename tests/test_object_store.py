@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom import parallel
 from motionloom.cli import app
+from motionloom.configuration import trust_settings
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.parallel import completed, executor, on_cluster
 from motionloom.search.index.neighbours import open_index
@@ -117,6 +118,7 @@ def test_a_folder_is_imported_into_a_store_and_again_without_harm(tmp_path, cach
     store = ObjectStore("memory:///bucket/takes")
     store.remove([kept[0]])  # lost
     store.put(b"half a motion", "frames/kick.npy")  # left by a killed import
+    ml.Library(tmp_path / "takes.loom").catalogue.set_meta("importing", "1")
     third = CliRunner().invoke(app, command)
     assert "added    1" in third.output
     assert len(objects("memory://bucket/takes")) == 3
@@ -435,8 +437,10 @@ def test_the_settings_file_says_where_copies_are_kept(tmp_path, monkeypatch):
     monkeypatch.delenv("MOTIONLOOM_CACHE")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "motionloom.toml").write_text('[store]\ncache = "copies"\ncache_gb = 0.5\n')
+    trust_settings(tmp_path / "motionloom.toml")
     assert (local_cache().folder, local_cache().limit) == (tmp_path / "copies", 5e8)
     (tmp_path / "motionloom.toml").write_text("store = 3\n")
+    trust_settings(tmp_path / "motionloom.toml")
     monkeypatch.setenv("MOTIONLOOM_CACHE_GB", "1")
     with pytest.raises(InvalidInput, match=r"store must be a table, \[store\]; got 3"):
         local_cache()

@@ -261,7 +261,7 @@ def test_ctrl_c_does_not_wait_for_long_work(tmp_path):
     script = """
 import sys, threading, time
 seconds = float(sys.argv[2])
-sys.argv = ["motionloom", "studio", sys.argv[1], "--no-browser", "--port", "0"]
+sys.argv = ["motionloom", "studio", sys.argv[1], "--no-browser", "--no-token", "--port", "0"]
 from motionloom.studio.routes import library
 from motionloom.studio.app_state import State
 

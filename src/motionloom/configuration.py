@@ -1,15 +1,32 @@
-"""User configuration: ``motionloom.toml`` in the current folder, and the cache folder."""
+"""User configuration: ``motionloom.toml``, what the user trusts, and the cache folder.
+
+Settings are read from ``~/.config/motionloom/motionloom.toml``, the user's own, and from
+``motionloom.toml`` in the current folder. A folder may come from somebody else, and its file can
+name a cluster, which runs code here, or a cache, whose files are deleted. So a folder's file is
+obeyed only after the user has trusted it once (``motionloom trust``), and again after each change.
+The same holds for the object store that a library names.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
 import os
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from motionloom.errors import InvalidInput
+from motionloom.atomic_write import atomic_write
+from motionloom.checked_files import parse_json, read_regular
+from motionloom.errors import InvalidInput, MotionFormatError
 
 FILE = "motionloom.toml"
+_TRUSTED = "trusted.json"
+_LARGEST = 1 << 20  # bytes of a settings file
+_log = logging.getLogger("motionloom")
+_told: set[str] = set()  # files that were reported as not trusted
+_trusted_here: set[str] = set()  # where the configuration cannot be written: by this process
 
 
 def user_cache() -> Path:
@@ -17,8 +34,14 @@ def user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
+def user_settings() -> Path:
+    """The user's own settings: in ``$XDG_CONFIG_HOME`` or ``~/.config``."""
+    place = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return place / "motionloom" / FILE
+
+
 def section(name: str, settings: Path | None = None) -> dict[str, Any]:
-    """One table of the settings file; empty if there is none.
+    """One table of the settings: the user's own, and those of a trusted folder over them.
 
     Parameters
     ----------
@@ -30,7 +53,7 @@ def section(name: str, settings: Path | None = None) -> dict[str, Any]:
     Raises
     ------
     InvalidInput
-        If the file is not valid TOML, or `name` is not a table.
+        If a file is not valid TOML, or `name` is not a table.
 
     Examples
     --------
@@ -38,13 +61,85 @@ def section(name: str, settings: Path | None = None) -> dict[str, Any]:
     {}
     """
     settings = settings or Path(FILE)
+    own = _table(user_settings(), name, _content(user_settings()))
+    content = _content(settings)
+    if content is None:
+        return own
+    if not is_trusted(_file_key(settings, content)):
+        if str(settings.absolute()) not in _told:
+            _told.add(str(settings.absolute()))
+            _log.warning(
+                "%s: not obeyed: it came with this folder. Read it, then run motionloom trust %s",
+                settings,
+                settings.parent,
+            )
+        return own
+    return {**own, **_table(settings, name, content)}
+
+
+def trust_settings(settings: Path) -> str:
+    """Trust a settings file as it is now; returns its text.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none, or it is not valid TOML.
+    """
+    content = _content(settings)
+    if content is None:
+        raise InvalidInput(f"{settings}: no such file")
+    _table(settings, "engine", content)
+    trust(_file_key(settings, content))
+    return content.decode()
+
+
+def trust(key: str) -> None:
+    """Remember that the user trusts something, under a key."""
+    _trusted_here.add(key)
+    place = user_settings().with_name(_TRUSTED)
+    known = {*_trusted(), key}
     try:
-        table = tomllib.loads(settings.read_text(encoding="utf-8"))
+        with atomic_write(place) as scratch:
+            scratch.write_text(json.dumps(sorted(known), indent=1), encoding="utf-8")
+    except OSError as error:
+        _log.warning("%s: cannot be written (%s); trusted for now only", place, error.strerror)
+
+
+def is_trusted(key: str) -> bool:
+    """Whether the user trusts what `key` stands for."""
+    return key in _trusted_here or key in _trusted()
+
+
+def _trusted() -> set[str]:
+    content = _content(user_settings().with_name(_TRUSTED))
+    try:
+        found = parse_json(content or b"[]")
+    except ValueError:
+        return set()
+    return {key for key in found if isinstance(key, str)} if isinstance(found, list) else set()
+
+
+def _file_key(path: Path, content: bytes) -> str:
+    return f"file {hashlib.blake2b(content, digest_size=16).hexdigest()} {path.resolve()}"
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return read_regular(path, largest=_LARGEST)
     except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{settings}: cannot be read as TOML: {error}") from None
+        return None
+    except MotionFormatError as error:
+        raise InvalidInput(str(error)) from None
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _table(path: Path, name: str, content: bytes | None) -> dict[str, Any]:
+    try:
+        table = tomllib.loads((content or b"").decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput(f"{path}: cannot be read as TOML: {error}") from None
     found = table.get(name, {})
     if not isinstance(found, dict):
-        raise InvalidInput(f"{settings}: {name} must be a table, [{name}]; got {found!r}")
+        raise InvalidInput(f"{path}: {name} must be a table, [{name}]; got {found!r}")
     return found

@@ -36,6 +36,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "sheet": "pictures",
         "label": "library",
         "find": "library",
+        "verify": "trust",
+        "trust": "trust",
         "studio": "library",
     },
     "Search": {"search": "search", "family": "search", "web": "search"},

@@ -185,14 +185,24 @@ def studio(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0: any free port.")] = 8765,
     token: Annotated[
-        str | None, typer.Option(help="Token of every request. Default: generated if needed.")
+        str | None, typer.Option(help="Token of every request. Default: generated.")
     ] = None,
+    no_token: Annotated[
+        bool,
+        typer.Option("--no-token", help="Without a token: for every user of this machine."),
+    ] = False,
     name: Annotated[
         list[str] | None, typer.Option(help="Further host name of the server; may be repeated.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
-    """Open the library in a browser."""
+    """Open the library in a browser.
+
+    The printed address contains a token, without which no request is answered: other users of this
+    machine can connect, too.
+    """
+    if no_token and token is not None:
+        raise InvalidInput("--token and --no-token exclude each other")
     try:
         from motionloom.studio import serve
     except ModuleNotFoundError as missing:
@@ -203,7 +213,7 @@ def studio(
         lib,
         host=host,
         port=port,
-        token=token,
+        token=False if no_token else token,
         names=tuple(name or ()),
         open_browser=browser,
         report=lambda line: print(line, flush=True),

@@ -16,6 +16,7 @@ from motionloom.crowd.player import (
     BlockPlayer,
     CrowdMotion,
     CrowdPlayer,
+    counted_blocks,
     joined_blocks,
     movement_frames,
     rough_pairs,
@@ -23,6 +24,7 @@ from motionloom.crowd.player import (
 from motionloom.crowd.settings import RADIUS, SWAY, BallroomSettings
 from motionloom.crowd.steering import danced
 from motionloom.errors import InvalidInput
+from motionloom.parallel import Progress
 from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
@@ -54,7 +56,9 @@ class Ballroom(CrowdMotion):
         return min(gaps)
 
 
-def ballroom(settings: BallroomSettings, choreography: Choreography) -> Ballroom:
+def ballroom(
+    settings: BallroomSettings, choreography: Choreography, *, progress: Progress | None = None
+) -> Ballroom:
     """Let couples dance around a room.
 
     Parameters
@@ -62,6 +66,8 @@ def ballroom(settings: BallroomSettings, choreography: Choreography) -> Ballroom
     settings : BallroomSettings
     choreography : Choreography
         Movements of one or more bodies each.
+    progress : callable, optional
+        Called with 1 after every movement.
 
     Examples
     --------
@@ -76,7 +82,7 @@ def ballroom(settings: BallroomSettings, choreography: Choreography) -> Ballroom
     best, least = None, np.inf
     # Steering and locked feet make some seams rougher than when the transitions were checked.
     for _ in range(_ROUNDS):
-        blocks = list(danced_blocks(settings, choreography, avoid=avoid))
+        blocks = counted_blocks(danced_blocks(settings, choreography, avoid=avoid), progress)
         made = joined_blocks(blocks, choreography, music, "couple", roles)
         worst, rough = rough_pairs(blocks, made)
         if worst < least:

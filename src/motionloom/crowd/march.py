@@ -14,6 +14,7 @@ from motionloom.crowd.player import (
     BlockPlayer,
     CrowdMotion,
     CrowdPlayer,
+    counted_blocks,
     joined_blocks,
     movement_frames,
 )
@@ -23,6 +24,7 @@ from motionloom.crowd.strides import pace
 from motionloom.errors import InvalidInput
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.parallel import Progress
 from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
@@ -62,7 +64,9 @@ def formation(settings: MarchSettings, times: Array) -> Array:
     return settings.street.beside(way, offsets[:, None])
 
 
-def march(settings: MarchSettings, choreography: Choreography) -> March:
+def march(
+    settings: MarchSettings, choreography: Choreography, *, progress: Progress | None = None
+) -> March:
     """Let soldiers march along a street.
 
     Parameters
@@ -70,6 +74,8 @@ def march(settings: MarchSettings, choreography: Choreography) -> March:
     settings : MarchSettings
     choreography : Choreography
         Strides of several speeds and turns.
+    progress : callable, optional
+        Called with 1 after every movement.
 
     Examples
     --------
@@ -80,7 +86,7 @@ def march(settings: MarchSettings, choreography: Choreography) -> March:
     ((4, 120, 2), True, True)
     """
     music = settings.loaded_music(choreography.meter, settings.seconds_on_street)
-    blocks = list(marched_blocks(settings, choreography))
+    blocks = counted_blocks(marched_blocks(settings, choreography), progress)
     made = joined_blocks(blocks, choreography, music, "soldier", ("",))
     return March(**vars(made), settings=settings)
 

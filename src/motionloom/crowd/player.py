@@ -27,6 +27,7 @@ from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.scene import Scene
+from motionloom.parallel import Progress
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance import beats_on_time, music_landings
 from motionloom.rhythm.dance_nodes import DanceNode, between
@@ -382,6 +383,16 @@ def movement_frames(music: Music, choreography: Choreography, frames: int) -> It
     for start, stop in zip([0, *edges], [*edges, frames], strict=True):
         due = (beats[start:stop] - first - meter * bars[start]) * choreography.beat_frames
         yield np.clip(due, 0.0, None)
+
+
+def counted_blocks(blocks: Iterable[Block], progress: Progress | None) -> list[Block]:
+    """All blocks; `progress` is called with 1 after each, and may raise to stop."""
+    found = []
+    for block in blocks:
+        found.append(block)
+        if progress is not None:
+            progress(1)
+    return found
 
 
 def joined_blocks(

@@ -9,15 +9,14 @@ Imported by the command line at every start, so this module imports nothing heav
 
 from __future__ import annotations
 
-import json
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from motionloom.checked_files import parse_json, parse_toml
 from motionloom.errors import InvalidInput
 from motionloom.rhythm.settings import TUNE
 from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
@@ -384,7 +383,7 @@ def file_values(path: str | Path) -> dict[str, Any]:
         raise InvalidInput(f"{path}: a crowd description is a .toml or .json file")
     try:
         text = path.read_text(encoding="utf-8-sig")
-        given: Any = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
+        given: Any = parse_toml(text) if path.suffix.lower() == ".toml" else parse_json(text)
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidInput(f"{path}: cannot be read as a crowd description: {reason}") from None

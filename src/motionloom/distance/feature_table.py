@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import check_shapes, open_arrays
 from motionloom.distance.body_frame import Normalize
 from motionloom.distance.features import FeatureSet, feature_set
 from motionloom.distance.principal_components import Basis, Moments, fit_basis
@@ -224,9 +225,17 @@ def principal_components(
 
     def load(folder: Folder) -> Basis:
         try:
-            with np.load(folder / "basis.npz", allow_pickle=False) as held:
-                return Basis(held["mean"], held["directions"], held["variances"])
-        except (ValueError, EOFError, KeyError) as error:
+            held = open_arrays(folder / "basis.npz")
+            shapes: dict[str, tuple[str, tuple[str | int, ...]]] = {
+                "mean": ("float", ("D",)),
+                "directions": ("float", ("A", "B")),
+                "variances": ("float", ("V",)),
+            }
+            size = check_shapes(held, shapes)
+            if size["D"] not in (size["A"], size["B"]):
+                raise LibraryError("damaged: directions of another width")
+            return Basis(held["mean"], held["directions"], held["variances"])
+        except LibraryError as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 
     return library.artifacts.derive("basis", options, build=build, read=load)

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.atomic_write import atomic_write
+from motionloom.checked_files import parse_json
 from motionloom.distance.joint_relative import (
     JointRelativeDistance,
     Pair,
@@ -328,7 +329,7 @@ def save_weights(weights: Mapping[Pair, float], path: str | Path) -> None:
 def load_weights(path: str | Path, *, name: str = "jrd") -> JointRelativeDistance:
     """The frame distance with the weights of a file that `save_weights` wrote."""
     try:
-        rows = json.loads(Path(path).read_text(encoding="utf-8"))
+        rows = parse_json(Path(path).read_text(encoding="utf-8"))
         weights = {(str(a), str(b)): float(weight) for a, b, weight in rows}
     except (ValueError, TypeError) as error:
         raise MotionFormatError(

@@ -10,7 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.checked_files import check_regular
+from motionloom.errors import InvalidInput, MotionFormatError, MotionloomError
 from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
 
 if TYPE_CHECKING:
@@ -410,7 +411,22 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
         other = "load_markers" if kind == "motion" else "load"
         held = "markers without a skeleton" if kind == "motion" else "a motion, not markers"
         raise MotionFormatError(f"holds {held}; read it with {other}", path=path)
-    return read(path, **options)
+    if path.exists():
+        check_regular(path)  # a pipe or a device would be waited for, or read for ever
+    try:
+        return read(path, **options)
+    except (MotionloomError, OSError):
+        raise
+    except MemoryError:
+        raise MotionFormatError("too large for the memory of this machine", path=path) from None
+    except Exception as error:
+        # A reader that meets what it does not expect. Files are not trusted: whatever is in them,
+        # callers get one type of error.
+        reason = (str(error).strip() or "no reason given").splitlines()[0][:200]
+        raise MotionFormatError(
+            f"damaged, or written in a way that is not known: {type(error).__name__}: {reason}",
+            path=path,
+        ) from error
 
 
 def _options(function: Callable, settings: Settings, action: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from motionloom.fat_graph.graph import FatGraph
     from motionloom.library.comparison import Comparison
     from motionloom.library.crowd_plan import CrowdPlan
-    from motionloom.library.library import Library
+    from motionloom.library.library import Library, trust_library
     from motionloom.motion_graph.edits import EditedGraph
     from motionloom.motion_graph.graph import MotionGraph
     from motionloom.parametric.parameter_text import ParameterKind, parameter
@@ -52,7 +52,7 @@ _NAMES = {
     "crowd.player": ("CrowdMotion",),
     "library.comparison": ("Comparison",),
     "library.crowd_plan": ("CrowdPlan",),
-    "library.library": ("Library",),
+    "library.library": ("Library", "trust_library"),
     "fat_graph.graph": ("FatGraph",),
     "motion_graph.edits": ("EditedGraph",),
     "motion_graph.graph": ("MotionGraph",),
@@ -137,6 +137,7 @@ __all__ = [
     "load_music",
     "parameter",
     "tune",
+    "trust_library",
     "write_sound",
     "writer_lock",
 ]

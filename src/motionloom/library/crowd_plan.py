@@ -18,6 +18,7 @@ from motionloom.crowd.settings import (
     settings_from,
 )
 from motionloom.errors import InvalidInput
+from motionloom.parallel import Progress
 from motionloom.rhythm.settings import TUNE
 
 if TYPE_CHECKING:
@@ -129,16 +130,18 @@ class CrowdPlan:
             fit_street=not self._described and "points" not in self.given,
         )
 
-    def run(self, choreography: Choreography) -> Ballroom | March:
-        """Make the crowd move."""
+    def run(
+        self, choreography: Choreography, *, progress: Progress | None = None
+    ) -> Ballroom | March:
+        """Make the crowd move; `progress` is called after every movement."""
         settings = self.fitted(choreography)
         if isinstance(settings, BallroomSettings):
             from motionloom.crowd.ballroom import ballroom
 
-            return ballroom(settings, choreography)
+            return ballroom(settings, choreography, progress=progress)
         from motionloom.crowd.march import march
 
-        return march(settings, choreography)
+        return march(settings, choreography, progress=progress)
 
     def _look_up(self) -> None:
         """Find the takes of the library that names and labels select."""

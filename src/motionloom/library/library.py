@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from motionloom.configuration import trust
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.blend_verbs import BlendVerbs
 from motionloom.library.graph_verbs import GraphVerbs
@@ -17,6 +19,8 @@ from motionloom.library.search_verbs import SearchVerbs
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.gait import gait_segments
 from motionloom.motion.retargeting.retarget import retarget
+from motionloom.store.catalogue import Catalogue
+from motionloom.store.remote.object_store import trust_store
 
 if TYPE_CHECKING:
     from motionloom.distance import FeatureSet, FrameDistance
@@ -24,6 +28,12 @@ if TYPE_CHECKING:
     from motionloom.parametric.parameter_text import ParameterKind
     from motionloom.search.query import Query
     from motionloom.search.settings import WebOptions
+
+
+def _decoded_web(data: bytes) -> Any:
+    from motionloom.search.match_web.encoding import decoded
+
+    return decoded(data)
 
 
 class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
@@ -45,6 +55,8 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
     >>> lib.names, lib.labels("walk_1")
     (('walk_1',), ('walk',))
     """
+
+    COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {"web": _decoded_web}
 
     @property
     def parametric_names(self) -> tuple[str, ...]:
@@ -306,3 +318,32 @@ for _verbs in (SearchVerbs, BlendVerbs, GraphVerbs, RhythmVerbs):
         if inspect.isfunction(_verb) and not _name.startswith("_"):
             if set(_OLD_ARGUMENTS.values()) & set(inspect.signature(_verb).parameters):
                 setattr(Library, _name, _accepting_old_arguments(_verb))
+
+
+def trust_library(path: str | Path) -> list[str]:
+    """Trust what a library names outside of itself; returns one line for each.
+
+    These are the object store with its frames, and the functions of parametric motions.
+
+    Raises
+    ------
+    LibraryError, InvalidInput
+        If it names nothing, or the address is not one of an object store.
+    """
+    from motionloom.parametric.artifact import function_key, named_functions
+
+    found = []
+    meta = Catalogue(Path(path)).settings()
+    if meta.get("store"):
+        trust_store(str(meta["store"]), str(meta.get("id", "")))
+        found.append(f"store {meta['store']}")
+    try:
+        functions = named_functions(Library(path))
+    except LibraryError:  # its artifacts cannot be read yet
+        functions = []
+    for reference in functions:
+        trust(function_key(reference))
+        found.append(f"function {reference}")
+    if not found:
+        raise LibraryError(f"{path}: this library names nothing outside of its own folder")
+    return found

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motionloom.blending.examples import conform
+from motionloom.checked_files import check_plain_schema, parse_json
 from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion_graph.build import motion_graph
@@ -258,8 +259,11 @@ def read_graph(
         "JOIN nodes b ON b.number = e.target WHERE e.kind = 'blend' ORDER BY e.number"
     )
     try:
-        with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as db:
-            meta = {key: json.loads(value) for key, value in db.execute("SELECT * FROM meta")}
+        # Immutable: no journal beside it is looked at.
+        place = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(place, uri=True)) as db:
+            check_plain_schema(db)
+            meta = {key: parse_json(value) for key, value in db.execute("SELECT * FROM meta")}
             held = db.execute("SELECT name FROM motions ORDER BY number").fetchall()
             rows = np.array(db.execute(query).fetchall(), np.float64).reshape(-1, 10)
             prunings = {
@@ -277,8 +281,10 @@ def read_graph(
             int(meta["blend"]),
         )
         by_name = {motion.name: motion for motion in motions}
+        chosen = tuple(by_name[name] for (name,) in held)
+        _check_transitions(transitions, [len(motion) for motion in chosen])
         return MotionGraph(
-            tuple(by_name[name] for (name,) in held),
+            chosen,
             transitions,
             meta["distance"],
             float(meta["threshold"]),
@@ -295,8 +301,24 @@ def read_graph(
             labels,
             segments or {},
         )
-    except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
+    except (sqlite3.Error, KeyError, ValueError, TypeError, OverflowError) as error:
         raise LibraryError(f"{path}: damaged: {error}") from None
+
+
+def _check_transitions(transitions: Transitions, lengths: Sequence[int]) -> None:
+    """Raise `ValueError` unless all transitions are within the motions: kernels rely on it."""
+    numbers = (transitions.errors, transitions.means, transitions.transforms)
+    if not all(np.isfinite(values).all() for values in numbers):
+        raise ValueError("transitions with values that are not finite")
+    if not 0 <= transitions.blend <= max(lengths, default=0):
+        raise ValueError(f"a blend of {transitions.blend} frames")
+    size = np.array([*lengths, 0], np.int64)
+    for place in (transitions.source, transitions.target, transitions.leave, transitions.enter):
+        motion, frame = place[:, 0], place[:, 1]
+        if ((motion < 0) | (motion >= len(lengths))).any():
+            raise ValueError("a transition of a motion that is not there")
+        if ((frame < 0) | (frame >= size[motion])).any():
+            raise ValueError("a transition beyond the end of a motion")
 
 
 def save_graph_settings(

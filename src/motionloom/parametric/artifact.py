@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from motionloom.blending import Registration
 from motionloom.blending.contact_matching import MatchedContacts
 from motionloom.blending.examples import Example
 from motionloom.blending.poses import ClipPoses
 from motionloom.blending.registration_curve import RegistrationCurve
+from motionloom.checked_arrays import check_offsets, check_shapes
+from motionloom.configuration import is_trusted, trust
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
-from motionloom.motion.feet.contacts import FootContacts, Plant
+from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
+from motionloom.motion.segment import positive_rate
+from motionloom.parametric.own_functions import is_reference
 from motionloom.parametric.parameter import Parameter
 from motionloom.parametric.parameter_space import ParameterSpace
 from motionloom.parametric.parameter_text import as_parameters, parameter
@@ -28,6 +35,25 @@ KIND = "parametric"
 _CURVE = {"times": "times", "speeds": "speeds", "transforms": "grounds", "twists": "twists"}
 _CONTACTS = ("parts", "lifts", "spans", "present", "heights", "floors")
 _SPACE = ("examples", "parameters", "members", "weights")
+_SHAPES: dict[str, tuple[str, tuple[str | int, ...]]] = {
+    "clip_rotations": ("float", ("F", "J", 4)),
+    "clip_root": ("float", ("F", 3)),
+    "clip_starts": ("int", ("N+1",)),
+    "curve_times": ("float", ("K", "N")),
+    "curve_speeds": ("float", ("K", "N")),
+    "curve_grounds": ("float", ("K", "N", 3)),
+    "curve_twists": ("float", ("K-1", "N", 3)),
+    "contact_parts": ("int", ("M",)),
+    "contact_lifts": ("bool", ("M",)),
+    "contact_spans": ("float", ("M", "N", 2)),
+    "contact_present": ("bool", ("M", "N")),
+    "contact_heights": ("float", ("M", "N")),
+    "contact_floors": ("float", ("N",)),
+    "space_examples": ("float", ("N", "d")),
+    "space_parameters": ("float", ("S", "d")),
+    "space_members": ("int", ("S", "m")),
+    "space_weights": ("float", ("S", "m")),
+}
 
 
 def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None:
@@ -48,6 +74,9 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
     ('y',)
     """
     registration, space = motion.registration, motion.space
+    for one in motion.parameters:
+        if one.reference:
+            trust(function_key(one.reference))  # the user has just given it
     about = {
         "parameters": [_parameter_about(one) for one in motion.parameters],
         "delta": space.delta,
@@ -96,8 +125,9 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
         skeleton = skeleton_from(json.dumps(about["skeleton"]))
         if skeleton is None:
             raise KeyError("skeleton")
+        _check_arrays(arrays, len(skeleton), len(about["examples"]), about["parameters"])
         clips = ClipPoses(
-            skeleton, float(about["fps"]),
+            skeleton, positive_rate(about["fps"]),
             *(arrays[f"clip_{key}"] for key in ("rotations", "root", "starts")),
         )  # fmt: skip
         registration = Registration(
@@ -117,7 +147,7 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
             shortfall=str(about.get("shortfall", "")),
         )
         saved = about["parameters"]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise LibraryError(
             f"{library.path}: the parametric motion {name!r} is damaged: {error}"
         ) from None
@@ -125,9 +155,46 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
     return ParametricMotion(registration, parameters, space, name=name)
 
 
+def _check_arrays(
+    arrays: Mapping[str, NDArray[Any]], joints: int, count: int, parameters: Sequence[dict]
+) -> None:
+    """Raise `LibraryError` unless all arrays fit together: kernels rely on it."""
+    width = sum(len(row["axes"]) for row in parameters)
+    size = check_shapes(arrays, _SHAPES, J=joints, N=count, d=width)
+    check_offsets(arrays["clip_starts"], size["F"], "clip_starts")
+    lengths = np.diff(arrays["clip_starts"])
+    times, parts, members = (
+        arrays[f"{key}"] for key in ("curve_times", "contact_parts", "space_members")
+    )
+    if count < 1 or size["K"] < 2 or lengths.min() < 1:
+        raise LibraryError("damaged: it has no examples")
+    outside = (times < -1e-6) | (times > lengths - 1 + 1e-6)
+    if outside.any() or (np.diff(times, axis=0) < 0).any():
+        raise LibraryError("damaged: its registration curve leaves the examples")
+    if parts.size and not 0 <= parts.min() <= parts.max() < len(FOOT_PARTS):
+        raise LibraryError("damaged: contacts of parts that feet do not have")
+    if members.size and not 0 <= members.min() <= members.max() < count:
+        raise LibraryError("damaged: samples of examples that are not there")
+
+
 def parametric_names(library: Store) -> tuple[str, ...]:
     """Names of the parametric motions of a library, sorted."""
     return library.artifacts.names(KIND)
+
+
+def function_key(reference: str) -> str:
+    """Key under which a function is trusted (see `motionloom.configuration`)."""
+    return f"function {reference}"
+
+
+def named_functions(library: Store) -> list[str]:
+    """References of the functions that the parametric motions of a library would call."""
+    found = set()
+    for name in library.artifacts.names(KIND):
+        for row in library.artifacts.about(KIND, name).get("parameters", ()):
+            if isinstance(row, dict) and is_reference(str(row.get("reference", ""))):
+                found.add(str(row["reference"]))
+    return sorted(found)
 
 
 def _parameters(
@@ -157,6 +224,12 @@ def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Pa
         raise InvalidInput(
             f"{name} has the parameter {row['text']}, a function, which a library cannot save: it "
             "is not defined by name in a module; give it again with by="
+        )
+    if not is_trusted(function_key(reference)):
+        raise InvalidInput(
+            f"{name} has the parameter {row['text']}, the function {reference}, which would be "
+            "imported and called, and was not chosen on this machine. If you trust it: motionloom "
+            "trust LIB; or give it with by="
         )
     try:
         found = own(reference, registration.placed(0))

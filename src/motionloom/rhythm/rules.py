@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from motionloom.checked_files import parse_json
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.rhythm.transition_graph import TransitionGraph
 
@@ -52,7 +53,7 @@ def load_rules(path: str | Path) -> list[dict[str, Any]]:
     """Rules from a JSON file."""
     path = Path(path)
     try:
-        rules = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+        rules = parse_json(path.read_text(encoding="utf-8", errors="replace"))
     except json.JSONDecodeError as error:
         raise MotionFormatError(f"not JSON: {error.msg}", path=path, line=error.lineno) from None
     if not isinstance(rules, list):

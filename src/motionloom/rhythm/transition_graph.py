@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.atomic_write import atomic_write
+from motionloom.checked_files import parse_json
 from motionloom.errors import InvalidInput, MotionFormatError
 
 Array = NDArray[np.float64]
@@ -263,7 +264,7 @@ def graph_data(path: str | Path) -> dict[str, Any]:
         raise MotionFormatError(f"a graph file may have at most {MAX_FILE_BYTES} bytes", path=path)
     text = path.read_text(encoding="utf-8", errors="replace")
     try:
-        data = _from_graphml(text) if path.suffix.lower() == ".graphml" else json.loads(text)
+        data = _from_graphml(text) if path.suffix.lower() == ".graphml" else parse_json(text)
     except (ValueError, KeyError, xml.ParseError, RecursionError) as error:
         raise _no_graph(error, path) from None
     if not isinstance(data, dict):

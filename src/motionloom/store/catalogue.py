@@ -3,16 +3,25 @@
 Tables: ``meta`` (version of the format, frame rate of the library), ``motions``, ``skeletons``
 (each once, by its key) and ``labels``. A library with labels on segments has a table
 ``segment_labels``, and one with an object store a table ``stored``: the files of artifacts, and the
-objects they consist of. No row holds a time or a counter: the same
-motions give the same rows. SQLite's rollback journal isolates readers from the one writer; it works
+objects they consist of. ``checks`` holds a checksum of what the other tables say of a motion; it is
+verified when an entry or its labels are read. No row holds a time or a counter: the same motions
+give the same rows. SQLite's rollback journal isolates readers from the one writer; it works
 on shared and read-only folders too.
+
+A catalogue may come from anywhere. Its schema may hold tables and indices only, no views, triggers
+or expressions; links and journals that name other files are refused; and every value is checked
+before it is used. A catalogue that was replaced on disk is opened again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
+import re
 import sqlite3
+import stat
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +29,7 @@ from contextlib import closing, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 
+from motionloom.checked_files import below, check_plain_schema, parse_json, plain_name
 from motionloom.errors import LibraryError
 from motionloom.motion import Skeleton
 from motionloom.store.records import Entry, skeleton_from
@@ -57,6 +67,19 @@ CREATE TABLE IF NOT EXISTS segment_labels (
 ) WITHOUT ROWID
 """
 
+_CHECKS = """
+CREATE TABLE IF NOT EXISTS checks (
+    name TEXT PRIMARY KEY, facts TEXT NOT NULL, labels TEXT NOT NULL
+) WITHOUT ROWID
+"""
+_KNOWN = {  # everything that a catalogue may contain, `kept` in those of release 0.1
+    "meta", "skeletons", "motions", "labels", "segment_labels", "stored", "checks", "kept",
+    "motions_by_source", "labels_by_label",
+}  # fmt: skip
+IMPORTING = "importing"  # key in `meta` while an import runs; one that was killed leaves it
+_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # at the end of a journal that names another
+_LONGEST_VALUE = 1 << 28  # bytes
+
 _COLUMNS = ", ".join(field.name for field in fields(Entry))
 _MARKS = ", ".join("?" for _ in fields(Entry))
 
@@ -66,18 +89,42 @@ def is_library(path: str | Path) -> bool:
     return Path(path, FILE).is_file()
 
 
+def is_unused(folder: Path) -> bool:
+    """Whether the catalogue in a folder is missing or has no tables yet."""
+    try:
+        with open(folder / FILE, "rb") as file:
+            return not file.read(1)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+
+
 class Catalogue:
     """Reads and writes the SQLite file; one connection per thread and process."""
 
     def __init__(self, folder: Path, *, file: str = FILE) -> None:
         self.folder, self.file = folder, file
         self._local = threading.local()
+        self._verified: dict[str, tuple] = {}  # rows whose checksum is right
 
     # --- reading ------------------------------------------------------------------------
 
     def meta(self) -> dict[str, str]:
         """Version of the format and settings of the library."""
         return dict(self.rows("SELECT key, value FROM meta"))
+
+    def settings(self) -> dict[str, str]:
+        """As `meta`; raises `LibraryError` if it is not what was written."""
+        found = self.meta()
+        if self._verified.get("") != tuple(sorted(found.items())):
+            if self.check_of("", "facts") not in (None, self._meta_sum()):
+                raise LibraryError(
+                    f"{self.folder}: the catalogue is damaged: the settings of the library are "
+                    f"not what was written; run motionloom verify {self.folder} --repair"
+                )
+            self._verified[""] = tuple(sorted(found.items()))
+        return found
 
     def names(self) -> list[str]:
         """All names, sorted."""
@@ -86,11 +133,117 @@ class Catalogue:
     def entry(self, name: str) -> Entry | None:
         """The motion called `name`, or None."""
         rows = self.rows(f"SELECT {_COLUMNS} FROM motions WHERE name = ?", (name,))
-        return Entry(*rows[0]) if rows else None
+        if not rows:
+            return None
+        entry = self._checked_entry(rows[0])
+        if self._verified.get(name) != rows[0]:
+            self._verify(name, "facts", _facts_sum(rows[0]), "what is known of this motion")
+            self._verified[name] = rows[0]
+        return entry
 
     def entries(self) -> list[Entry]:
         """All motions, sorted by name."""
+        rows = self.rows(f"SELECT {_COLUMNS} FROM motions ORDER BY name")
+        return [self._checked_entry(row) for row in rows]
+
+    def raw_entries(self) -> list[Entry]:
+        """All motions, also those with values that cannot be; for the verification."""
         return [Entry(*row) for row in self.rows(f"SELECT {_COLUMNS} FROM motions ORDER BY name")]
+
+    def forget(self, name: str) -> None:
+        """Remove a motion, its labels and checksums from the catalogue, and nothing else."""
+        self.put(remove=[name])
+
+    def _checked_entry(self, row: tuple) -> Entry:
+        """The entry of a row; raises `LibraryError` if a value in it cannot be."""
+        entry = Entry(*row)
+        problem = entry_problem(entry)
+        if problem:
+            raise LibraryError(
+                f"{self.folder}: the catalogue is damaged: motion {str(entry.name)[:80]!r} "
+                f"{problem}; run motionloom verify {self.folder} --repair"
+            )
+        return entry
+
+    def labels_of(self, name: str) -> tuple[str, ...]:
+        """Labels of a motion, sorted; raises `LibraryError` if they are not what was written."""
+        rows = self.rows("SELECT label FROM labels WHERE name = ? ORDER BY label", (name,))
+        found = tuple(label for (label,) in rows)
+        key = f"labels of {name}"
+        if self._verified.get(key) != found:
+            self._verify(name, "labels", self._labels_sum(name), "its labels")
+            self._verified[key] = found
+        return found
+
+    def _verify(self, name: str, column: str, found: str, what: str) -> None:
+        held = self.check_of(name, column)
+        if held is not None and held != found:
+            raise LibraryError(
+                f"{self.folder}: the catalogue is damaged: motion {name!r}: {what}: not what was "
+                f"written; run motionloom verify {self.folder} --repair"
+            )
+
+    def check_of(self, name: str, column: str) -> str | None:
+        """The checksum of a motion in the column ``facts`` or ``labels``; None if there is none."""
+        if not self.has_checks():
+            return None
+        rows = self.rows(f"SELECT {column} FROM checks WHERE name = ?", (name,))
+        return rows[0][0] if rows else None
+
+    def has_checks(self) -> bool:
+        """Whether the catalogue has checksums; those of earlier releases have none."""
+        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'checks'"))
+
+    def wrong_checks(self) -> list[tuple[str, str]]:
+        """Name, and ``facts`` or ``labels``, of everything that is not what was written.
+
+        The name of the settings of the library is empty.
+        """
+        if not self.has_checks():
+            return []
+        found = []
+        held = {name: both for name, *both in self.rows("SELECT name, facts, labels FROM checks")}
+        rows = {row[0]: row for row in self.rows(f"SELECT {_COLUMNS} FROM motions")}
+        for name in sorted({"", *rows, *held}, key=str):
+            facts, labels = held.get(name, ("", ""))
+            now = self._meta_sum() if name == "" else _facts_sum(rows.get(name, ()))
+            if now != facts:
+                found.append((name, "facts"))
+            if self._labels_sum(name) != labels:
+                found.append((name, "labels"))
+        return found
+
+    def put_checks(self, names: Iterable[str] | None = None) -> None:
+        """Write the checksums of motions, or of all: what is there now is right."""
+        with self._transaction() as connection:
+            self._put_checks(connection, names)
+
+    def _put_checks(self, connection: sqlite3.Connection, names: Iterable[str] | None) -> None:
+        """Within a transaction; all of them if the catalogue had none."""
+        if names is not None and not self.has_checks():
+            names = None
+        connection.execute(_CHECKS)
+        if names is None:
+            connection.execute("DELETE FROM checks")
+            names = [name for (name,) in connection.execute("SELECT name FROM motions")]
+        values = [("", self._meta_sum(), self._labels_sum(""))]
+        for name in names:
+            query = f"SELECT {_COLUMNS} FROM motions WHERE name = ?"
+            row = connection.execute(query, (name,)).fetchone()
+            connection.execute("DELETE FROM checks WHERE name = ?", (name,))
+            if row is not None:
+                values.append((name, _facts_sum(row), self._labels_sum(name)))
+        connection.executemany("INSERT OR REPLACE INTO checks VALUES (?, ?, ?)", values)
+
+    def _labels_sum(self, name: str) -> str:
+        rows = self.rows("SELECT label FROM labels WHERE name = ? ORDER BY label", (name,))
+        if self._has_segments():
+            query = "SELECT start, end, label FROM segment_labels WHERE name = ?"
+            rows += sorted(self.rows(query, (name,)), key=repr)
+        return _row_sum(rows) if rows else ""
+
+    def _meta_sum(self) -> str:
+        return _row_sum(sorted(row for row in self.meta().items() if row[0] != IMPORTING))
 
     def labels(self) -> dict[str, tuple[str, ...]]:
         """Labels of every motion that has any, sorted."""
@@ -117,6 +270,7 @@ class Catalogue:
         with self._transaction() as connection:
             connection.execute(_SEGMENTS)  # libraries of release 0.1 have no such table
             connection.executemany(statement, ((name, start, end, label) for label in labels))
+            self._put_checks(connection, [name])
 
     def _has_segments(self) -> bool:
         return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'segment_labels'"))
@@ -148,6 +302,7 @@ class Catalogue:
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             settings = {"format": str(FORMAT), **settings}
             connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted(settings.items()))
+            self._put_checks(connection, None)
         return True
 
     def upgrade(self) -> None:
@@ -155,11 +310,19 @@ class Catalogue:
         with self._transaction() as connection:
             connection.execute("DROP TABLE IF EXISTS kept")
             connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT),))
+            self._put_checks(connection, None)
 
     def set_meta(self, key: str, value: str) -> None:
         """Change a setting of the library."""
         with self._transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+            self._put_checks(connection, [])
+
+    def remove_meta(self, key: str) -> None:
+        """Remove a setting of the library."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+            self._put_checks(connection, [])
 
     def put(
         self,
@@ -205,6 +368,8 @@ class Catalogue:
                 connection.execute(
                     "DELETE FROM skeletons WHERE key NOT IN (SELECT skeleton FROM motions)"
                 )
+            changed = {*(entry.name for entry in entries), *remove, *(labels or {})}
+            self._put_checks(connection, sorted(changed))
         return sorted(old - {entry.file for entry in entries})
 
     # --- files of artifacts in an object store ------------------------------------------
@@ -213,7 +378,7 @@ class Catalogue:
         """Files of an artifact in the object store, or one of them, and their pieces."""
         query = "SELECT file, pieces FROM stored WHERE folder = ? AND file = coalesce(?, file)"
         found = self.rows(f"{query} ORDER BY file", (folder, file))
-        return {name: as_pieces(json.loads(text)) for name, text in found}
+        return {name: as_pieces(parse_json(text)) for name, text in found}
 
     def artifact_folders(self) -> list[str]:
         """All artifacts in the object store."""
@@ -267,24 +432,48 @@ class Catalogue:
                 f"{self.folder}: no such library; create it with `motionloom import` or, in "
                 "Python, Library.create"
             )
-        if not path.is_file():
-            raise LibraryError(f"{self.folder}: not a motionloom library: it has no {FILE}")
-        tables = {name for (name,) in self.rows("SELECT name FROM sqlite_master")}
+        if not path.exists() and not path.is_symlink():
+            orphans = lost_frames(self.folder)
+            raise LibraryError(
+                f"{self.folder}: not a motionloom library: it has no {FILE}"
+                + (f". {recovery_advice(self.folder, orphans)}" if orphans else "")
+            )
+        tables = self._checked_schema()
         (application,) = self.rows("PRAGMA application_id")[0]
         if not tables:
+            orphans = lost_frames(self.folder)
             raise LibraryError(
-                f"{self.folder}: the creation of this library was interrupted; create it again"
+                f"{self.folder}: the creation of this library was interrupted; "
+                + (recovery_advice(self.folder, orphans) if orphans else "create it again")
             )
         if application != _APPLICATION or "meta" not in tables:
             raise LibraryError(
                 f"{self.folder}: not a motionloom library: {FILE} is of another application"
             )
-        found = self.meta().get("format", "")
-        if not found.isdigit() or int(found) > FORMAT:
+        found = str(self.meta().get("format", ""))
+        if not re.fullmatch("[0-9]{1,4}", found) or int(found) > FORMAT:
             raise LibraryError(
                 f"{self.folder}: made by a newer motionloom (format {found}, this one reads "
                 f"up to {FORMAT}); update motionloom"
             )
+
+    def _checked_schema(self) -> set[str]:
+        """Names of the tables; raises if there is anything but plain tables and indices."""
+        with self._explained():
+            try:
+                names = check_plain_schema(self.connection())
+                for name in sorted(names - _KNOWN):
+                    raise LibraryError(
+                        "damaged, or not to be trusted: expected the tables of a library, found "
+                        f"{name[:80]!r}"
+                    )
+            except LibraryError as error:
+                if self.connection().execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+                    raise LibraryError(
+                        f"{self.folder}: not a motionloom library: {FILE} is of another application"
+                    ) from None
+                raise LibraryError(f"{self.folder}: the catalogue is {error}") from None
+        return names
 
     def __del__(self) -> None:
         if not sys.is_finalizing():
@@ -313,21 +502,70 @@ class Catalogue:
     def connection(self, *, create: bool = False) -> sqlite3.Connection:
         """SQLite connection of this thread and process."""
         local = self._local
+        held = getattr(local, "connection", None)
         # A connection must not be used in a forked process.
-        if getattr(local, "connection", None) is None or local.process != os.getpid():
-            if getattr(local, "connection", None) is not None:
-                _inherited.append(local.connection)
-            # "rw" lets a reader roll back the transaction of a killed writer; in a read-only
-            # folder SQLite falls back to reading.
-            place = (
-                f"{self.folder.absolute().joinpath(self.file).as_uri()}"
-                f"?mode={'rwc' if create else 'rw'}"
-            )
-            local.connection = sqlite3.connect(
-                place, uri=True, timeout=_PATIENCE, isolation_level=None
-            )
-            local.process = os.getpid()
+        if held is not None and local.process == os.getpid():
+            if held.in_transaction or local.identity == self.identity():
+                return held
+            self.close()  # the library was replaced on disk
+            self._open(create=False)
+            self._verified.clear()
+            self.check()
+        else:
+            if held is not None:
+                _inherited.append(held)
+            self._open(create=create)
         return local.connection
+
+    def identity(self) -> tuple[int, int]:
+        """Device and number of the file: another one if the library was replaced on disk."""
+        try:
+            status = os.stat(self.folder / self.file)
+        except OSError as error:
+            raise LibraryError(
+                f"{self.folder}: the catalogue cannot be opened: {error.strerror or error}"
+            ) from None
+        return status.st_dev, status.st_ino
+
+    def _open(self, *, create: bool) -> None:
+        local = self._local
+        self._check_files()
+        # "rw" lets a reader roll back the transaction of a killed writer; in a read-only
+        # folder SQLite falls back to reading.
+        place = (
+            f"{self.folder.absolute().joinpath(self.file).as_uri()}"
+            f"?mode={'rwc' if create else 'rw'}"
+        )
+        for _ in range(10):
+            before = None if create else self.identity()
+            connection = sqlite3.connect(place, uri=True, timeout=_PATIENCE, isolation_level=None)
+            if before in (None, self.identity()):
+                break
+            connection.close()  # replaced just now
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        local.connection, local.identity, local.process = connection, self.identity(), os.getpid()
+
+    def _check_files(self) -> None:
+        """Raise if the catalogue or a file that SQLite keeps beside it leads elsewhere."""
+        for ending in ("", "-journal", "-wal", "-shm"):
+            path = below(self.folder, plain_name(self.file + ending))
+            try:
+                status = path.lstat()
+            except OSError:
+                continue
+            if not stat.S_ISREG(status.st_mode):
+                raise LibraryError(f"{path}: expected a file of SQLite, found something else")
+            if ending == "-journal" and status.st_size >= len(_SUPER_JOURNAL):
+                with open(path, "rb") as file:
+                    file.seek(-len(_SUPER_JOURNAL), os.SEEK_END)
+                    if file.read() == _SUPER_JOURNAL:
+                        raise LibraryError(
+                            f"{path}: this journal names another file, which SQLite would "
+                            "delete; motionloom writes no such journal. Remove it"
+                        )
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -343,9 +581,56 @@ class Catalogue:
 _inherited: list[sqlite3.Connection] = []
 
 
+def entry_problem(entry: Entry) -> str:
+    """What is wrong with the values of an entry; empty if nothing is."""
+    texts = ("name", "file", "digest", "source", "source_hash", "options", "skeleton", "origin")
+    for key in texts:
+        if not isinstance(getattr(entry, key), str):
+            return f"has no text as its {key}"
+    if not isinstance(entry.frames, int) or not 0 < entry.frames < 1 << 40:
+        return f"has {entry.frames!r} frames"
+    if not isinstance(entry.fps, float) or not 0.0 < entry.fps < math.inf:
+        return f"has {entry.fps!r} frames per second"
+    if "/" in entry.file:
+        return f"names the file {entry.file[:200]!r}, which is not a plain name"
+    try:
+        plain_name(entry.file)
+    except LibraryError:
+        return f"names the file {entry.file[:200]!r}, which is not a plain name"
+    return ""
+
+
+def lost_frames(folder: Path) -> int:
+    """Number of frame files in the folder of a library without a usable catalogue."""
+    frames = folder / "frames"
+    if frames.is_symlink() or not frames.is_dir():
+        return 0
+    return sum(name.endswith(".npy") and name[0] != "." for name in os.listdir(frames))
+
+
+def recovery_advice(folder: Path, count: int) -> str:
+    """What to do about frame files that the catalogue does not list."""
+    files = "1 motion is" if count == 1 else f"{count} motions are"
+    return (
+        f"the frames of {files} there and the catalogue does not list them: "
+        f"motionloom verify {folder} --repair lists them again"
+    )
+
+
+def _row_sum(row: object) -> str:
+    return hashlib.blake2b(repr(row).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _facts_sum(row: tuple) -> str:
+    return _row_sum(tuple(row)) if row else ""
+
+
 def _reason(code: str, text: str) -> str:
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return f"the catalogue is damaged ({text}); restore it or import into a new library"
+        return (
+            f"the catalogue is damaged ({text}); restore it, or list the motions again with "
+            "motionloom verify LIB --repair"
+        )
     if code.startswith("SQLITE_FULL"):
         return "the disk is full; what was committed is safe. Free some space and run this again"
     if code.startswith("SQLITE_READONLY_ROLLBACK") or code.startswith("SQLITE_READONLY_RECOVERY"):

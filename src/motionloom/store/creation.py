@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from motionloom.checked_files import below
 from motionloom.errors import LibraryError, MotionloomError
 from motionloom.motion.segment import positive_rate
-from motionloom.store.catalogue import FILE, Catalogue
+from motionloom.store.catalogue import FILE, Catalogue, is_unused, lost_frames, recovery_advice
 from motionloom.store.frames import FOLDER
 from motionloom.store.lock import writer_lock
-from motionloom.store.remote.object_store import ObjectStore, normal_address
+from motionloom.store.remote.object_store import ObjectStore, normal_address, trust_store
 
 if TYPE_CHECKING:
     from motionloom.store.store import Store
@@ -31,9 +32,12 @@ def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
     path.mkdir(parents=True, exist_ok=True)
     catalogue = Catalogue(path)
     with writer_lock(path, timeout=600.0):
-        (path / FOLDER).mkdir(exist_ok=True)
+        below(path, FOLDER).mkdir(exist_ok=True)
+        if is_unused(path) and lost_frames(path):
+            raise LibraryError(f"{path}: {recovery_advice(path, lost_frames(path))}")
         created = catalogue.create(settings)
         if created and address is not None:
+            trust_store(address, settings["id"])
             try:
                 ObjectStore(address).claim(settings["id"])
             except MotionloomError:
@@ -79,6 +83,8 @@ def _check_empty(path: Path) -> None:
         raise LibraryError(f"{path}: there is a file of that name; a library is a folder")
     if (path / FILE).exists():
         return
+    if count := lost_frames(path):
+        raise LibraryError(f"{path}: {recovery_advice(path, count)}")
     others = sorted(item.name for item in path.iterdir() if item.name not in (FOLDER, "lock"))
     if others:
         raise LibraryError(

@@ -5,31 +5,47 @@ and, only where bones change their length, the offset of every joint (x, y, z).
 
 The file name contains the name of the motion and a digest of name and content. So a file never
 changes: other content is another file, and a reader never sees a partial one.
+
+Behind the array a file has a description: name, rate, skeleton and origin of the motion, and a
+checksum of the frames. The checksum is verified when a process first reads the file; and if the
+catalogue is lost, it can be made again from the frame files alone (`motionloom.store.verify`).
+Files of earlier releases have none; they are verified by the digest in the catalogue.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
-from dataclasses import dataclass
+import struct
+import zlib
+from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.atomic_write import atomic_write
+from motionloom.checked_arrays import open_array
+from motionloom.checked_files import check_regular, parse_json
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion
-from motionloom.store.records import Entry
+from motionloom.store.records import Entry, origin_json, skeleton_json
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 
 if TYPE_CHECKING:
     from motionloom.store.store import Store
 
 FOLDER = "frames"
+_MARK = b"mloomfrm"
+_TAIL = struct.Struct("<QII8s")  # bytes of the description, its CRC-32, that of the frames, mark
+_LARGEST_DESCRIPTION = 1 << 24  # bytes, compressed and not
+_verified: dict[
+    str, tuple[int, int, int]
+] = {}  # files this process has verified: inode, size, time
 
 
 @dataclass(frozen=True)
@@ -40,28 +56,105 @@ class FrameFile:
     digest: str
 
 
-def write_frames(motion: Motion, name: str, files: FileStore) -> FrameFile:
-    """Write the frames of a motion called `name`, atomically."""
+@dataclass(frozen=True)
+class FrameDescription:
+    """What a frame file says of its motion: enough to list it in a catalogue again."""
+
+    name: str
+    frames: int
+    fps: float
+    skeleton: str  # as JSON
+    origin: str  # as JSON
+    source: str
+    source_hash: str
+    options: str
+
+    @classmethod
+    def of(
+        cls, motion: Motion, name: str, *, source: str = "", source_hash: str = "",
+        options: str = "{}",
+    ) -> FrameDescription:  # fmt: skip
+        """The description of a motion that is stored as `name`."""
+        return cls(
+            name, len(motion), motion.fps, skeleton_json(motion.skeleton),
+            origin_json(motion.origin), source, source_hash, options,
+        )  # fmt: skip
+
+    @classmethod
+    def from_json(cls, text: bytes | str) -> FrameDescription:
+        """The description in that JSON; raises `ValueError` if it is damaged."""
+        values = parse_json(text)
+        kinds: dict[str, Any] = {"frames": int, "fps": (int, float)}
+        if not isinstance(values, dict) or set(values) != set(cls.__dataclass_fields__):
+            raise ValueError("the description of the frames is incomplete")
+        for key, value in values.items():
+            if not isinstance(value, kinds.get(key, str)) or isinstance(value, bool):
+                raise ValueError(f"the description of the frames has {key} {value!r}")
+        return cls(**values)
+
+
+def write_frames(motion: Motion, description: FrameDescription, files: FileStore) -> FrameFile:
+    """Write the frames of a motion and their description, atomically."""
     table = frame_table(motion)
+    return write_frame_table(table, description, files)
+
+
+def write_frame_table(
+    table: NDArray[np.float32], description: FrameDescription, files: FileStore
+) -> FrameFile:
+    """Write a frame table and its description, atomically."""
     digest = table_digest(table)
-    mark = hashlib.blake2b(f"{name}\0{digest}".encode(), digest_size=6).hexdigest()
-    file = f"{_slug(name)}.{mark}.npy"
+    mark = hashlib.blake2b(f"{description.name}\0{digest}".encode(), digest_size=6).hexdigest()
+    file = f"{_slug(description.name)}.{mark}.npy"
     if isinstance(files, ObjectStore):
         content = BytesIO()
-        _write_table(table, content)
+        _write_table(table, description, content)
         return FrameFile(Path(files.put(content.getvalue(), f"{FOLDER}/{file}").name).name, digest)
     with atomic_write(files.local(f"{FOLDER}/{file}")) as scratch, open(scratch, "wb") as out:
-        _write_table(table, out)
+        _write_table(table, description, out)
         out.flush()
         os.fsync(out.fileno())
     return FrameFile(file, digest)
 
 
-def _write_table(table: NDArray[np.float32], out: IO[bytes]) -> None:
+def _write_table(table: NDArray[np.float32], description: FrameDescription, out: IO[bytes]) -> None:
     # Not by `np.save`, which does not report a full disk.
     header = np.lib.format.header_data_from_array_1_0(table)
     np.lib.format.write_array_header_1_0(out, header)
     out.write(table.data)
+    text = zlib.compress(json.dumps(asdict(description), sort_keys=True).encode(), 6)
+    out.write(text)
+    out.write(_TAIL.pack(len(text), zlib.crc32(text), zlib.crc32(table.data), _MARK))
+
+
+def read_description(path: Path) -> tuple[FrameDescription, int] | None:
+    """Description of a frame file and the checksum of its frames; None if it has none.
+
+    Raises `LibraryError` if the array or the description is damaged.
+    """
+    table = open_array(path)
+    try:
+        size, end = check_regular(path).st_size, _end_of(table)
+        if size == end:
+            return None  # of an earlier release
+        with open(path, "rb") as file:
+            file.seek(max(0, size - _TAIL.size))
+            tail = file.read(_TAIL.size)
+            if len(tail) < _TAIL.size or not tail.endswith(_MARK):
+                raise ValueError("the description of the frames is cut off")
+            length, text_crc, table_crc, _ = _TAIL.unpack(tail)
+            if length != size - _TAIL.size - end or length > _LARGEST_DESCRIPTION:
+                raise ValueError("the description of the frames is cut off")
+            file.seek(size - _TAIL.size - length)
+            text = file.read(length)
+        if zlib.crc32(text) != text_crc:
+            raise ValueError("the description of the frames is not what was written")
+        plain = zlib.decompressobj().decompress(text, _LARGEST_DESCRIPTION)
+        return FrameDescription.from_json(plain), table_crc
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, TypeError, zlib.error, RecursionError) as error:
+        raise LibraryError(f"{path}: damaged frames: {error}") from None
 
 
 def frame_table(motion: Motion) -> NDArray[np.float32]:
@@ -80,18 +173,19 @@ def table_digest(table: NDArray[np.float32]) -> str:
     return digest.hexdigest()
 
 
-def open_frames(path: Path, *, frames: int, joints: int) -> NDArray[np.float32]:
+def open_frames(
+    path: Path, *, frames: int, joints: int, digest: str | None = None
+) -> NDArray[np.float32]:
     """The frame table in `path`, memory-mapped and read-only.
 
     Raises `FileNotFoundError`, or `LibraryError` if it does not hold `frames` frames of `joints`
-    joints.
+    joints, or if they are not those that were written: `digest` is that of the catalogue. A file
+    is verified once per process.
     """
     try:
-        table = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise
-    except (ValueError, EOFError, OSError) as error:
-        raise LibraryError(f"{path}: damaged frames: {error}") from None
+        table = open_array(path)
+    except LibraryError as error:
+        raise LibraryError(str(error).replace(": damaged: ", ": damaged frames: ", 1)) from None
     widths = (3 + 4 * joints, 3 + 7 * joints)
     if table.dtype != np.float32 or table.ndim != 2 or table.shape[1] not in widths:
         raise LibraryError(
@@ -100,27 +194,28 @@ def open_frames(path: Path, *, frames: int, joints: int) -> NDArray[np.float32]:
         )
     if len(table) != frames:
         raise LibraryError(f"{path}: damaged frames: expected {frames} frames, found {len(table)}")
+    if not table.flags.c_contiguous:
+        raise LibraryError(f"{path}: damaged frames: expected rows one after the other")
+    if digest is not None:
+        _verify_once(path, table, digest)
     return table
 
 
-def damaged_frames(library: Store) -> list[str]:
-    """Read all frames and compare them with the catalogue; one message per damaged motion."""
-    found = []
-    for entry in library.entries():
-        path, name = frame_path(library, entry), f"{FOLDER}/{entry.file}"
-        try:
-            joints = len(library.skeleton(entry.skeleton))
-            if isinstance(library.files, ObjectStore):
-                library.files.drop_local(name)
-            table = open_frames(library.files.local(name), frames=entry.frames, joints=joints)
-        except FileNotFoundError:
-            found.append(f"{entry.name}: its frames are missing ({path})")
-        except LibraryError as error:
-            found.append(f"{entry.name}: {error}")
-        else:
-            if table_digest(table) != entry.digest:
-                found.append(f"{entry.name}: its frames are not what was stored ({path})")
-    return found
+def _verify_once(path: Path, table: NDArray[np.float32], digest: str) -> None:
+    status = os.stat(path)
+    state = (status.st_ino, status.st_size, status.st_mtime_ns)
+    if _verified.get(str(path)) == state:
+        return
+    described = read_description(path)
+    if described is None:
+        same = table_digest(table) == digest
+    else:
+        same = zlib.crc32(table.data) == described[1]
+    if not same:
+        raise LibraryError(
+            f"{path}: damaged frames: they are not what was written; run motionloom verify"
+        )
+    _verified[str(path)] = state
 
 
 def frame_path(library: Store, entry: Entry) -> str:
@@ -129,11 +224,18 @@ def frame_path(library: Store, entry: Entry) -> str:
     return f"{where}/{FOLDER}/{entry.file}"
 
 
+def _end_of(table: NDArray) -> int:
+    """Where the array in a memory-mapped file ends, in bytes from its beginning."""
+    return getattr(table, "offset", 0) + table.nbytes
+
+
 def is_whole(path: Path, *, frames: int) -> bool:
-    """Whether the file exists with all its frames."""
+    """Whether the file exists with all its frames and their description."""
     try:
-        return len(np.load(path, mmap_mode="r", allow_pickle=False)) == frames
-    except (ValueError, EOFError, OSError, TypeError):
+        table = open_array(path)
+        read_description(path)
+        return table.ndim == 2 and len(table) == frames
+    except (LibraryError, OSError):
         return False
 
 

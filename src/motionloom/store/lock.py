@@ -28,17 +28,35 @@ def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
     Another writer is waited for, at most `timeout` seconds; a wait of more than a second is logged.
     Raises `LibraryError` after that time, or if the folder cannot be written to.
     """
+    end = time.monotonic() + timeout
+    while True:
+        handle = _opened(folder)
+        _held.add(handle)
+        try:
+            _acquire(handle, folder, max(0.0, end - time.monotonic()))
+            if not _is_current(handle, folder):
+                continue  # the library was replaced on disk while we waited
+            yield
+            return
+        finally:
+            _held.discard(handle)
+            os.close(handle)  # releases the lock
+
+
+def _opened(folder: Path) -> int:
+    """The lock file, made if there is none; a link is not followed, a pipe not waited for."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        return os.open(folder / "lock", flags, 0o666)
     except OSError as error:
         raise not_writable(folder, error) from None
-    _held.add(handle)
+
+
+def _is_current(handle: int, folder: Path) -> bool:
     try:
-        _acquire(handle, folder, timeout)
-        yield
-    finally:
-        _held.discard(handle)
-        os.close(handle)  # releases the lock
+        return os.path.samestat(os.fstat(handle), os.stat(folder / "lock"))
+    except FileNotFoundError:
+        return False
 
 
 def not_writable(place: Path, error: OSError) -> LibraryError:

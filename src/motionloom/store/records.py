@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 
+from motionloom.checked_files import parse_json
 from motionloom.motion import Skeleton
 from motionloom.motion.carrier import Carrier
 from motionloom.motion.motion import Origin
@@ -75,7 +76,7 @@ def skeleton_json(skeleton: Skeleton) -> str:
 def skeleton_from(data: str) -> Skeleton | None:
     """The skeleton in that JSON, or None if it is damaged."""
     try:
-        values = json.loads(data)
+        values = parse_json(data)
         for key in ("offsets", "end_offsets"):  # JSON loses the width of an empty table
             values[key] = np.array(values[key], dtype=np.float64).reshape(-1, 3)
         return Skeleton(**values)
@@ -94,7 +95,7 @@ def origin_json(origin: Origin) -> str:
 
 def origin_from(entry: Entry) -> Origin:
     """The `Origin` of a stored motion."""
-    values = json.loads(entry.origin)
+    values = parse_json(entry.origin)
     known = {field.name for field in fields(Origin)}
     values = {key: value for key, value in values.items() if key in known}
     for key in ("repairs", "warnings"):

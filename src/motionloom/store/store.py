@@ -5,6 +5,7 @@
     takes.loom/
       catalogue.sqlite      which motions there are (`motionloom.store.catalogue`)
       frames/NAME.MARK.npy  the frames of one motion (`motionloom.store.frames`)
+      trash/TIME/frames/... frames of no motion any more (`motionloom.store.trash`)
       derived/...           artifacts: what was computed from the motions
                             (`motionloom.store.artifacts`)
       lock                  held by the one process that writes
@@ -19,31 +20,38 @@ from __future__ import annotations
 import difflib
 import hashlib
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, ClassVar, Self
 
 from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.carrier import hips_as_root
-from motionloom.motion.segment import Segment, split_segment
+from motionloom.motion.segment import Segment, positive_rate, split_segment
 from motionloom.parallel import Progress
 from motionloom.store.artifacts.artifacts import Artifacts
 from motionloom.store.artifacts.release_0_1 import upgrade
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.creation import check_address, create_folder, set_rate
-from motionloom.store.frames import FOLDER, damaged_frames, frame_path, open_frames, unpacked
+from motionloom.store.frames import FOLDER, frame_path, open_frames, unpacked
 from motionloom.store.ingest import importing
 from motionloom.store.ingest.importing import ImportReport
 from motionloom.store.ingest.labels import LabelRule, checked_labels
 from motionloom.store.ingest.sources import find_sources
 from motionloom.store.lock import writer_lock
 from motionloom.store.records import Entry, origin_from
-from motionloom.store.remote.object_store import FileStore, FolderStore, ObjectStore
+from motionloom.store.remote.object_store import (
+    FileStore,
+    FolderStore,
+    ObjectStore,
+    trusted_store,
+)
 from motionloom.store.remote.replica import check_not_replica, replica_for_workers
 from motionloom.store.settings import ImportSettings
+from motionloom.store.trash import empty_trash
+from motionloom.store.verify import VerifyReport, recover, verified
 
 
 class Store:
@@ -69,12 +77,16 @@ class Store:
     (('still',), ('rest',), 1)
     """
 
+    # Kinds of artifacts that grow file by file: how their files are decoded, for `verify`.
+    COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {}
+
     def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
         self.path = Path(path)
         self.timeout = timeout
         self.catalogue = Catalogue(self.path)
         self._skeletons: dict[str, Skeleton] = {}
         self._files: FileStore | None = None
+        self._files_of: object = None  # the catalogue that names them
         self._lock = threading.local()
         self._replica = ""  # on a cluster's worker: name of the catalogue's replica
         self.catalogue.check()
@@ -156,6 +168,7 @@ class Store:
             return
         self.path, self.timeout = state["path"], state["timeout"]
         self._files, self._replica = state["files"], state["replica"]
+        self._files_of = None
         self._skeletons, self._lock = {}, threading.local()
         replica = state["files"].local(state["replica"])
         self.catalogue = Catalogue(replica.parent, file=replica.name)
@@ -164,9 +177,15 @@ class Store:
     @property
     def files(self) -> FileStore:
         """Where frames and artifacts are: in the library's folder or in an object store."""
-        if self._files is None:
-            address = self.catalogue.meta().get("store")
-            self._files = ObjectStore(address) if address else FolderStore(self.path.absolute())
+        current = None if self._replica else self.catalogue.identity()
+        if self._files is None or self._files_of != current:
+            meta = self.catalogue.settings()
+            self._files = (
+                trusted_store(self.path, str(meta["store"]), str(meta.get("id", "")))
+                if meta.get("store")
+                else FolderStore(self.path.absolute())
+            )
+            self._files_of = current
         return self._files
 
     @property
@@ -244,8 +263,13 @@ class Store:
     @property
     def fps(self) -> float | None:
         """Frame rate of the library; None if every motion keeps its own."""
-        value = self.catalogue.meta().get("fps")
-        return None if value is None else float(value)
+        value = self.catalogue.settings().get("fps")
+        try:
+            return None if value is None else positive_rate(float(value))
+        except (TypeError, ValueError):
+            raise LibraryError(
+                f"{self.path}: the catalogue is damaged: its frame rate is {value!r}"
+            ) from None
 
     @property
     def frames(self) -> int:
@@ -281,7 +305,9 @@ class Store:
             skeleton = self.skeleton(entry.skeleton)
             try:
                 path = self.files.local(f"{FOLDER}/{entry.file}")
-                table = open_frames(path, frames=entry.frames, joints=len(skeleton))
+                table = open_frames(
+                    path, frames=entry.frames, joints=len(skeleton), digest=entry.digest
+                )
             except FileNotFoundError:
                 # Replaced since the catalogue was read: read it again.
                 if attempt and self.catalogue.entry(name) == entry:
@@ -326,11 +352,10 @@ class Store:
         >>> lib.labels("walk_fast")
         ('walk',)
         """
-        query = "SELECT label FROM labels WHERE name = ? ORDER BY label"
-        rows = self.catalogue.rows(query, (name,))
-        if not rows:
+        found = self.catalogue.labels_of(name)
+        if not found:
             self.entry(name)  # raises if there is no such motion
-        return tuple(label for (label,) in rows)
+        return found
 
     def label_counts(self) -> dict[str, int]:
         """All labels, sorted, with the number of motions that have each.
@@ -405,14 +430,60 @@ class Store:
         return self.catalogue.rows(query)
 
     def damage(self) -> list[str]:
-        """Read all frames and compare them with the catalogue; one message per damaged motion.
+        """Read everything and compare it with its checksums; one message per problem.
 
         Examples
         --------
         >>> lib.damage()
         []
         """
-        return damaged_frames(self)
+        return list(verified(self).problems)
+
+    def verify(self, *, repair: bool = False) -> VerifyReport:
+        """Read everything and compare it with its checksums: catalogue, frames, artifacts.
+
+        Parameters
+        ----------
+        repair : bool
+            Mend what can be mended: list frames that the catalogue has lost, restore entries from
+            the frame files, read damaged frames from their source again, remove artifacts that
+            can be made again, add missing checksums. Nothing is deleted.
+
+        Returns
+        -------
+        report : VerifyReport
+
+        Examples
+        --------
+        >>> report = lib.verify()
+        >>> report.problems, report.motions
+        ((), 6)
+        """
+        return verified(self, repair=repair)
+
+    def empty_trash(self) -> int:
+        """Delete the files in the trash; returns how many.
+
+        Examples
+        --------
+        >>> lib.empty_trash()
+        0
+        """
+        with self.writing():
+            return empty_trash(self.path)
+
+    @classmethod
+    def recover(cls, path: str | Path) -> int:
+        """Make the catalogue of a library anew from its frame files, if it has no usable one.
+
+        A damaged catalogue is moved to the trash first. Labels were in it only, and are lost.
+
+        Returns
+        -------
+        count : int
+            Number of motions that are listed again; 0 if the catalogue is usable.
+        """
+        return recover(Path(path))
 
     # --- adding and removing ------------------------------------------------------------
 
@@ -495,16 +566,13 @@ class Store:
             force=force, workers=workers,
         )  # fmt: skip
         with self.writing():
-            present = importing.sweep(self.files, self.catalogue)
+            present = importing.sweep(self)
             if fps is not None:
                 set_rate(self, fps)
-            try:
+            with importing.interruptible(self):
                 return importing.import_files(
                     self, paths, settings, present=present, progress=progress
                 )
-            except LibraryError:  # the disk is full: remove what was written only in part
-                importing.sweep(self.files, self.catalogue)
-                raise
 
     def add_motion(
         self,

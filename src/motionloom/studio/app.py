@@ -14,6 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from motionloom import __version__
 from motionloom.errors import LibraryError, MotionloomError
 from motionloom.studio.app_state import AppState
+from motionloom.studio.limits import WorkLimiter
 from motionloom.studio.live import live_socket
 from motionloom.studio.routes import ROUTERS
 from motionloom.studio.security import LOCAL_NAMES, AccessControl
@@ -67,6 +68,7 @@ def create_app(
         app.include_router(router, prefix="/api")
     app.add_api_websocket_route("/api/live", live_socket)
     app.add_exception_handler(MotionloomError, _error_response)
+    app.add_middleware(WorkLimiter, limiter=app.state.studio.limiter)
     app.add_middleware(AccessControl, names=names, token=token)
     if not missing_page():
         app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import Depends, Request
 
 from motionloom.studio.jobs import Jobs
+from motionloom.studio.limits import Limiter
 from motionloom.studio.uploads import Uploads
 
 if TYPE_CHECKING:
     from motionloom.library import Library
 
 _CACHED = 12  # values per kind, the first element of a key: families, graphs, dances, ...
+_FEWER = {"crowd": 3, "music": 4, "dance": 4, "crowd-steps": 4}  # kinds of many megabytes each
 _LIBRARY_WIDE = ("family", "graph", "prepared")  # kinds that depend on all motions and labels
 
 
@@ -36,6 +38,7 @@ class AppState:
     def __init__(self, library: Library) -> None:
         self.library = library
         self.jobs = Jobs()
+        self.limiter = Limiter()
         self.uploads = Uploads(library.path)
         self._cache: OrderedDict[tuple, Any] = OrderedDict()
         self._computing: dict[tuple, threading.Lock] = {}
@@ -62,7 +65,7 @@ class AppState:
                 with self._lock:
                     self._cache[key] = value
                     same_kind = [other for other in self._cache if other[0] == key[0]]
-                    for oldest in same_kind[:-_CACHED]:
+                    for oldest in same_kind[: -_FEWER.get(key[0], _CACHED)]:
                         del self._cache[oldest]
             finally:
                 with self._lock:

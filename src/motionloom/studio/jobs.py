@@ -1,10 +1,16 @@
-"""Long computations in background threads: started by one request, polled by others."""
+"""Long computations in background threads: started by one request, polled by others.
+
+One queue for all windows: a few jobs run at a time, a few more wait for their turn, and what
+exceeds that is refused. A job that is stopped leaves the queue at once; one that runs ends at its
+next step.
+"""
 
 from __future__ import annotations
 
 import itertools
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,6 +20,8 @@ from pydantic import BaseModel
 from motionloom.errors import InvalidInput, MotionloomError
 
 _REMEMBERED = 50  # finished jobs whose status can still be requested
+AT_ONCE = 2  # jobs that run at a time
+MOST = 16  # jobs that run or wait
 
 JobState = Literal["running", "done", "failed", "stopped"]
 
@@ -46,6 +54,7 @@ class Job:
     error: str = ""
     result: Any = None
     _stop: threading.Event = field(default_factory=threading.Event, repr=False)
+    _ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def advance(self, steps: int = 1) -> None:
         """Count `steps` more as done; raises `JobStopped` if the job was asked to stop."""
@@ -54,8 +63,34 @@ class Job:
         self.done += steps
 
     def stop(self) -> None:
-        """Ask the job to stop at its next step."""
+        """Stop the job: at its next step, or before it begins."""
         self._stop.set()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the job was asked to stop."""
+        return self._stop.is_set()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until the job has ended, or for `timeout` seconds."""
+        self._ended.wait(timeout)
+
+    def run(self, work: Callable[[Job], Any]) -> None:
+        """Run the computation in this thread; its outcome becomes that of the job."""
+        try:
+            self.advance(0)
+            self.result = work(self)
+            self.state = "done"
+        except JobStopped:
+            self.state = "stopped"
+        except MotionloomError as error:
+            self.state, self.error = "failed", str(error)
+        except MemoryError:
+            self.state, self.error = "failed", "too large for the memory of this machine"
+        except Exception as error:  # reported to the page; nobody else watches the thread
+            self.state, self.error = "failed", f"{type(error).__name__}: {error}"
+        finally:
+            self._ended.set()
 
     def status(self) -> JobStatus:
         """The job as sent to the page."""
@@ -76,27 +111,63 @@ class Jobs:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._jobs: dict[int, Job] = {}
-        self._threads: dict[int, threading.Thread] = {}
+        self._waiting: deque[tuple[Job, Callable[[Job], Any]]] = deque()
+        self._threads: set[threading.Thread] = set()
         self._lock = threading.Lock()
 
     def start(self, title: str, work: Callable[[Job], Any], *, total: int | None = None) -> Job:
-        """Run `work` in a new thread; its return value must be serializable as JSON."""
-        job = Job(next(self._numbers), title, total=total)
-        thread = threading.Thread(target=_run, args=(job, work), name=title, daemon=True)
+        """Run `work` in a thread, when it is its turn; its result must be serializable as JSON.
+
+        Raises
+        ------
+        InvalidInput
+            If too many jobs are running and waiting.
+        """
         with self._lock:
+            running = sum(job.state == "running" for job in self._jobs.values())
+            if running >= MOST:
+                raise InvalidInput(
+                    f"{running} jobs are running or waiting; wait for one to end, or stop it"
+                )
+            job = Job(next(self._numbers), title, total=total)
             self._jobs[job.id] = job
-            self._threads[job.id] = thread
+            self._waiting.append((job, work))
             ended = [number for number, one in self._jobs.items() if one.state != "running"]
             for number in ended[:-_REMEMBERED]:
-                del self._jobs[number], self._threads[number]
-        thread.start()
+                del self._jobs[number]
+            if len(self._threads) < AT_ONCE:
+                thread = threading.Thread(target=self._work, name="jobs", daemon=True)
+                self._threads.add(thread)
+                thread.start()
         return job
+
+    def _work(self) -> None:
+        """Run jobs until none is waiting."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._threads.discard(threading.current_thread())
+                    return
+                job, work = self._waiting.popleft()
+            job.run(work)
 
     def __getitem__(self, number: int) -> Job:
         with self._lock:
             if number not in self._jobs:
                 raise InvalidInput(f"no job {number}; it may have ended long ago")
             return self._jobs[number]
+
+    def stop(self, number: int) -> Job:
+        """Stop a job; one that waits for its turn ends at once."""
+        job = self[number]
+        with self._lock:
+            job.stop()
+            waiting = [entry for entry in self._waiting if entry[0] is job]
+            for entry in waiting:
+                self._waiting.remove(entry)
+        for one, work in waiting:
+            one.run(work)  # ends it as stopped
+        return job
 
     def all(self) -> list[JobStatus]:
         """Status of every remembered job."""
@@ -106,28 +177,15 @@ class Jobs:
     def wait(self, number: int, timeout: float | None = None) -> JobStatus:
         """Status of a job after it has ended, or after `timeout` seconds."""
         job = self[number]
-        self._threads[number].join(timeout)
+        job.wait(timeout)
         return job.status()
 
     def close(self, timeout: float = 1.0) -> None:
         """Ask all jobs to stop and wait up to `timeout` seconds; their threads are daemons."""
         with self._lock:
-            running = [n for n, job in self._jobs.items() if job.state == "running"]
-            threads = [self._threads[number] for number in running]
-            for number in running:
-                self._jobs[number].stop()
+            running = [job for job in self._jobs.values() if job.state == "running"]
+        for job in running:
+            self.stop(job.id)
         end = time.monotonic() + timeout
-        for thread in threads:
-            thread.join(max(0.0, end - time.monotonic()))
-
-
-def _run(job: Job, work: Callable[[Job], Any]) -> None:
-    try:
-        job.result = work(job)
-        job.state = "done"
-    except JobStopped:
-        job.state = "stopped"
-    except MotionloomError as error:
-        job.state, job.error = "failed", str(error)
-    except Exception as error:  # reported to the page; nobody else watches the thread
-        job.state, job.error = "failed", f"{type(error).__name__}: {error}"
+        for job in running:
+            job.wait(max(0.0, end - time.monotonic()))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import logging
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ import numpy as np
 from fastapi import WebSocket, WebSocketDisconnect
 from starlette.concurrency import run_in_threadpool
 
+from motionloom.checked_files import parse_json
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import DancePlayer, Player, TempoClock
 from motionloom.studio.app_state import AppState, Change
@@ -33,6 +33,7 @@ _LOG = logging.getLogger(__name__)
 _MAX_CHARACTERS = 1 << 20  # of one message; paths drawn on the floor are the longest
 _MAX_PLAYERS = 64  # of one window
 _MAX_FRAMES = 600  # of one response
+_MAX_WINDOWS = 64  # of one server
 
 Message = dict[str, Any]
 Answer = tuple[dict[str, Any], dict[str, Any]]  # head and arrays
@@ -76,8 +77,11 @@ class BrowserWindow:
 
 async def live_socket(socket: WebSocket) -> None:
     """Answer the requests of one window until it closes."""
-    await socket.accept()
     state = socket.app.state.studio
+    if state.listener_count >= _MAX_WINDOWS:
+        await socket.close(1013, f"{_MAX_WINDOWS} windows are open; close some")
+        return
+    await socket.accept()
     window, changes = BrowserWindow(state), asyncio.Queue[Change]()
     loop = asyncio.get_running_loop()
 
@@ -89,13 +93,24 @@ async def live_socket(socket: WebSocket) -> None:
     try:
         with state.listening(listener):
             while True:
-                text = await socket.receive_text()
-                await socket.send_bytes(await run_in_threadpool(answer, window, text))
+                text = await _received(socket)
+                async with state.limiter.live:
+                    packed = await run_in_threadpool(answer, window, text)
+                await socket.send_bytes(packed)
     except WebSocketDisconnect:
         pass
     finally:
         sender.cancel()
         window.close()
+
+
+async def _received(socket: WebSocket) -> str:
+    """The next message, as text; one of bytes is answered as text that is no JSON."""
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1005), message.get("reason"))
+    text = message.get("text")
+    return text if text is not None else "bytes"
 
 
 async def _send_changes(socket: WebSocket, changes: asyncio.Queue[Change]) -> None:
@@ -114,6 +129,9 @@ def answer(window: BrowserWindow, text: str) -> bytes:
             )
         message = _parsed(text)
         number = message.pop("id", None)
+        if not isinstance(number, int | str | None):
+            number, found = None, number
+            raise InvalidInput(f"id must be a number or a text; got {str(found)[:80]}")
         kind = message.pop("kind", None)
         if kind not in REQUESTS:
             raise InvalidInput(f"no live request {kind!r}; known: {', '.join(sorted(REQUESTS))}")
@@ -128,7 +146,7 @@ def answer(window: BrowserWindow, text: str) -> bytes:
 
 def _parsed(text: str) -> Message:
     try:
-        message = json.loads(text)
+        message = parse_json(text, finite=True)
     except ValueError as error:
         raise InvalidInput(f"a live request must be JSON: {error}") from None
     if not isinstance(message, dict):

@@ -7,14 +7,15 @@ server. These checks refuse them:
   rebinding);
 - *Origin* and *Sec-Fetch-Site*, where a browser sends them, must be the server's own, and a body
   must have a type that a plain form cannot send (cross-site requests);
-- if the server listens beyond this machine, every request needs the token, first in the address
-  and then in a cookie.
+- every request needs the token, first in the address and then in a cookie: other users of this
+  machine can connect, too.
 
 Responses forbid other pages to frame, read or embed them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import secrets
 from http.cookies import CookieError, SimpleCookie
@@ -27,8 +28,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 COOKIE = "motionloom_token"
-LARGEST_JSON = 8 << 20  # bytes of a JSON body; files have their own limits
+LARGEST_JSON = 8 << 20  # bytes of a body, whatever its type; files have their own limits
+BODY_SECONDS = 30  # between two parts of a body
 
+_FILES = ("/api/uploads/", "/api/dance/music/")  # have limits of their own
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 _OWN_SITES = ("same-origin", "none")  # the page itself, or a person typing the address
 
@@ -63,7 +66,7 @@ class AccessControl:
         refusal = self._refusal(scope, headers)
         if scope["type"] == "http":
             send = _guarded(send, scope["path"], headers["host"] if refusal is None else "")
-            receive = _bounded(receive, headers)
+            receive = _bounded(receive, scope["path"])
         if refusal is not None:
             await _refuse(scope, receive, send, refusal)
         elif scope["type"] == "http" and self._token_in_address(scope):
@@ -82,7 +85,7 @@ class AccessControl:
         if len(headers.getlist("host")) != 1 or not self._answers_to(_name(host)):
             return f"this server does not answer to the name {host[:80]!r}"
         for origin in headers.getlist("origin"):
-            if urlsplit(origin).netloc != host:
+            if _place(origin) != host:
                 return f"requests from {origin[:80]} are not answered"
         site = headers.get("sec-fetch-site", "none")
         if site not in _OWN_SITES and not _is_navigation(scope, headers):
@@ -108,6 +111,14 @@ class AccessControl:
 
     def _token_in_address(self, scope: Scope) -> bool:
         return self.token is not None and scope["path"] == "/" and "token" in _query(scope)
+
+
+def _place(origin: str) -> str | None:
+    """Host and port of an origin; None if it is not valid."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _name(host: str) -> str:
@@ -180,17 +191,21 @@ def _guarded(send: Send, path: str, host: str) -> Send:
     return guarded
 
 
-def _bounded(receive: Receive, headers: Headers) -> Receive:
-    """A `receive` that limits the size of a JSON body."""
-    if not headers.get("content-type", "").startswith("application/json"):
-        return receive
-    size = 0
+def _bounded(receive: Receive, path: str) -> Receive:
+    """A `receive` that limits the size of a body and the time between its parts."""
+    size, whole = 0, False
 
     async def bounded() -> Message:
-        nonlocal size
-        message = await receive()
+        nonlocal size, whole
+        if whole:  # nothing more comes but the end of the connection
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), BODY_SECONDS)
+        except TimeoutError:
+            raise HTTPException(408, f"nothing was received for {BODY_SECONDS} s") from None
+        whole = not message.get("more_body", False)
         size += len(message.get("body", b""))
-        if size > LARGEST_JSON:
+        if size > LARGEST_JSON and not path.startswith(_FILES):
             raise HTTPException(413, f"a JSON body may have at most {LARGEST_JSON >> 20} MB")
         return message
 

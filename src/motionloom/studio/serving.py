@@ -13,9 +13,13 @@ import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
-from motionloom.errors import InvalidInput
+from motionloom.checked_files import read_regular
+from motionloom.configuration import user_settings
+from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.studio.limits import timed_protocol
 from motionloom.studio.security import LOCAL_NAMES
 
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,200}")
 _ANYWHERE = ("0.0.0.0", "::", "")
 _PING_SECONDS = 600  # for a browser to answer a ping: a loaded machine is not disconnected
 _SHUTDOWN_SECONDS = 1  # for responses in progress when the server stops
@@ -26,7 +30,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8765,
-    token: str | None = None,
+    token: str | bool | None = None,
     names: tuple[str, ...] = (),
     open_browser: bool = True,
     report: Callable[[str], None] = print,
@@ -37,11 +41,14 @@ def serve(
     ----------
     library : str or Path
     host : str
-        Address to listen on. Any but a loopback address needs a token; one is generated if
-        none is given.
+        Address to listen on.
     port : int
         0: any free port.
-    token : str, optional
+    token : str or False, optional
+        Token of every request; the printed address contains it. Default: one is generated, for
+        each start if `host` is not a loopback address, else once for this user. False: no token
+        is needed, so every user of this machine can read and change the library; on loopback
+        addresses only.
     names : tuple of str
         Further host names to answer to, for example behind a proxy.
     open_browser : bool
@@ -56,14 +63,19 @@ def serve(
     Examples
     --------
     >>> serve("takes.loom", port=0, open_browser=False)    # doctest: +SKIP
-    motionloom studio: http://127.0.0.1:40631/
+    motionloom studio: http://127.0.0.1:40631/?token=...
     """
-    import uvicorn
+    try:
+        import uvicorn
+    except ModuleNotFoundError:
+        raise MissingExtra(
+            "the studio needs uvicorn; install it with: pip install 'motionloom[studio]'"
+        ) from None
 
     from motionloom.library import Library
     from motionloom.studio.app import create_app, missing_page
 
-    token = _checked_token(token, needed=not _is_local(host))
+    token = _checked_token(token, local=_is_local(host))
     opened = Library(library)
     listening = _listen(host, port)
     port = listening.getsockname()[1]
@@ -83,6 +95,7 @@ def serve(
         ws_ping_timeout=_PING_SECONDS,
         server_header=False,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        http=timed_protocol(),
     )
     server = uvicorn.Server(config)
     close = server.shutdown
@@ -108,12 +121,39 @@ def _is_local(host: str) -> bool:
         return host == "localhost"
 
 
-def _checked_token(token: str | None, *, needed: bool) -> str | None:
-    if token is None:
-        return secrets.token_urlsafe(24) if needed else None
-    if not re.fullmatch(r"[A-Za-z0-9._~-]{1,200}", token):
+def _checked_token(token: str | bool | None, *, local: bool) -> str | None:
+    if token is False:
+        if not local:
+            raise InvalidInput("other machines can connect: a token is needed there")
+        return None
+    if token is None or token is True:
+        return _own_token() if local else secrets.token_urlsafe(24)
+    if not _TOKEN.fullmatch(token):
         raise InvalidInput("token must be letters, digits and - . _ ~, at least one")
     return token
+
+
+def _own_token() -> str:
+    """The user's token on this machine: kept, so that open pages outlive a restart."""
+    place = user_settings().with_name("studio-token")
+    try:
+        status = place.lstat()
+        kept = read_regular(place, largest=1000).decode().strip()
+        private = os.name != "posix" or (status.st_uid == os.getuid() and not status.st_mode & 0o77)
+        if private and len(kept) >= 32 and _TOKEN.fullmatch(kept):
+            return kept
+    except (OSError, ValueError):
+        pass
+    made = secrets.token_urlsafe(24)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(made)
+    except OSError:
+        pass  # it holds for this start only
+    return made
 
 
 def _listen(host: str, port: int) -> socket.socket:

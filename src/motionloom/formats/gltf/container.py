@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_files import parse_json
 from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import file_bytes
 
@@ -43,7 +44,7 @@ class GltfFile:
         else:
             text = data
         try:
-            document = json.loads(text)
+            document = parse_json(text)
         except (ValueError, RecursionError) as error:
             self.refuse(f"not a glTF file: its JSON cannot be read ({_short(error)})")
         if not isinstance(document, dict) or not isinstance(document.get("asset"), dict):

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from motionloom.checked_files import parse_json, parse_toml
 from motionloom.errors import MotionFormatError, RoleError
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _parsed(text: str, path: Path):
     import tomllib
 
     try:
-        return tomllib.loads(text) if _is_toml(path) else json.loads(text)
+        return parse_toml(text) if _is_toml(path) else parse_json(text)
     except json.JSONDecodeError as error:
         raise MotionFormatError(error.msg, path=path, line=error.lineno) from None
     except tomllib.TOMLDecodeError as error:

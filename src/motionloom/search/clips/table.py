@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import check_offsets, check_shapes, open_array
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion
 from motionloom.parallel import Progress
@@ -176,11 +177,23 @@ def _stored_signatures(
         np.save(folder / "whole.npy", fresh.whole)
 
     def load(folder: Path) -> tuple[EmdSignatures, NDArray[np.bool_]]:
-        try:
-            signatures = EmdSignatures(*(np.load(folder / f"{name}.npy") for name in _SIGNATURES))
-            return signatures, np.load(folder / "whole.npy")
-        except (ValueError, EOFError) as error:
-            raise LibraryError(f"{folder}: damaged: {error}") from None
+        arrays = {
+            name: open_array(folder / f"{name}.npy", memory_map=False)
+            for name in (*_SIGNATURES, "whole")
+        }
+        shapes: dict[str, tuple[str, tuple[str | int, ...]]] = {
+            "points": ("float", ("N", 4)),
+            "mass": ("float", ("N",)),
+            "starts": ("int", ("S",)),
+            "quantiles": ("float", ("C", "J", 4, "P")),
+            "whole": ("bool", ("W",)),
+        }
+        size = check_shapes(arrays, shapes, W=len(clips.starts) - 1, J=len(clips.joints))
+        check_offsets(arrays["starts"], size["N"], "signatures")
+        whole = arrays.pop("whole")
+        if not size["S"] - 1 == size["C"] * size["J"] == int(whole.sum()) * size["J"]:
+            raise LibraryError(f"{folder}: damaged: signatures of other clips")
+        return EmdSignatures(**arrays), whole
 
     return library.artifacts.derive(
         "clip-heaps", {**options, "shared": clips.joints, "kept": 2}, build=build, read=load

@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import open_array
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 from motionloom.search.index.bucket_tree import (
@@ -97,7 +98,7 @@ class BucketIndex:
         large = ("blocks", "rows")
         index = cls(
             **{
-                name: np.load(folder / f"{name}.npy", mmap_mode="r" if name in large else None)
+                name: open_array(folder / f"{name}.npy", memory_map=name in large)
                 for name in cls.__dataclass_fields__
             }
         )
@@ -105,6 +106,8 @@ class BucketIndex:
         return index
 
     def _check(self) -> None:
+        if self.centre.ndim != 1 or self.rows.ndim != 1:
+            raise ValueError(f"centre, rows: expected lists, found {self.centre.shape}")
         n_axes = len(self.centre)
         n_buckets = -(-len(self.rows) // WIDTH)
         expected = {
@@ -150,6 +153,8 @@ class BucketIndex:
             Numbers of the vectors; nearest first, ties by number.
         distances : ndarray of float64
         """
+        if k < 0:
+            raise InvalidInput(f"k must not be negative; got {k}")
         if allowed is not None:
             self._check_length("allowed", allowed)
         return _nearest(

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import parallel
+from motionloom.checked_arrays import check_offsets, open_array
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.ragged import offsets_of
 from motionloom.search.index.bucket_index import BucketIndex
@@ -102,7 +103,8 @@ class Shards:
     @classmethod
     def open(cls, folder: Folder, table: Folder, *, workers: int | None = None) -> Shards:
         """Open what `build` wrote; shards are read when they are queried."""
-        starts = np.load(folder / _STARTS)
+        starts = open_array(folder / _STARTS, memory_map=False)
+        starts = check_offsets(starts, row_total(table), "shards")
         for number in range(len(starts) - 1):
             try:
                 there = (folder / str(number)).is_dir()

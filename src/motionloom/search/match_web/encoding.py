@@ -3,11 +3,15 @@
 Along a path each step is one of three, and values change little: a step takes a byte that
 compresses to a bit or two, a value the difference to the one before, in halves of a
 millimetre. A bridge is stored as the steps from its first chain to its second.
+
+A file may come from anywhere: sizes, lengths, steps and every index are checked before a kernel
+sees them, and decompression is bounded.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
 from pathlib import Path
@@ -15,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_files import check_regular, parse_json
 from motionloom.errors import LibraryError
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
@@ -27,6 +32,8 @@ _LONGEST = 1 << 24  # bytes of a header, at most
 _QUANTUM = 5e-4  # of a value, in the distance's unit; coarser where values are large
 _LARGEST = 32000
 _LEVEL = 4  # of compression: half the time of level 6, files larger by 7 %
+_MOST = 1 << 25  # numbers of one field: cells of a web, at most
+_LARGEST_NUMBER = 1 << 40  # of a difference, so that sums do not overflow
 _FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
 
 
@@ -66,6 +73,7 @@ def encoded(web: Web, about: dict) -> bytes:
 
 def described(path: Path) -> dict:
     """The `about` of an encoded web, read from the header of its file."""
+    check_regular(path)
     with open(path, "rb") as data:
         front = data.read(_FRONT)
         size = struct.unpack_from("<I", front, len(_MARK) + 4)[0] if len(front) == _FRONT else 0
@@ -84,29 +92,74 @@ def decoded(data: bytes) -> Web:
         If they are no web, or are damaged.
     """
     header, at = _header(data)
-    parts = {}
     try:
+        shape, rate, quantum, count = _checked_header(header)
+        parts = {}
         for name, size in zip(_FIELDS, header["sizes"], strict=True):
-            parts[name] = _from_planes(zlib.decompress(data[at : at + size]))
+            parts[name] = _from_planes(_decompressed(data[at : at + size], 8 * _MOST + 1))
             at += size
-        count = int(header["chains"])
-        offsets = offsets_of(parts["lengths"])
+        offsets = _checked_offsets(parts, count)
         leaves = np.cumsum(parts["leaves"])
+        arrives = leaves + parts["arrives"]
         heads = np.cumsum(parts["heads"].reshape(-1, 2), axis=0)
+        _expect("bridges", _within(leaves, offsets[count]) and _within(arrives, offsets[count]))
         cells = _cells(parts["steps"], offsets, count, heads, leaves)
-        values = _sums(parts["values"], offsets) * header["quantum"]
-    except (zlib.error, ValueError, IndexError) as error:
+        _expect("cells", _within(cells[:, 0], shape[0]) and _within(cells[:, 1], shape[1]))
+        values = _sums(parts["values"], offsets) * quantum
+    except (zlib.error, ValueError, IndexError, KeyError, TypeError, OverflowError) as error:
         raise LibraryError(f"damaged web: {error}") from None
-    return Web(
-        tuple(header["shape"]),
-        float(header["rate"]),
-        cells,
-        values.astype(np.float32),
-        offsets,
-        count,
-        leaves,
-        leaves + parts["arrives"],
-    )
+    return Web(shape, rate, cells, values.astype(np.float32), offsets, count, leaves, arrives)
+
+
+def _checked_header(header: dict) -> tuple[tuple[int, int], float, float, int]:
+    """Shape, rate, quantum and number of chains; raises `ValueError` if they cannot be."""
+    shape, count, sizes = header["shape"], header["chains"], header["sizes"]
+    numbers = (*shape, count, *sizes)
+    whole = all(type(number) is int and 0 <= number < 1 << 31 for number in numbers)
+    _expect("header", len(shape) == 2 and whole)
+    rate, quantum = float(header["rate"]), float(header["quantum"])
+    _expect("rate", 0.0 < rate < math.inf and 0.0 <= quantum < math.inf)
+    return (shape[0], shape[1]), rate, quantum, count
+
+
+def _checked_offsets(parts: dict[str, NDArray[np.int64]], chains: int) -> NDArray[np.int64]:
+    """Offsets of the paths; raises `ValueError` unless all lengths fit together."""
+    lengths, paths = parts["lengths"], len(parts["lengths"])
+    _expect("number of chains", chains <= paths)
+    _expect("lengths", _within(lengths, _MOST) and bool((lengths[:chains] > 0).all()))
+    offsets = offsets_of(lengths)
+    cells, bridges = int(offsets[-1]), paths - chains
+    expected = {
+        "heads": 2 * chains,
+        "leaves": bridges,
+        "arrives": bridges,
+        "steps": cells - chains + bridges,
+        "values": cells,
+    }
+    for name, count in expected.items():
+        numbers = parts[name]
+        _expect(name, len(numbers) == count and _within(np.abs(numbers), _LARGEST_NUMBER))
+    _expect("steps", _within(parts["steps"], 3))
+    return offsets
+
+
+def _within(numbers: NDArray, end: int) -> bool:
+    """Whether all numbers are in ``[0, end)``."""
+    return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < end)
+
+
+def _expect(what: str, holds: bool) -> None:
+    if not holds:
+        raise ValueError(f"its {what} cannot be")
+
+
+def _decompressed(data: bytes, most: int) -> bytes:
+    """Decompressed bytes; raises `ValueError` if there are more than `most`, or too few."""
+    decoder = zlib.decompressobj()
+    out = decoder.decompress(data, most)
+    if not decoder.eof:
+        raise ValueError("it is cut off, or too large")
+    return out
 
 
 def _header(data: bytes) -> tuple[dict, int]:
@@ -115,8 +168,11 @@ def _header(data: bytes) -> tuple[dict, int]:
         if data[: len(_MARK)] != _MARK or version != _VERSION:
             raise ValueError("another kind of file")
         at = _FRONT
-        return json.loads(zlib.decompress(data[at : at + size])), at + size
-    except (struct.error, ValueError, zlib.error) as error:
+        header = parse_json(_decompressed(data[at : at + size], _LONGEST))
+        if not isinstance(header, dict) or not isinstance(header.get("about"), dict):
+            raise ValueError("no header")
+        return header, at + size
+    except (struct.error, ValueError, zlib.error, RecursionError) as error:
         raise LibraryError(f"damaged web: {error}") from None
 
 
@@ -129,11 +185,13 @@ def _planes(numbers: NDArray[np.int64]) -> bytes:
 
 
 def _from_planes(data: bytes) -> NDArray[np.int64]:
-    width = data[0]
+    width = data[0] if data else 0
+    if not 1 <= width <= 8 or len(data) > 1 + width * _MOST:
+        raise ValueError(f"its numbers have {width} bytes each, or are too many")
     planes = np.frombuffer(data, np.uint8, offset=1).reshape(width, -1)
-    table = np.zeros((planes.shape[1], 8), np.uint8)
-    table[:, :width] = planes.T
-    folded = table.view("<u8")[:, 0]
+    folded = np.zeros(planes.shape[1], "<u8")
+    for n, plane in enumerate(planes):
+        folded |= plane.astype("<u8") << np.uint64(8 * n)
     return (folded >> 1).astype(np.int64) ^ -(folded & 1).astype(np.int64)
 
 

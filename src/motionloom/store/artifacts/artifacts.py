@@ -34,8 +34,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +42,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import open_arrays
+from motionloom.checked_files import parse_json, read_regular
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.store.artifacts import release_0_1
 from motionloom.store.artifacts.collection import Collection, LocalCollection, RemoteCollection
@@ -52,6 +52,7 @@ from motionloom.store.artifacts.folders import (
     Build,
     LocalFolders,
     RemoteFolders,
+    check_folder,
     versions,
 )
 from motionloom.store.records import text_digest
@@ -64,7 +65,8 @@ if TYPE_CHECKING:
 _ATTEMPTS = 6
 _NAME = re.compile(r"\w[\w .+-]{0,79}")
 _ABOUT, _ARRAYS = "about.json", "arrays.npz"
-_DAMAGE = (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error)
+# What readers raise for damaged files; LibraryError is a ValueError.
+_DAMAGE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 
 Key = str | Mapping[str, Any]
 Thing = TypeVar("Thing")
@@ -160,9 +162,8 @@ class Artifacts:
         """
 
         def read(folder: Folder) -> Artifact:
-            about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
-            with np.load(folder / _ARRAYS, allow_pickle=False) as stored:
-                return Artifact(about, {key: stored[key] for key in stored.files})
+            about = _described(folder)
+            return Artifact(about, open_arrays(folder / _ARRAYS))
 
         found = self._read_named(kind, name, read)
         return found or Artifact(*release_0_1.load(self._store, kind, name))
@@ -171,7 +172,7 @@ class Artifacts:
         """The description of an artifact, without reading its arrays."""
 
         def read(folder: Folder) -> dict[str, Any]:
-            return json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+            return _described(folder)
 
         found = self._read_named(kind, name, read)
         return found if found is not None else release_0_1.about(self._store, kind, name)
@@ -191,6 +192,7 @@ class Artifacts:
             if folder is None:
                 continue  # none, or it was replaced while we looked
             try:
+                check_folder(folder)
                 return read(folder)
             except ObjectStoreError:
                 raise
@@ -252,10 +254,11 @@ class Artifacts:
             folder = self._folders.open(name)
             if folder is not None and failures < 2:
                 try:
+                    check_folder(folder)
                     return read(folder)
                 except ObjectStoreError:
                     raise
-                except (FileNotFoundError, LibraryError):
+                except _DAMAGE:
                     # Replaced meanwhile, or a local copy is damaged, or it is damaged itself.
                     _drop_copies(folder)
                     failures += 1
@@ -317,6 +320,17 @@ class Artifacts:
         rest = folder.partition(".")[2]
         version = rest.rpartition(".")[2] if "." in rest else ""  # a collection has none
         return bool(version) and version.partition("-")[0] != self.content_key()
+
+
+def _described(folder: Folder) -> dict[str, Any]:
+    """The description of an artifact; raises `LibraryError` if it is no JSON object."""
+    try:
+        about = parse_json(read_regular(folder / _ABOUT))
+    except RecursionError:
+        raise LibraryError(f"{folder}/{_ABOUT}: damaged: nested too deeply") from None
+    if not isinstance(about, dict):
+        raise LibraryError(f"{folder}/{_ABOUT}: damaged: expected an object")
+    return about
 
 
 def _stem(kind: str, key: Key) -> str:

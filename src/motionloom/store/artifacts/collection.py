@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from motionloom.atomic_write import atomic_write
+from motionloom.checked_files import below, parse_json, read_regular
 from motionloom.errors import LibraryError
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.catalogue import Catalogue
@@ -64,7 +65,7 @@ class LocalCollection:
     def read(self, name: str, decode: Callable[[bytes], Any]) -> Any:
         """The decoded content of a file."""
         try:
-            return decode((self.path / name).read_bytes())
+            return decode(read_regular(below(self.path, name)))
         except LibraryError as error:
             raise LibraryError(f"{self.path / name}: {error}; remove it and build again") from None
 
@@ -126,13 +127,13 @@ class RemoteCollection:
     def about(self, names: Iterable[str]) -> dict[str, dict]:
         """Descriptions of files."""
         described = self._known.artifact_descriptions(self.folder)
-        return {name: json.loads(zlib.decompress(described[name])) for name in names}
+        return {name: parse_json(zlib.decompress(described[name])) for name in names}
 
     def read(self, name: str, decode: Callable[[bytes], Any]) -> Any:
         """The decoded content of a file."""
         piece = self._known.artifact_files(self.folder, name)[name][0]
         try:
-            return decode(self.files.local(piece.name).read_bytes())
+            return decode(read_regular(self.files.local(piece.name)))
         except FileNotFoundError:
             problem = "it is missing"
         except LibraryError as error:

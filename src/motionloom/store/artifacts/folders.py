@@ -3,10 +3,15 @@
 A folder is called ``STEM.VERSION``. Committing a version removes the earlier ones of that stem. In
 a library's own folder a commit is one rename. In an object store it is one transaction of the
 catalogue, which records the objects that the files consist of.
+
+A folder contains ``checks.json``, size and checksum of its files. They are verified when a process
+first opens the folder (of files above 512 MB the size only; ``motionloom verify`` reads all).
+Folders of earlier releases have none.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -16,16 +21,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from motionloom.checked_files import below, file_checksum, parse_json, plain_name, read_regular
 from motionloom.errors import LibraryError
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import sync_folder
 from motionloom.store.lock import not_writable
 from motionloom.store.remote.cache import local_cache
-from motionloom.store.remote.folder import Folder, RemoteFolder, objects_of, uploaded
+from motionloom.store.remote.folder import POINTER, Folder, RemoteFolder, objects_of, uploaded
 from motionloom.store.remote.object_store import ObjectStore
 
 FOLDER = "derived"  # its name in libraries since release 0.1
+CHECKS = "checks.json"
+CHECKED_WHEN_READ = 1 << 29  # bytes of a file that is verified whole when it is first read
 _SCRATCH = ".part-"
+_verified: dict[str, tuple[int, int]] = {}  # folders this process has verified: inode, time
 
 Build = Callable[[Path, Folder | None], None]
 
@@ -39,14 +48,18 @@ class LocalFolders:
     def names(self) -> list[str]:
         """All folders, the latest last."""
         found = []
+        if self.root.is_symlink():
+            below(self.root.parent, self.root.name)  # raises
         for path in self.root.glob("[!.]*/"):
+            if path.is_symlink():
+                continue
             with suppress(FileNotFoundError):  # removed meanwhile
                 found.append((path.stat().st_mtime_ns, path.name))
         return [name for _, name in sorted(found)]
 
     def open(self, name: str) -> Path | None:
         """The folder, or None if there is none."""
-        path = self.root / name
+        path = below(self.root.parent, f"{self.root.name}/{name}")
         return path if path.is_dir() else None
 
     def size(self, name: str) -> int:
@@ -55,7 +68,7 @@ class LocalFolders:
 
     def commit(self, stem: str, version: str, build: Build) -> None:
         """Have ``build(folder, previous)`` write the files of a version, then make it current."""
-        target = self.root / f"{stem}.{version}"
+        target = below(self.root.parent, f"{self.root.name}/{stem}.{version}")
         try:
             self.root.mkdir(exist_ok=True)
             for left in self.root.glob(f"{_SCRATCH}*"):  # by a killed process
@@ -67,6 +80,7 @@ class LocalFolders:
             raise not_writable(self.root, error) from None
         try:
             build(scratch, self.root / earlier[-1] if earlier else None)
+            write_checks(scratch)
             _sync_files(scratch)
             mask = os.umask(0)
             os.umask(mask)
@@ -129,6 +143,7 @@ class RemoteFolders:
             folder = scratch / PurePosixPath(place).name  # workers write to this name, too
             folder.mkdir()
             build(folder, previous)
+            write_checks(folder)
             files = uploaded(folder, self.files, place)
             self.catalogue.put_artifact_files(name, files, instead_of=[name, *earlier])
         except OSError as error:
@@ -157,6 +172,71 @@ def versions(names: Iterable[str], stem: str) -> list[str]:
     ['kick.1', 'kick.3']
     """
     return [name for name in names if name.rpartition(".")[0] == stem]
+
+
+def write_checks(folder: Path) -> None:
+    """Write ``checks.json``: bytes and CRC-32 of every file; null for those of an object store."""
+    checks: dict[str, list[int] | None] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and name != CHECKS:
+            if name.endswith(POINTER):  # its bytes are in the object store
+                checks[name.removesuffix(POINTER)] = None
+            else:
+                checks[name] = list(file_checksum(path))
+    (folder / CHECKS).write_text(json.dumps(checks, sort_keys=True), encoding="utf-8")
+
+
+def read_checks(folder: Folder) -> dict[str, tuple[int, int] | None] | None:
+    """What ``checks.json`` says; None if there is none.
+
+    Raises `LibraryError` if it is damaged.
+    """
+    try:
+        content = parse_json(read_regular(folder / CHECKS))
+        return {
+            plain_name(name): None if check is None else (int(check[0]), int(check[1]))
+            for name, check in content.items()
+        }
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError):
+        raise LibraryError(f"{folder}/{CHECKS}: damaged") from None
+
+
+def check_folder(folder: Folder, *, whole: bool = False) -> None:
+    """Raise `LibraryError` if a file of an artifact is not what was written.
+
+    A folder is checked once per process; `whole` checks it again, and large files too.
+    """
+    key, state = _state(folder)
+    if not whole and _verified.get(key) == state:
+        return
+    checks = read_checks(folder)
+    for name, expected in (checks or {}).items():
+        if expected is None:
+            continue
+        try:
+            path = below(folder, name) if isinstance(folder, Path) else folder / name
+            if not whole and expected[0] > CHECKED_WHEN_READ:
+                found = (path.stat().st_size, expected[1])
+            else:
+                found = file_checksum(path)
+        except FileNotFoundError:
+            raise LibraryError(f"{folder}/{name}: missing") from None
+        if found != expected:
+            raise LibraryError(
+                f"{folder}/{name}: damaged: not what was written ({found[0]} bytes, expected "
+                f"{expected[0]})"
+            )
+    _verified[key] = state
+
+
+def _state(folder: Folder) -> tuple[str, tuple[int, int]]:
+    if isinstance(folder, RemoteFolder):
+        return f"{folder.store.address}/{folder.name}", (0, 0)
+    status = folder.stat()
+    return str(folder), (status.st_ino, status.st_mtime_ns)
 
 
 def _sync_files(folder: Path) -> None:

@@ -7,18 +7,16 @@ were arrays, a file ``kept/KIND.NAME.MARK.npz``; the settings of the motion grap
 
 from __future__ import annotations
 
-import json
 import logging
-import shutil
-import zipfile
-import zlib
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import open_arrays
+from motionloom.checked_files import below, parse_json, read_regular
 from motionloom.errors import LibraryError
 from motionloom.store.artifacts.folders import FOLDER
+from motionloom.store.trash import move_to_trash
 
 if TYPE_CHECKING:
     from motionloom.store.store import Store
@@ -41,7 +39,13 @@ def about(store: Store, kind: str, name: str) -> dict[str, Any]:
     """Description of an artifact."""
     if (kind, name) == GRAPH_SETTINGS:
         return _graph_settings(store) or {}
-    return json.loads(_rows(store)[kind, name][0])
+    try:
+        found = parse_json(_rows(store)[kind, name][0])
+    except (ValueError, TypeError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise LibraryError(f"{store.path}: the description of the {kind} {name!r} is damaged")
+    return found
 
 
 def load(store: Store, kind: str, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -56,11 +60,10 @@ def load(store: Store, kind: str, name: str) -> tuple[dict[str, Any], dict[str, 
     file = "" if (kind, name) == GRAPH_SETTINGS else _rows(store)[kind, name][1]
     if not file:
         return described, {}
-    path = store.path / _KEPT / file
+    path = below(store.path, f"{_KEPT}/{file}")
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            return described, {key: stored[key] for key in stored.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        return described, open_arrays(path)
+    except (OSError, LibraryError) as error:
         raise LibraryError(
             f"{path}: damaged or gone ({type(error).__name__}); make the {kind} {name!r} again"
         ) from None
@@ -83,8 +86,7 @@ def upgrade(store: Store) -> None:
         except LibraryError as error:
             lost.append(str(error))
     store.catalogue.upgrade()
-    shutil.rmtree(store.path / _KEPT, ignore_errors=True)
-    (store.path / FOLDER / "motion-graph.json").unlink(missing_ok=True)
+    move_to_trash(store.path, [_KEPT, f"{FOLDER}/motion-graph.json"])
     for problem in lost:
         _log.warning("%s", problem)
     _log.warning(
@@ -108,6 +110,7 @@ def _rows(store: Store) -> dict[tuple[str, str], tuple[str, str]]:
 
 def _graph_settings(store: Store) -> dict[str, Any] | None:
     try:
-        return json.loads((store.path / FOLDER / "motion-graph.json").read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+        found = parse_json(read_regular(below(store.path, f"{FOLDER}/motion-graph.json")))
+    except (OSError, ValueError, RecursionError):
         return None
+    return found if isinstance(found, dict) else None

@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import parallel
+from motionloom.checked_arrays import check_offsets, open_array
+from motionloom.checked_files import parse_json, read_regular
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion
 from motionloom.parallel import Progress, one_thread
@@ -59,13 +61,16 @@ def row_total(folder: Folder) -> int:
     """Number of rows of a table."""
     if isinstance(folder, RemoteFolder):
         return read_index(folder)["starts"][-1]
-    return len(np.load(folder / ROWS, mmap_mode="r", allow_pickle=False))
+    return len(_opened_rows(folder))
 
 
 def row_range(folder: Folder, first: int, last: int) -> NDArray[np.float32]:
     """Rows `first` to `last` of a table, memory-mapped; only these are fetched from a store."""
     if not isinstance(folder, RemoteFolder):
-        return np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)[first:last]
+        rows = _opened_rows(folder)
+        if not 0 <= first <= last <= len(rows):
+            raise LibraryError(f"{folder / ROWS}: damaged: expected {last} rows, found {len(rows)}")
+        return rows[first:last]
     index = read_index(folder)
     row_bytes = 4 * index["width"]
     header = folder.size(ROWS) - row_bytes * index["starts"][-1]
@@ -78,14 +83,13 @@ def row_range(folder: Folder, first: int, last: int) -> NDArray[np.float32]:
 
 def load_rows(folder: Folder) -> RowTable:
     """Open a table that `build_rows` wrote."""
-    index = read_index(folder)
-    try:
-        rows = np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)
-        shape = (index["starts"][-1], index["width"])
-        if rows.shape != shape or rows.dtype != np.float32:
-            raise ValueError(f"expected float32 of {shape}, found {rows.dtype} of {rows.shape}")
-    except (ValueError, EOFError) as error:
-        raise LibraryError(f"{folder / ROWS}: damaged: {error}") from None
+    index, rows = read_index(folder), _opened_rows(folder)
+    shape = (index["starts"][-1], index["width"])
+    if rows.shape != shape:
+        raise LibraryError(
+            f"{folder / ROWS}: damaged: expected float32 of {shape}, found {rows.dtype} of "
+            f"{rows.shape}"
+        )
     return RowTable(
         rows,
         np.array(index["starts"], dtype=np.int64),
@@ -99,10 +103,42 @@ def load_rows(folder: Folder) -> RowTable:
 def read_index(folder: Folder) -> dict[str, Any]:
     """The content of ``index.json``; raises `LibraryError` if something is missing."""
     try:
-        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        return {key: index[key] for key in _INDEX_KEYS}
-    except (ValueError, KeyError, TypeError) as error:
+        index = parse_json(read_regular(folder / INDEX))
+        found = {key: index[key] for key in _INDEX_KEYS}
+        _check_index(found)
+        return found
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise LibraryError(f"{folder / INDEX}: damaged: {error}") from None
+
+
+def _check_index(index: dict[str, Any]) -> None:
+    """Raise `ValueError` unless everything in an index is of the right kind and length."""
+    count, width = len(index["names"]), index["width"]
+    if type(width) is not int or not 0 <= width < 1 << 24:
+        raise ValueError(f"width {width!r}")
+    starts = index["starts"]
+    check_offsets(starts, starts[-1] if starts else 0, "starts")
+    if len(starts) != count + 1 or type(starts[-1]) is not int:
+        raise ValueError(f"expected {count + 1} starts, found {len(starts)}")
+    kinds = {"names": str, "keys": str, "fps": int | float, "frames": int}
+    for key, kind in kinds.items():
+        values = index[key]
+        if len(values) != count or not all(isinstance(value, kind) for value in values):
+            raise ValueError(f"expected {count} {key}, found {str(values)[:80]}")
+    if not all(0 < rate < np.inf for rate in index["fps"]) or min(index["frames"], default=0) < 0:
+        raise ValueError("expected positive rates and lengths")
+    if not isinstance(index["left_out"], dict):
+        raise ValueError("expected left_out to be a table")
+
+
+def _opened_rows(folder: Folder) -> NDArray[np.float32]:
+    rows = open_array(folder / ROWS)
+    if rows.dtype != np.float32 or rows.ndim != 2 or not rows.flags.c_contiguous:
+        raise LibraryError(
+            f"{folder / ROWS}: damaged: expected rows of float32, found {rows.dtype} of "
+            f"{rows.shape}"
+        )
+    return rows
 
 
 def build_rows(

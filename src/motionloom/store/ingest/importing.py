@@ -16,6 +16,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from functools import partial
@@ -23,12 +24,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motionloom import parallel
-from motionloom.errors import InvalidInput, LibraryError
+from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.formats import FORMATS
 from motionloom.motion import Motion
 from motionloom.motion.carrier import body_root, hips_as_root
 from motionloom.parallel import Progress
-from motionloom.store.catalogue import Catalogue
+from motionloom.store.catalogue import IMPORTING, Catalogue, recovery_advice
 from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
 from motionloom.store.ingest.labels import Labelling, checked_labels, labelling
 from motionloom.store.ingest.skeletons import StoredSkeletons
@@ -45,6 +46,7 @@ from motionloom.store.lock import not_writable
 from motionloom.store.records import Entry, origin_from, skeleton_from
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 from motionloom.store.settings import ImportSettings
+from motionloom.store.trash import move_to_trash
 
 if TYPE_CHECKING:
     from motionloom.store.store import Store
@@ -194,27 +196,67 @@ def import_motion(
         remove_files(library.files, old)
 
 
-def sweep(files: FileStore, catalogue: Catalogue) -> set[str]:
-    """Remove frame files of no motion, left by a killed import; returns the others."""
+def sweep(library: Store) -> set[str]:
+    """Frame files of motions; those that a killed import left are moved to the trash.
+
+    Frame files that no motion has are touched only if the catalogue itself says that an import was
+    interrupted, and lists motions: a catalogue that was lost, emptied or exchanged says neither.
+
+    Raises
+    ------
+    LibraryError
+        If the catalogue lists no motions but there are frames: it was lost.
+    """
+    files, catalogue = library.files, library.catalogue
+    opened = catalogue.identity()
     needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
-    if isinstance(files, ObjectStore):
-        there = {Path(name).name for name in files.names(FOLDER)}
-    else:
-        there = set(os.listdir(files.local(FOLDER)))
-    remove_files(files, sorted(there - needed))
+    interrupted = IMPORTING in catalogue.meta()
+    there = frame_files(files)
+    if not interrupted and not needed and there:
+        raise LibraryError(f"{library.path}: {recovery_advice(library.path, len(there))}")
+    if interrupted and needed and catalogue.identity() == opened:
+        remove_files(files, sorted(there - needed))
     return there & needed
 
 
-def remove_files(files: FileStore, names: Sequence[str]) -> None:
-    """Remove frame files; those that cannot be removed are left to the next sweep."""
+def frame_files(files: FileStore) -> set[str]:
+    """Names of all frame files that are there."""
     if isinstance(files, ObjectStore):
-        files.remove(f"{FOLDER}/{name}" for name in names)
-        return
-    for name in names:
-        try:
-            os.unlink(files.local(f"{FOLDER}/{name}"))
-        except OSError:
-            pass
+        return {Path(name).name for name in files.names(FOLDER)}
+    folder = files.local(FOLDER)
+    return set(os.listdir(folder)) if folder.is_dir() else set()
+
+
+@contextmanager
+def interruptible(library: Store) -> Iterator[None]:
+    """Mark the catalogue while an import runs; one that is killed leaves the mark.
+
+    After an error, such as a full disk, what this import wrote and did not list is removed.
+    """
+    files, catalogue = library.files, library.catalogue
+    before = frame_files(files)
+    catalogue.set_meta(IMPORTING, "1")
+    try:
+        yield
+    except MotionloomError:
+        listed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
+        remove_files(files, sorted(frame_files(files) - before - listed), trash=False)
+        catalogue.remove_meta(IMPORTING)
+        raise
+    catalogue.remove_meta(IMPORTING)
+
+
+def remove_files(files: FileStore, names: Sequence[str], *, trash: bool = True) -> None:
+    """Move frame files to the trash, or delete them; those that cannot be moved stay."""
+    places = [f"{FOLDER}/{name}" for name in names]
+    if isinstance(files, ObjectStore):
+        files.remove(places, trash=trash)
+    elif trash:
+        move_to_trash(files.root, places)
+    else:
+        for place in places:
+            with suppress(OSError, LibraryError):
+                os.unlink(files.local(place))
 
 
 def _in_order(

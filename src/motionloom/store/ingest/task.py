@@ -12,12 +12,19 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from motionloom.checked_files import check_regular
 from motionloom.errors import MotionFormatError, MotionloomError
 from motionloom.formats import load
 from motionloom.motion import Motion
-from motionloom.store.frames import FOLDER, is_whole, write_frames
+from motionloom.store.frames import (
+    FOLDER,
+    FrameDescription,
+    FrameFile,
+    is_whole,
+    write_frames,
+)
 from motionloom.store.ingest.sources import SourceFile, companions
-from motionloom.store.records import Entry, origin_json, skeleton_json
+from motionloom.store.records import Entry
 from motionloom.store.remote.object_store import FileStore, ObjectStoreError
 
 
@@ -89,20 +96,27 @@ def new_entry(
     motion: Motion, name: str, files: FileStore, *, source: str, source_hash: str, options: str
 ) -> tuple[Entry, str]:
     """Write the frames of a motion; returns its entry, and its skeleton as JSON."""
-    stored = write_frames(motion, name, files)
-    entry = Entry(
-        name=name,
+    told = FrameDescription.of(
+        motion, name, source=source, source_hash=source_hash, options=options
+    )
+    stored = write_frames(motion, told, files)
+    return described_entry(told, stored, motion.skeleton.key), told.skeleton
+
+
+def described_entry(told: FrameDescription, stored: FrameFile, skeleton: str) -> Entry:
+    """The entry of the motion that a frame file describes."""
+    return Entry(
+        name=told.name,
         file=stored.file,
         digest=stored.digest,
-        source=source,
-        source_hash=source_hash,
-        options=options,
-        frames=len(motion),
-        fps=motion.fps,
-        skeleton=motion.skeleton.key,
-        origin=origin_json(motion.origin),
+        source=told.source,
+        source_hash=told.source_hash,
+        options=told.options,
+        frames=told.frames,
+        fps=told.fps,
+        skeleton=skeleton,
+        origin=told.origin,
     )
-    return entry, skeleton_json(motion.skeleton)
 
 
 def _is_there(known: Entry, files: FileStore) -> bool:
@@ -127,6 +141,7 @@ def content_hash(path: str) -> str:
     """Digest of the bytes of a file and of those its reader reads with it."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (Path(path), *companions(path)):
+        check_regular(part)
         with open(part, "rb") as file:
             digest.update(hashlib.file_digest(file, hashlib.blake2b).digest())
     return digest.hexdigest()

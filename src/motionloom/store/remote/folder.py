@@ -16,7 +16,7 @@ from typing import Any
 from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.object_store import ObjectStore, Piece
 
-_POINTER = ".pieces"
+POINTER = ".pieces"
 
 Files = dict[str, tuple[Piece, ...]]
 
@@ -99,7 +99,7 @@ def joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 def point_to(path: Path, pieces: Sequence[Piece]) -> None:
     """Write a pointer, in place of a file, to pieces that are in the object store already."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_name(path.name + _POINTER).write_text(json.dumps(pieces), encoding="utf-8")
+    path.with_name(path.name + POINTER).write_text(json.dumps(pieces), encoding="utf-8")
 
 
 def uploaded(scratch: Path, store: ObjectStore, folder: str) -> Files:
@@ -107,9 +107,9 @@ def uploaded(scratch: Path, store: ObjectStore, folder: str) -> Files:
     files: Files = {}
     for path in sorted(path for path in scratch.rglob("*") if path.is_file()):
         name = path.relative_to(scratch).as_posix()
-        if name.endswith(_POINTER):
+        if name.endswith(POINTER):
             pieces = as_pieces(json.loads(path.read_text(encoding="utf-8")))
-            files[name.removesuffix(_POINTER)] = pieces
+            files[name.removesuffix(POINTER)] = pieces
         else:
             files[name] = (store.put(path, f"{folder}/{name}"),)
             local_cache().adopt(store.pieces_key(files[name], path.suffix), path)

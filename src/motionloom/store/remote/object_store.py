@@ -10,6 +10,10 @@ An object store is anything that fsspec has an address for: ``s3://bucket/prefix
   and caches it (see `motionloom.store.remote.cache`), so files are memory-mapped as usual.
 
 The catalogue stays in the library's folder; it alone lists what the library contains.
+
+A library may come from anywhere, and so may the address in it. Only file systems for storage are
+opened, not all that fsspec knows; an address that was not chosen on this machine is opened after
+the user has trusted the library (``motionloom trust LIB``); and names of objects must be plain.
 """
 
 from __future__ import annotations
@@ -21,16 +25,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, NamedTuple
 
+from motionloom.checked_files import below, plain_name
+from motionloom.configuration import is_trusted, trust
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra, MotionloomError
 from motionloom.store.remote.cache import local_cache
 
 MARKER = "motionloom.json"
 _AT_ONCE = 16  # objects fetched in parallel: latency outweighs throughput
 _PORTION = 16_000_000  # bytes of one request
+PROTOCOLS = (
+    "file", "local", "memory", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oci", "sftp",
+    "ssh", "smb", "hdfs", "webhdfs",
+)  # fmt: skip
 
 
 class ObjectStoreError(LibraryError):
@@ -59,8 +70,8 @@ class FolderStore:
         return str(self.root)
 
     def local(self, name: str) -> Path:
-        """Path of a file."""
-        return self.root / name
+        """Path of a file; raises `LibraryError` if the name leads out of the folder."""
+        return below(self.root, name)
 
     def fetch(self, names: Iterable[str]) -> None:
         """Nothing to do: all files are on this machine."""
@@ -130,12 +141,19 @@ class ObjectStore:
         size = self._write(content, own)
         return Piece(own, 0, size)
 
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove objects; those that cannot be removed are left to the next sweep."""
+    def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
+        """Remove objects, or move them to the trash; those that cannot be removed stay."""
         files, root = self._files()
+        stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
         for name in names:
+            place = f"{root}/{plain_name(name)}"
             try:
-                files.rm_file(f"{root}/{name}")
+                if trash:
+                    target = f"{root}/trash/{stamp}/{name}"
+                    files.makedirs(target.rpartition("/")[0], exist_ok=True)
+                    files.mv(place, target)
+                else:
+                    files.rm_file(place)
             except Exception:  # each file system raises its own exceptions
                 pass
             self.drop_local(name)
@@ -170,13 +188,15 @@ class ObjectStore:
     def _get(self, name: str, path: Path) -> None:
         files, root = self._files()
         with self._explained("read"):
-            files.get_file(f"{root}/{name}", str(path))
+            files.get_file(f"{root}/{plain_name(name)}", str(path))
 
     def _read(self, piece: Piece) -> bytes:
         files, root = self._files()
         with self._explained("read"):
             content = files.cat_file(
-                f"{root}/{piece.name}", start=piece.start, end=piece.start + piece.length
+                f"{root}/{plain_name(piece.name)}",
+                start=piece.start,
+                end=piece.start + piece.length,
             )
         if len(content) != piece.length:
             raise LibraryError(
@@ -220,6 +240,44 @@ class ObjectStore:
 FileStore = FolderStore | ObjectStore
 
 
+def trusted_store(library: Path, address: str, identity: str) -> ObjectStore:
+    """The object store that a library names, if the user trusts it.
+
+    Raises
+    ------
+    LibraryError
+        If the address was not chosen on this machine, nor trusted since.
+    """
+    _check_protocol(address)
+    if not is_trusted(store_key(address, identity)):
+        raise LibraryError(
+            f"{library}: the frames of this library are in {address}, an address that was not "
+            f"chosen on this machine. If it is the right one: motionloom trust {library}"
+        )
+    return ObjectStore(address)
+
+
+def store_key(address: str, identity: str) -> str:
+    """Key under which the store of a library is trusted (see `motionloom.configuration`)."""
+    return f"store {identity} {address}"
+
+
+def trust_store(address: str, identity: str) -> None:
+    """Remember that the user has chosen this address for a library."""
+    _check_protocol(address)
+    trust(store_key(address, identity))
+
+
+def _check_protocol(address: str) -> None:
+    """Raise unless the address is of a file system for storage, and of one only."""
+    protocol, separator, _ = address.partition("://")
+    if "::" in address or (separator and protocol not in PROTOCOLS):
+        raise InvalidInput(
+            f"store must be an address such as s3://bucket/prefix, with one of "
+            f"{', '.join(PROTOCOLS)}; got {address[:200]!r}"
+        )
+
+
 def normal_address(address: str | os.PathLike[str]) -> str:
     """An address in full, without a trailing slash; raises if it is not valid."""
     files, root = _file_system(os.fspath(address))
@@ -231,6 +289,7 @@ def normal_address(address: str | os.PathLike[str]) -> str:
 
 
 def _file_system(address: str) -> tuple[Any, str]:
+    _check_protocol(address)
     try:
         import fsspec.core
     except ImportError:

@@ -154,7 +154,7 @@ def _run(request: CrowdRequest, state: AppState, job: Job) -> Ballroom | March:
     plan = CrowdPlan(request.kind, given, library=state.library)
     choreography = state.cached(("crowd-steps", request.kind, source), plan.choreography)
     job.advance(0)  # raises if the job was stopped
-    return plan.run(choreography)
+    return plan.run(choreography, progress=job.advance)
 
 
 def _summary(request: CrowdRequest, crowd: Ballroom | March, state: AppState) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 
 from motionloom.errors import InvalidInput, MotionloomError
@@ -34,6 +34,7 @@ router = APIRouter(prefix="/dance", tags=["dance"])
 
 MAX_MUSIC = 24 << 20  # bytes of a music file: four minutes of CD audio, hours if compressed
 _MAX_SECONDS = 300.0  # of a dance that is sent whole
+_MAX_TUNE_SECONDS = 600.0  # of a generated tune: 26 MB of sound
 _MEDIA = {".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac"}
 
 
@@ -51,7 +52,17 @@ class TuneRequest(BaseModel):
     meter: int = Field(4, ge=1, le=12)
     tempo: float = Field(120.0, ge=40.0, le=240.0, description="Beats per minute.")
     bars: int = Field(16, ge=2, le=200)
-    seed: int = 0
+    seed: int = Field(0, ge=0, le=2**31)
+
+    @model_validator(mode="after")
+    def _short(self) -> TuneRequest:
+        seconds = self.bars * self.meter * 60.0 / self.tempo
+        if seconds > _MAX_TUNE_SECONDS:
+            raise ValueError(
+                f"a tune may have at most {_MAX_TUNE_SECONDS:.0f} s; {self.bars} bars have "
+                f"{seconds:.0f}"
+            )
+        return self
 
 
 class DanceRequest(BaseModel):

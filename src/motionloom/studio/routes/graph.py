@@ -187,12 +187,7 @@ def menu(state: State) -> GraphMenu:
 def build(request: GraphRequest, state: State) -> JobStatus:
     """Find the transitions as a job; its result is that of ``motionloom graph info``."""
     settings = request.settings()
-    count = len(state.library.motion_graph_names(settings))
-    if count > _MAX_MOTIONS:
-        raise InvalidInput(
-            f"a graph on the page may have at most {_MAX_MOTIONS} motions; got {count}. "
-            "Choose a label or names"
-        )
+    count = _checked_count(state, settings)
 
     def work(job: Job) -> dict[str, Any]:
         edited = graph_of(state, request, job.advance)
@@ -268,9 +263,29 @@ def walk(request: WalkRequest, state: State) -> Response:
 def graph_of(
     state: AppState, request: GraphRequest, progress: Callable[[int], None] | None = None
 ) -> EditedGraph:
-    """The graph of a request: cached, stored with the library, or built now."""
-    return state.cached(
-        ("graph", request),
+    """The graph of a request: cached, stored with the library, or built now.
+
+    Raises
+    ------
+    InvalidInput
+        If it has too many motions.
+    """
+
+    def made() -> EditedGraph:
+        settings = request.settings()
+        _checked_count(state, settings)
         # In this process: forking a process with many threads is unsafe.
-        lambda: state.library.edited_motion_graph(request.settings(), workers=1, progress=progress),
-    )
+        return state.library.edited_motion_graph(settings, workers=1, progress=progress)
+
+    return state.cached(("graph", request), made)
+
+
+def _checked_count(state: AppState, settings: GraphSettings) -> int:
+    """Number of motions of a graph; raises if they are too many for the page."""
+    count = len(state.library.motion_graph_names(settings))
+    if count > _MAX_MOTIONS:
+        raise InvalidInput(
+            f"a graph on the page may have at most {_MAX_MOTIONS} motions; got {count}. "
+            "Choose a label or names"
+        )
+    return count

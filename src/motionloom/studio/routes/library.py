@@ -105,5 +105,4 @@ def job(number: int, state: State) -> JobStatus:
 @router.delete("/jobs/{number}")
 def stop_job(number: int, state: State) -> JobStatus:
     """Ask a job to stop."""
-    state.jobs[number].stop()
-    return state.jobs[number].status()
+    return state.jobs.stop(number).status()

@@ -1,0 +1,156 @@
+"""Arrays that are not trusted: read as declared, and checked before a kernel sees them."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.checked_files import check_regular
+from motionloom.errors import LibraryError
+
+LARGEST_ARRAYS = 1 << 30  # bytes of all arrays of one .npz file
+
+
+def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
+    """The array in a ``.npy`` file; never of objects.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no file.
+    LibraryError
+        If it is no regular file, is not valid, or is shorter than its header says.
+    """
+    try:
+        status = check_regular(path)
+        table = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(table, np.ndarray) or table.nbytes > status.st_size:
+            raise ValueError("not one array, or larger than its file")
+        return table if memory_map else np.array(table)
+    except FileNotFoundError:
+        raise
+    # NumPy's reader of headers raises whatever its parser raises.
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        raise LibraryError(
+            f"{path}: damaged: {reason[0][:200] if reason else type(error).__name__}"
+        ) from None
+
+
+def open_arrays(path: Path, *, largest: int = LARGEST_ARRAYS) -> dict[str, NDArray[Any]]:
+    """All arrays of an ``.npz`` file, at most `largest` bytes together.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no file.
+    LibraryError
+        If it is damaged, larger than that, or holds something else.
+    """
+    try:
+        check_regular(path)
+        with zipfile.ZipFile(path) as members:
+            size = sum(max(0, member.file_size) for member in members.infolist())
+        if size > largest:
+            raise ValueError(f"its arrays have {size} bytes, at most {largest} are read")
+        with np.load(path, allow_pickle=False) as stored:
+            found = {key: stored[key] for key in stored.files}
+        if any(not isinstance(value, np.ndarray) for value in found.values()):
+            raise ValueError("it holds other files than arrays")
+        return found
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # of zipfile, zlib and NumPy's reader of headers
+        reason = str(error).strip().splitlines()
+        raise LibraryError(
+            f"{path}: damaged: {reason[0][:200] if reason else type(error).__name__}"
+        ) from None
+
+
+def check_offsets(values: Iterable[int] | NDArray[Any], total: int, what: str) -> NDArray[np.int64]:
+    """Offsets as int64, if they begin with 0, never decrease and end with `total`.
+
+    Raises
+    ------
+    LibraryError
+        If they do not: a kernel would read beyond its arrays.
+
+    Examples
+    --------
+    >>> check_offsets([0, 2, 5], 5, "starts")
+    array([0, 2, 5])
+    """
+    try:
+        offsets = np.asarray(values)
+        if offsets.dtype.kind not in "iu" or offsets.ndim != 1 or not len(offsets):
+            raise ValueError(f"expected whole numbers, found {offsets.dtype} {offsets.shape}")
+        if offsets.dtype.itemsize == 8 and offsets.dtype.kind == "u":
+            if offsets.max() > np.iinfo(np.int64).max:
+                raise ValueError("too large")
+        offsets = offsets.astype(np.int64)
+        if offsets[0] != 0 or offsets[-1] != total or (offsets[1:] < offsets[:-1]).any():
+            raise ValueError(
+                f"expected to rise from 0 to {total}, found {offsets[0]} to {offsets[-1]}"
+            )
+    except (ValueError, TypeError, OverflowError) as error:
+        raise LibraryError(f"damaged {what}: {error}") from None
+    return offsets
+
+
+def check_shapes(
+    arrays: Mapping[str, NDArray[Any]],
+    expected: Mapping[str, tuple[str, tuple[str | int, ...]]],
+    **sizes: int,
+) -> dict[str, int]:
+    """The sizes that the letters of shapes stand for, if all arrays fit together.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+    expected : mapping of str to (kind, shape)
+        Kind is ``float`` (finite), ``int`` or ``bool``; a shape has numbers and letters, such as
+        ``("F", "J", 4)`` or ``("K-1",)``. A letter stands for the same number everywhere.
+    **sizes : int
+        Letters that are known.
+
+    Raises
+    ------
+    LibraryError
+        If an array is missing or does not fit: a kernel would read beyond its end.
+
+    Examples
+    --------
+    >>> check_shapes({"a": np.eye(3), "b": np.ones(2)}, {"a": ("float", ("N", "N")),
+    ...     "b": ("float", ("N-1",))})
+    {'N': 3}
+    """
+    kinds = {"float": "f", "int": "iu", "bool": "b"}
+    known = dict(sizes)
+    for name, (kind, shape) in expected.items():
+        array = arrays.get(name)
+        if array is None:
+            raise LibraryError(f"damaged: it has no array {name}")
+        wanted: list[int | str] = []
+        for letter, found in zip(shape, array.shape, strict=False):
+            if isinstance(letter, str):
+                base, more = letter[:1], int(letter[1:] or 0)
+                known.setdefault(base, found - more)
+                letter = known[base] + more
+            wanted.append(letter)
+        if (
+            array.dtype.kind not in kinds[kind]
+            or array.ndim != len(shape)
+            or (tuple(wanted) != array.shape)
+        ):
+            raise LibraryError(
+                f"damaged: expected {name} to be {kind} of shape {shape}, found {array.dtype} of "
+                f"{array.shape}"
+            )
+        if kind == "float" and not np.isfinite(array).all():
+            raise LibraryError(f"damaged: {name} has values that are not finite")
+    return known

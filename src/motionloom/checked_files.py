@@ -1,0 +1,192 @@
+"""Files that are not trusted: plain names below a folder, regular files only, arrays as declared.
+
+A library may come from anywhere, and so may a file to import. Names that are read from it must not
+lead out of it; a pipe or a device must not be waited for; a link must not be followed out of the
+library; and a number in a file must not decide how much memory is used or what is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import stat
+import tomllib
+import zlib
+from pathlib import Path
+from typing import Any
+
+from motionloom.errors import LibraryError, MotionFormatError
+
+LARGEST = 1 << 30  # bytes of a file that is read at once
+_PORTION = 1 << 24  # bytes read at a time
+_EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|references)\b", re.I)
+
+
+def plain_name(name: object) -> str:
+    """`name` itself, if it is a relative path of plain names with forward slashes.
+
+    Raises
+    ------
+    LibraryError
+        If it is absolute, has a part ``..``, a drive, a backslash or a control character.
+
+    Examples
+    --------
+    >>> plain_name("frames/walk.npy")
+    'frames/walk.npy'
+    """
+    parts = name.split("/") if isinstance(name, str) else [""]
+    for part in parts:
+        if part in ("", ".", "..") or not part.isprintable() or set(part) & set("\\:"):
+            raise LibraryError(
+                f"damaged library: it names the file {str(name)[:200]!r}, and a file of a "
+                "library has a plain name, such as frames/walk.npy"
+            )
+    return str(name)
+
+
+def below(root: Path, name: str) -> Path:
+    """Path of the file `name` in the folder `root`; it need not exist.
+
+    Raises
+    ------
+    LibraryError
+        If the name is not plain, or a part of it is a link: a link could lead out of the folder.
+    """
+    path = root
+    for part in plain_name(name).split("/"):
+        path = path / part
+        if path.is_symlink():
+            raise LibraryError(
+                f"{path}: a link; the files of a library are in its own folder, or in an object "
+                "store (motionloom import --store)"
+            )
+    return path
+
+
+def check_regular(path: str | Path) -> os.stat_result:
+    """The status of a file; raises if it is a pipe, a device, a socket or a folder.
+
+    Raises
+    ------
+    MotionFormatError
+        If it is no regular file.
+    OSError
+        If there is none, or it cannot be read.
+    """
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise MotionFormatError(f"expected a file; found {_kind(status.st_mode)}", path=path)
+    return status
+
+
+def read_regular(path: str | Path, *, largest: int = LARGEST) -> bytes:
+    """The content of a regular file of at most `largest` bytes.
+
+    Pipes and devices are refused without waiting for them; no more is read than was there when the
+    file was opened.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise MotionFormatError(f"expected a file; found {_kind(status.st_mode)}", path=path)
+        if status.st_size > largest:
+            raise MotionFormatError(
+                f"expected at most {largest} bytes; found {status.st_size}", path=path
+            )
+        return file.read(status.st_size)
+
+
+def file_checksum(path: Path) -> tuple[int, int]:
+    """Bytes and CRC-32 of a file; of 4 GB in a second.
+
+    Raises `LibraryError` if it is no regular file.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb", buffering=0) as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise LibraryError(f"{path}: expected a file; found {_kind(status.st_mode)}")
+        size = crc = 0
+        part = memoryview(bytearray(min(_PORTION, max(1, status.st_size))))
+        while count := file.readinto(part):
+            crc = zlib.crc32(part[:count], crc)
+            size += count
+        return size, crc
+
+
+def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
+    """The value of a JSON text; whole numbers must fit into 64 bits.
+
+    Raises
+    ------
+    ValueError
+        If it is no JSON, is nested too deeply, has a number that is too large or, with `finite`,
+        a number that is not finite.
+
+    Examples
+    --------
+    >>> parse_json('{"frames": 3}')
+    {'frames': 3}
+    """
+    refuse = _refused_constant if finite else None
+    try:
+        return json.loads(text, parse_int=_whole_number, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The table of a TOML text; as `parse_json`."""
+    try:
+        found = tomllib.loads(text)
+        return parse_json(json.dumps(found, default=str))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def check_plain_schema(connection: sqlite3.Connection) -> set[str]:
+    """Names of the tables and indices of an SQLite file, if there is nothing else in it.
+
+    Raises
+    ------
+    LibraryError
+        If there is a view, a trigger, a virtual table or an expression: reading a table could then
+        run for ever.
+    """
+    names = set()
+    query = "SELECT type, name, sql FROM sqlite_master"
+    for kind, name, sql in connection.execute(query).fetchall():
+        plain = kind in ("table", "index") and not _EXPRESSION.search(str(sql or ""))
+        if not plain:
+            raise LibraryError(
+                f"damaged, or not to be trusted: expected tables, found the {kind} "
+                f"{str(name)[:80]!r}"
+            )
+        if not str(name).startswith("sqlite_"):  # of SQLite itself: the index of a key
+            names.add(str(name))
+    return names
+
+
+def _whole_number(text: str) -> int:
+    if len(text) > 20 or not -(1 << 63) <= int(text) < 1 << 63:
+        raise ValueError(f"the number {text[:24]} has too many digits")
+    return int(text)
+
+
+def _refused_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def _kind(mode: int) -> str:
+    kinds = {
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFDIR: "a folder",
+    }
+    return kinds.get(stat.S_IFMT(mode), "something else")

@@ -1,0 +1,453 @@
+"""Verification and repair of a library: everything it holds, compared with its checksums.
+
+======================  ==========================================  ==============================
+what                    is compared with                            repaired
+======================  ==========================================  ==============================
+catalogue, missing      --                                          made anew from the frame files
+entry of a motion       its checksum in the catalogue               from the frame file
+labels                  their checksum in the catalogue             no: what is there is kept
+frames                  digest in the catalogue, checksum in file   from the source file
+frames of no motion     --                                          listed again, or to the trash
+artifact                ``checks.json`` in its folder               if it can be made again
+======================  ==========================================  ==============================
+
+A repair deletes nothing: what is of no use is moved to the trash of the library.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from motionloom.checked_files import parse_json
+from motionloom.errors import LibraryError
+from motionloom.store.artifacts.folders import (
+    FOLDER as DERIVED,
+)
+from motionloom.store.artifacts.folders import (
+    LocalFolders,
+    RemoteFolders,
+    check_folder,
+    read_checks,
+    write_checks,
+)
+from motionloom.store.catalogue import (
+    FILE,
+    IMPORTING,
+    Catalogue,
+    entry_problem,
+    is_unused,
+    lost_frames,
+    recovery_advice,
+)
+from motionloom.store.frames import (
+    FOLDER,
+    FrameDescription,
+    FrameFile,
+    frame_path,
+    open_frames,
+    read_description,
+    table_digest,
+    write_frame_table,
+)
+from motionloom.store.ingest.importing import frame_files, remove_files
+from motionloom.store.ingest.skeletons import StoredSkeletons
+from motionloom.store.ingest.task import content_hash, described_entry
+from motionloom.store.lock import writer_lock
+from motionloom.store.records import Entry, skeleton_from
+from motionloom.store.remote.object_store import ObjectStore
+from motionloom.store.trash import move_to_trash, trash_size
+
+if TYPE_CHECKING:
+    from motionloom.store.store import Store
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """What a verification found.
+
+    Attributes
+    ----------
+    motions, artifacts : int
+        How many were read.
+    problems : tuple of str
+        One line for each; after a repair those that remain.
+    repaired : tuple of str
+        What a repair did.
+    notes : tuple of str
+        What is no damage: missing checksums, an interrupted import, the trash.
+    """
+
+    motions: int
+    artifacts: int
+    problems: tuple[str, ...] = ()
+    repaired: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Findings:
+    """A report while it is made."""
+
+    repair: bool
+    problems: list[str] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def verified(store: Store, *, repair: bool = False) -> VerifyReport:
+    """Read everything in a library and compare it with its checksums; see `Store.verify`."""
+    found = _Findings(repair)
+    if repair:
+        with store.writing():
+            return _verified(store, found)
+    return _verified(store, found)
+
+
+def _verified(store: Store, found: _Findings) -> VerifyReport:
+    broken = [row[0] for row in store.catalogue.rows("PRAGMA quick_check(1)") if row[0] != "ok"]
+    found.problems += [f"{store.path}: the catalogue is damaged: {line}" for line in broken]
+    described = _descriptions(store)
+    _check_entries(store, described, found)
+    _check_labels(store, found)
+    motions = _check_frames(store, found)
+    _check_orphans(store, described, found)
+    artifacts = _check_artifacts(store, found)
+    if not store.catalogue.has_checks():
+        _mend(
+            found,
+            "the catalogue has no checksums yet: the next change adds them",
+            "the catalogue has checksums now",
+            store.catalogue.put_checks,
+        )
+    if not isinstance(store.files, ObjectStore):
+        count, size = trash_size(store.path)
+        if count:
+            found.notes.append(f"the trash holds {count} files, {size / 1e6:.1f} MB")
+    return VerifyReport(
+        motions, artifacts, tuple(found.problems), tuple(found.repaired), tuple(found.notes)
+    )
+
+
+def _mend(found: _Findings, note: str, done: str, mend: Any) -> None:
+    if found.repair:
+        mend()
+        found.repaired.append(done)
+    else:
+        found.notes.append(note)
+
+
+# --- the catalogue ---------------------------------------------------------------------------
+
+
+def _descriptions(store: Store) -> dict[str, FrameDescription]:
+    """Description of every frame file that has a readable one, by file."""
+    found = {}
+    if isinstance(store.files, ObjectStore):
+        return {}
+    for file in sorted(frame_files(store.files)):
+        if file.endswith(".npy") and not file.startswith("."):
+            try:
+                described = read_description(store.files.local(f"{FOLDER}/{file}"))
+            except (LibraryError, OSError):
+                continue
+            if described is not None:
+                found[file] = described[0]
+    return found
+
+
+def _check_entries(
+    store: Store, described: Mapping[str, FrameDescription], found: _Findings
+) -> None:
+    """Entries with values that cannot be, or that are not what was written."""
+    catalogue = store.catalogue
+    rows = {row.name: row for row in catalogue.raw_entries()}
+    problems = {name: entry_problem(row) for name, row in rows.items() if entry_problem(row)}
+    for name, column in catalogue.wrong_checks():
+        if column == "facts" and name == "":
+            problem = "the settings of the library are not what was written"
+            if found.repair:
+                catalogue.put_checks([])
+                found.repaired.append(f"{problem}; they are {_shown(catalogue.meta())} now")
+            else:
+                found.problems.append(problem)
+        elif column == "facts":
+            missing = "it is missing from the catalogue"
+            problem = "its entry is not what was written" if name in rows else missing
+            problems.setdefault(name, problem)
+    by_name: dict[str, list[str]] = {}
+    for file, about in described.items():
+        by_name.setdefault(about.name, []).append(file)
+    for name, problem in problems.items():
+        row = rows.get(name)
+        files = by_name.get(name, [])
+        chosen = row.file if row is not None and row.file in files else next(iter(files), None)
+        line = f"{name}: {problem}"
+        if not found.repair:
+            found.problems.append(line)
+        elif chosen is not None and _list_again(store, chosen, described[chosen]):
+            found.repaired.append(f"{line}; restored from its frame file")
+        elif row is None or row.file in described:
+            # Nothing is left of it, or its file belongs to a motion of another name.
+            catalogue.forget(name)
+            found.repaired.append(f"{line}; the entry was removed")
+        else:
+            found.problems.append(f"{line}, and its frame file does not tell what it was")
+
+
+def _check_labels(store: Store, found: _Findings) -> None:
+    for name, column in store.catalogue.wrong_checks():
+        if column == "labels":
+            now = ", ".join(map(str, store.catalogue.labels().get(name, ()))) or "none"
+            line = f"{name}: its labels are not what was written; they are {now} now"
+            if found.repair:
+                store.catalogue.put_checks([name])
+            (found.repaired if found.repair else found.problems).append(line)
+
+
+def _list_again(store: Store, file: str, about: FrameDescription) -> bool:
+    """Enter the motion of a frame file into the catalogue; False if the frames are damaged."""
+    made = _entry_of(store, file, about)
+    if made is None:
+        return False
+    entry, skeleton = StoredSkeletons(store.catalogue).adopt(*made)
+    store.catalogue.put([entry], skeletons={entry.skeleton: skeleton})
+    return True
+
+
+def _entry_of(store: Store, file: str, about: FrameDescription) -> tuple[Entry, str] | None:
+    skeleton = skeleton_from(about.skeleton)
+    if skeleton is None or not about.name or not about.name.isprintable():
+        return None
+    path = store.files.local(f"{FOLDER}/{file}")
+    try:
+        table = open_frames(path, frames=about.frames, joints=len(skeleton), digest="")
+    except (LibraryError, OSError):
+        return None
+    entry = described_entry(about, FrameFile(file, table_digest(table)), skeleton.key)
+    entry = replace(entry, fps=float(entry.fps))
+    return None if entry_problem(entry) else (entry, about.skeleton)
+
+
+# --- frames ----------------------------------------------------------------------------------
+
+
+def _check_frames(store: Store, found: _Findings) -> int:
+    entries = [row for row in store.catalogue.raw_entries() if not entry_problem(row)]
+    undescribed = []
+    for entry in entries:
+        name, where = f"{FOLDER}/{entry.file}", frame_path(store, entry)
+        try:
+            joints = len(store.skeleton(entry.skeleton))
+            if isinstance(store.files, ObjectStore):
+                store.files.drop_local(name)
+            path = store.files.local(name)
+            table = open_frames(path, frames=entry.frames, joints=joints)
+            described = read_description(path)
+            if table_digest(table) != entry.digest:
+                raise LibraryError(f"its frames are not what was stored ({where})")
+        except FileNotFoundError:
+            _damaged(store, entry, f"{entry.name}: its frames are missing ({where})", found)
+        except LibraryError as error:
+            _damaged(store, entry, f"{entry.name}: {error}", found)
+        else:
+            if described is None and not isinstance(store.files, ObjectStore):
+                undescribed.append((entry, table))
+    if undescribed:
+        count = f"{len(undescribed)} of {len(entries)} frame files"
+        _mend(
+            found,
+            f"{count} are of an earlier release and have no checksum and description",
+            f"{count} have checksums and descriptions now",
+            lambda: _describe(store, undescribed),
+        )
+    return len(entries)
+
+
+def _describe(store: Store, frames: Iterable[tuple[Entry, Any]]) -> None:
+    """Write frame files of earlier releases again, with a description."""
+    for entry, table in frames:
+        rows = store.catalogue.rows("SELECT data FROM skeletons WHERE key = ?", (entry.skeleton,))
+        about = FrameDescription(
+            entry.name, entry.frames, entry.fps, rows[0][0], entry.origin, entry.source,
+            entry.source_hash, entry.options,
+        )  # fmt: skip
+        written = write_frame_table(table, about, store.files)
+        if written.file != entry.file:
+            old = store.catalogue.put([replace(entry, file=written.file)])
+            remove_files(store.files, old)
+
+
+def _damaged(store: Store, entry: Entry, problem: str, found: _Findings) -> None:
+    """Read the source of damaged frames again, if it has not changed."""
+    if found.repair and entry.source and not isinstance(store.files, ObjectStore):
+        try:
+            if content_hash(entry.source) == entry.source_hash:
+                options = parse_json(entry.options)
+                move_to_trash(store.path, [f"{FOLDER}/{entry.file}"])
+                report = store.add(
+                    entry.source, force=True, workers=1,
+                    **{key: options[key] for key in ("unit", "up", "roles") if key in options},
+                )  # fmt: skip
+                if not report.failed and store.catalogue.entry(entry.name) is not None:
+                    found.repaired.append(f"{problem}; read from {entry.source} again")
+                    return
+        except (OSError, ValueError):
+            pass
+    if found.repair:
+        problem += "; import it again: its source is not there, or has changed"
+    found.problems.append(problem)
+
+
+def _check_orphans(
+    store: Store, described: Mapping[str, FrameDescription], found: _Findings
+) -> None:
+    """Frame files of no motion: of a lost catalogue, of an interrupted import, or replaced."""
+    listed = {row.file for row in store.catalogue.raw_entries()}
+    orphans = sorted(frame_files(store.files) - listed)
+    if not orphans:
+        return
+    interrupted = IMPORTING in store.catalogue.meta()
+    count = len(orphans)
+    files = "1 frame file belongs" if count == 1 else f"{count} frame files belong"
+    if not found.repair:
+        if not listed and not interrupted and any(file in described for file in orphans):
+            found.problems.append(f"{store.path}: {recovery_advice(store.path, count)}")
+        else:
+            found.notes.append(f"{files} to no motion: an import or a removal was interrupted")
+        return
+    names = set(store.names)
+    again = [file for file in orphans if file in described and described[file].name not in names]
+    again = [file for file in again if _list_again(store, file, described[file])]
+    remove_files(store.files, [file for file in orphans if file not in again])
+    if interrupted:
+        store.catalogue.remove_meta(IMPORTING)
+    moved = f"{count - len(again)} moved to the trash"
+    found.repaired.append(f"{files} to no motion: {len(again)} listed again, {moved}")
+
+
+# --- artifacts -------------------------------------------------------------------------------
+
+
+def _check_artifacts(store: Store, found: _Findings) -> int:
+    if isinstance(store.files, ObjectStore):
+        folders: LocalFolders | RemoteFolders = RemoteFolders(store.files, store.catalogue)
+    else:
+        folders = LocalFolders(store.path.absolute() / DERIVED)
+    unchecked = []
+    names = folders.names()
+    for name in names:
+        decode = store.COLLECTIONS.get(name.partition(".")[0])
+        if decode is not None:
+            _check_collection(store, name, decode, found)
+            continue
+        folder = folders.open(name)
+        if folder is None:
+            continue
+        try:
+            check_folder(folder, whole=True)
+            if read_checks(folder) is None and isinstance(folder, Path):
+                unchecked.append(folder)
+        except (LibraryError, OSError) as error:
+            _bad_artifact(store, folders, name, str(error), found)
+    if unchecked:
+        _mend(
+            found,
+            f"{len(unchecked)} artifacts are of an earlier release and have no checksums",
+            f"{len(unchecked)} artifacts have checksums now",
+            lambda: list(map(write_checks, unchecked)),
+        )
+    return len(names)
+
+
+def _bad_artifact(
+    store: Store, folders: LocalFolders | RemoteFolders, name: str, problem: str, found: _Findings
+) -> None:
+    version = name.rpartition(".")[2]
+    by_name = "-" in version  # saved by the user, see `motionloom.store.artifacts.artifacts`
+    if not found.repair or by_name:
+        line = f"{problem}; make it again" if by_name and found.repair else problem
+        found.problems.append(line)
+        return
+    if isinstance(folders, LocalFolders):
+        move_to_trash(store.path, [f"{DERIVED}/{name}"])
+    else:
+        folders.remove([name])
+    found.repaired.append(f"{problem}; removed, it is made again when it is needed")
+
+
+def _check_collection(store: Store, name: str, decode: Any, found: _Findings) -> None:
+    """Decode all files of a collection."""
+    files = store.artifacts.collection(name, lambda path: {})
+    for file in files.names():
+        try:
+            files.read(file, decode)
+        except (LibraryError, OSError) as error:
+            if found.repair and not isinstance(store.files, ObjectStore):
+                move_to_trash(store.path, [f"{DERIVED}/{name}/{file}"])
+                found.repaired.append(f"{error}; removed, it is made again when it is needed")
+            else:
+                found.problems.append(str(error))
+
+
+# --- a lost catalogue ------------------------------------------------------------------------
+
+
+def recover(path: Path) -> int:
+    """Make a catalogue from the frame files if there is no usable one; see `Store.recover`."""
+    from motionloom.store.store import Store
+
+    if not _is_lost(path):
+        return 0
+    if not lost_frames(path):
+        raise LibraryError(f"{path}: there are no frames to recover a library from")
+    with writer_lock(path, timeout=600.0):
+        move_to_trash(path, [FILE + end for end in ("", "-journal", "-wal", "-shm")])
+        catalogue = Catalogue(path)
+        catalogue.create({"id": uuid4().hex})
+        catalogue.close()
+    store = Store(path)
+    with store.writing():
+        described = _descriptions(store)
+        listed = [file for file, about in described.items() if _list_again(store, file, about)]
+        rates = {_rate_option(described[file]) for file in listed}
+        if len(rates) == 1 and None not in rates:
+            store.catalogue.set_meta("fps", repr(rates.pop()))
+    store.close()
+    return len(listed)
+
+
+def _is_lost(path: Path) -> bool:
+    if not path.is_dir():
+        raise LibraryError(f"{path}: no such library")
+    if is_unused(path):
+        return True
+    catalogue = Catalogue(path)
+    try:
+        catalogue.check()
+        list(catalogue.raw_entries())
+    except LibraryError as error:
+        code = getattr(error.__cause__, "sqlite_errorname", "") or ""
+        damaged = code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT"))
+        no_tables = isinstance(error.__cause__, sqlite3.OperationalError)
+        return damaged or no_tables or "was interrupted" in str(error)
+    finally:
+        catalogue.close()
+    return False
+
+
+def _rate_option(about: FrameDescription) -> float | None:
+    """The rate of the library when a motion was imported, if there was one."""
+    try:
+        rate = parse_json(about.options).get("fps")
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    return float(rate) if isinstance(rate, int | float) and rate > 0 else None
+
+
+def _shown(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in sorted(values.items()) if key != "id")

@@ -1,0 +1,372 @@
+"""Libraries that cannot be trusted: lost, exchanged, damaged and hostile ones."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+
+import numpy as np
+import pytest
+from commands import ran
+
+import motionloom as ml
+from motionloom.errors import LibraryError
+
+MOTIONS = ("walk", "jog", "kick_front_high_right")
+
+
+@pytest.fixture
+def takes(tmp_path):
+    """Three files, imported into a library with labels."""
+    for name in MOTIONS:
+        ml.demo.clip(name).save(tmp_path / "files" / f"{name}.bvh")
+    library = ml.Library.create(tmp_path / "takes.loom")
+    library.add(tmp_path / "files", workers=1, labels={name: [name[:4]] for name in MOTIONS})
+    return library
+
+
+def frames(library):
+    return sorted(os.listdir(library.path / "frames"))
+
+
+def change(library, statement, *values):
+    """Change the catalogue behind the back of motionloom."""
+    library.close()
+    with sqlite3.connect(library.path / "catalogue.sqlite") as catalogue:
+        catalogue.execute(statement, values)
+    catalogue.close()
+
+
+# --- nothing is lost ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["rows deleted", "file emptied", "file missing"])
+def test_an_import_after_the_catalogue_is_lost_keeps_all_frames(takes, tmp_path, how):
+    before = frames(takes)
+    catalogue = takes.path / "catalogue.sqlite"
+    if how == "rows deleted":
+        change(takes, "DELETE FROM motions")
+    elif how == "file emptied":
+        catalogue.write_bytes(b"")
+    else:
+        catalogue.unlink()
+    done = ran("import", takes.path, tmp_path / "files" / "jog.bvh")
+    assert done.returncode == 2
+    assert "frames of 3 motions are there" in done.stderr and "--repair" in done.stderr
+    assert frames(takes) == before
+
+    assert ran("verify", takes.path, "--repair").returncode == 0
+    again = ml.Library(takes.path)
+    assert again.names == tuple(sorted(MOTIONS))
+    assert again.damage() == []
+    assert np.array_equal(again["jog"].rotations, takes["jog"].rotations)
+    assert again.entry("walk").source.endswith("walk.bvh")
+
+
+def test_a_damaged_catalogue_is_made_again_from_the_frames(takes):
+    takes.close()
+    path = takes.path / "catalogue.sqlite"
+    path.write_bytes(b"no database at all" * 500)
+    with pytest.raises(LibraryError, match="verify LIB --repair"):
+        ml.Library(takes.path)
+    done = ran("verify", takes.path, "--repair")
+    assert done.returncode == 0 and "3 motions listed; labels were in it" in done.stderr
+    assert ml.Library(takes.path).names == tuple(sorted(MOTIONS))
+
+
+def test_a_library_that_is_replaced_while_it_is_open_loses_nothing(takes, tmp_path):
+    opened = ml.Library(takes.path)
+    assert len(opened) == 3
+    other = ml.Library.create(tmp_path / "other.loom")
+    for name in ("walk_fast", "dance_groove"):
+        other.add_motion(ml.demo.clip(name), name=name)
+    other.close()
+    there = frames(other)
+    shutil.rmtree(takes.path)
+    os.rename(tmp_path / "other.loom", takes.path)
+    opened.add(tmp_path / "files" / "jog.bvh", workers=1)
+    assert set(there) <= set(frames(takes))
+    assert opened.names == ("dance_groove", "jog", "walk_fast")
+
+
+def test_a_killed_import_is_swept_into_the_trash(takes):
+    orphan = takes.path / "frames" / "left.0123456789ab.npy"
+    shutil.copy(takes.path / "frames" / frames(takes)[0], orphan)
+    takes.add(takes.path.parent / "files", workers=1)
+    assert orphan.exists()  # nothing says that an import was interrupted
+    takes.catalogue.set_meta("importing", "1")
+    takes.add(takes.path.parent / "files", workers=1)
+    assert not orphan.exists()
+    assert [path.name for path in takes.path.glob("trash/*/frames/*")] == [orphan.name]
+    assert "importing" not in takes.catalogue.meta()
+
+
+def test_a_removed_motion_is_in_the_trash_until_it_is_emptied(takes):
+    takes.remove("jog")
+    assert len(list(takes.path.glob("trash/*/frames/jog*.npy"))) == 1
+    assert any("the trash holds 1 files" in note for note in takes.verify().notes)
+    assert "deleted  1 file from the trash" in ran("verify", takes.path, "--empty-trash").stderr
+    assert not (takes.path / "trash").exists()
+
+
+# --- names that lead out of the library --------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["../../victim/thesis.txt", "/etc/passwd", "a/../../x", "C:\\x"])
+def test_a_frame_file_is_below_the_library(takes, tmp_path, name):
+    victim = tmp_path / "victim" / "thesis.txt"
+    victim.parent.mkdir()
+    victim.write_text("years of work")
+    change(takes, "UPDATE motions SET file = ? WHERE name = 'jog'", name)
+    library = ml.Library(takes.path)
+    for attempt in (lambda: library.remove("jog"), lambda: library["jog"], library.entries):
+        with pytest.raises(LibraryError, match="not a plain name.*verify"):
+            attempt()
+    library.verify(repair=True)
+    assert victim.read_text() == "years of work"
+    assert ml.Library(takes.path).damage() == []
+
+
+def test_a_catalogue_with_right_checksums_is_not_believed_either(takes, tmp_path):
+    victim = tmp_path / "thesis.txt"
+    victim.write_text("years of work")
+    change(takes, "UPDATE motions SET file = '../../thesis.txt' WHERE name = 'jog'")
+    takes.catalogue.put_checks()
+    with pytest.raises(LibraryError, match="not a plain name"):
+        ml.Library(takes.path).remove("jog")
+    assert victim.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("name", ["frames", "derived", "trash", "lock", "catalogue.sqlite-journal"])
+def test_a_link_in_a_library_is_not_followed(takes, tmp_path, name):
+    takes.search("walk", max=1)
+    takes.close()
+    victim = tmp_path / "victim"
+    path = takes.path / name
+    if name in ("frames", "derived", "trash"):
+        if path.exists():
+            shutil.move(path, victim)
+        else:
+            victim.mkdir()
+    else:
+        victim.write_text("years of work")
+        path.unlink(missing_ok=True)
+    path.symlink_to(victim)
+    before = victim.read_text() if victim.is_file() else sorted(os.listdir(victim))
+    try:
+        library = ml.Library(takes.path)
+        library.remove("jog")
+        library.add_motion(ml.demo.clip("walk_fast"))
+        library.search("walk", max=1)
+    except LibraryError:
+        pass
+    else:
+        assert name == "trash"  # removed files stay where they are
+    after = victim.read_text() if victim.is_file() else sorted(os.listdir(victim))
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON labels BEGIN DELETE FROM motions; END",
+        "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) "
+        "SELECT i FROM n",
+        "CREATE INDEX labels_by_name ON labels (name)",
+        "ALTER TABLE meta ADD COLUMN x TEXT AS (printf('%.*c', 1000000000, 'x'))",
+    ],
+)
+def test_a_schema_with_more_than_tables_is_refused(takes, statement):
+    change(takes, statement)
+    with pytest.raises(LibraryError, match="damaged, or not to be trusted: expected .*tables"):
+        ml.Library(takes.path)
+
+
+def test_a_view_in_place_of_a_table_is_refused(takes):
+    change(takes, "DROP TABLE labels")
+    change(takes, "CREATE VIEW labels AS SELECT name, name AS label FROM motions")
+    with pytest.raises(LibraryError, match="found the view 'labels'"):
+        ml.Library(takes.path)
+
+
+def test_a_journal_that_names_another_file_is_refused(takes, tmp_path):
+    # SQLite deletes the file that the end of a journal names as the journal of several databases.
+    victim = tmp_path / "thesis.txt"
+    victim.write_text("years of work")
+    name = str(victim).encode()
+    mark = bytes.fromhex("d9d505f920a163d7")
+    front = mark + (1).to_bytes(4, "big") + bytes(4) + (1).to_bytes(4, "big")
+    front += (512).to_bytes(4, "big") + (4096).to_bytes(4, "big")
+    tail = (sum(name) & 0xFFFFFFFF).to_bytes(4, "big")
+    journal = front.ljust(512, b"\0") + bytes(4 + 4096 + 4)
+    journal += (0x40000000 // 4096 + 1).to_bytes(4, "big") + name
+    journal += len(name).to_bytes(4, "big") + tail + mark
+    takes.close()
+    (takes.path / "catalogue.sqlite-journal").write_bytes(journal)
+    with pytest.raises(LibraryError, match="names another file, which SQLite would delete"):
+        ml.Library(takes.path)
+    assert victim.exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("frames", -3, "has -3 frames"),
+        ("frames", "many", "has 'many' frames"),
+        ("frames", 1 << 62, "frames"),
+        ("fps", 0.0, "has 0.0 frames per second"),
+        ("fps", float("inf"), "frames per second"),
+        ("fps", "x", "has 'x' frames per second"),
+        ("digest", b"\0", "has no text as its digest"),
+    ],
+)
+def test_values_that_cannot_be_are_refused(takes, column, value, message):
+    change(takes, f"UPDATE motions SET {column} = ? WHERE name = 'jog'", value)
+    library = ml.Library(takes.path)
+    for attempt in (lambda: library.entry("jog"), library.entries, lambda: library["jog"]):
+        with pytest.raises(LibraryError, match=message):
+            attempt()
+    report = library.verify(repair=True)
+    assert report.problems == () and "restored from its frame file" in report.repaired[0]
+    assert len(library["jog"]) == library.entry("jog").frames
+
+
+# --- an address in a library ---------------------------------------------------------------------
+
+
+def test_a_store_is_confirmed_where_it_was_not_chosen(takes, tmp_path, monkeypatch):
+    victim = tmp_path / "victim" / "frames"
+    victim.mkdir(parents=True)
+    (victim / "thesis.npy").write_text("years of work")
+    change(takes, "INSERT INTO meta VALUES ('store', ?)", f"file://{tmp_path}/victim")
+    change(takes, "INSERT INTO meta VALUES ('importing', '1')")
+    takes.catalogue.put_checks()
+    library = ml.Library(takes.path)
+    with pytest.raises(LibraryError, match=r"not chosen on this machine.*motionloom trust"):
+        library.add(tmp_path / "files", workers=1)
+    assert (victim / "thesis.npy").exists()
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configuration"))
+    done = ran("trust", takes.path)
+    assert done.returncode == 0 and "file:///" in done.stderr
+    assert ml.Library(takes.path).files.remote
+
+
+@pytest.mark.parametrize(
+    "address", ["github://o:r@", "simplecache::file:///x", "zip://x", "http://a/b"]
+)
+def test_only_file_systems_for_storage_are_opened(takes, address):
+    takes.catalogue.set_meta("store", address)
+    with pytest.raises(ml.MotionloomError, match="with one of file, local"):
+        _ = ml.Library(takes.path).files
+
+
+# --- silent corruption -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.9, 0.995])
+def test_a_flipped_byte_in_a_frame_file_is_noticed(takes, place):
+    file = takes.path / "frames" / takes.entry("jog").file
+    data = bytearray(file.read_bytes())
+    data[int(place * len(data))] ^= 0x10
+    file.write_bytes(data)
+    with pytest.raises(LibraryError, match="damaged frames"):
+        _ = ml.Library(takes.path)["jog"]
+    done = ran("verify", takes.path)
+    assert done.returncode == 1 and "problem  jog: " in done.stderr
+    done = ran("verify", takes.path, "--repair")
+    assert done.returncode == 0 and "jog.bvh again" in done.stderr
+    assert ml.Library(takes.path).damage() == []
+
+
+def test_a_changed_rate_and_a_changed_label_are_noticed(takes):
+    change(takes, "UPDATE motions SET fps = fps / 2 WHERE name = 'jog'")
+    change(takes, "UPDATE labels SET label = 'stand' WHERE name = 'walk'")
+    library = ml.Library(takes.path)
+    with pytest.raises(LibraryError, match="'jog': what is known of this motion: not what was"):
+        _ = library["jog"]
+    with pytest.raises(LibraryError, match="'walk': its labels: not what was written"):
+        library.labels("walk")
+    assert [line.split(":")[0] for line in library.damage()] == ["jog", "walk"]
+    report = library.verify(repair=True)
+    assert report.problems == () and len(report.repaired) == 2
+    assert library["jog"].fps == pytest.approx(ml.demo.clip("jog").fps)
+    assert library.labels("walk") == ("stand",)  # nobody knows what it was
+
+
+def test_a_changed_setting_of_the_library_is_noticed(tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom", fps=30)
+    change(library, "UPDATE meta SET value = '15.0' WHERE key = 'fps'")
+    with pytest.raises(LibraryError, match="settings of the library are not what was written"):
+        _ = ml.Library(library.path).fps
+
+
+def test_a_renamed_row_is_restored(takes):
+    change(takes, "UPDATE motions SET name = 'jig' WHERE name = 'jog'")
+    report = ml.Library(takes.path).verify(repair=True)
+    assert report.problems == ()
+    assert ml.Library(takes.path).names == tuple(sorted(MOTIONS))
+
+
+def test_a_damaged_artifact_is_noticed(takes):
+    takes.search("walk", max=1)
+    takes.artifacts.save("parametric", "kick", {"by": "turn"}, {"weights": np.eye(20)})
+    rows = next(takes.path.glob("derived/*/rows.npy"))
+    kept = next(takes.path.glob("derived/parametric.kick.*/arrays.npz"))
+    for file in (rows, kept):
+        data = bytearray(file.read_bytes())
+        data[-300] ^= 1
+        file.write_bytes(data)
+    library = ml.Library(takes.path)
+    # Another process would notice; this one has verified the folder before.
+    from motionloom.store.artifacts import folders
+
+    folders._verified.clear()
+    with pytest.raises(LibraryError, match="the parametric 'kick' is damaged"):
+        library.artifacts.load("parametric", "kick")
+    assert len(library.damage()) == 2
+    report = library.verify(repair=True)
+    assert len(report.repaired) == 1 and "made again when it is needed" in report.repaired[0]
+    assert len(report.problems) == 1 and "make it again" in report.problems[0]
+    assert len(library.search("walk", max=1)) == 1
+
+
+def test_an_emptied_artifact_is_noticed(takes):
+    takes.artifacts.save("parametric", "kick", {"by": "turn"}, {"weights": np.eye(2)})
+    np.savez(next(takes.path.glob("derived/parametric.kick.*/arrays.npz")))
+    assert len(takes.damage()) == 1
+
+
+def test_libraries_without_checksums_open_and_gain_them(takes):
+    for name in MOTIONS:
+        file = takes.path / "frames" / takes.entry(name).file
+        np.save(file, np.load(file))  # as earlier releases wrote it
+    takes.search("walk", max=1)
+    next(takes.path.glob("derived/*/checks.json")).unlink()
+    change(takes, "DROP TABLE checks")
+    library = ml.Library(takes.path)
+    assert library["jog"].fps > 0 and library.labels("walk") == ("walk",)
+    report = library.verify()
+    assert report.problems == () and len(report.notes) == 3
+    report = library.verify(repair=True)
+    assert report.problems == () and len(report.repaired) == 3
+    assert library.verify().notes == ()
+    (takes.path / "catalogue.sqlite").unlink()
+    assert ml.Library.recover(takes.path) == 3
+
+
+def test_the_next_write_adds_checksums(takes):
+    change(takes, "DROP TABLE checks")
+    takes.label("jog", "calm")
+    assert takes.catalogue.wrong_checks() == [] and takes.catalogue.has_checks()
+
+
+def test_a_pipe_in_place_of_frames_is_not_waited_for(takes):
+    file = takes.path / "frames" / takes.entry("jog").file
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(LibraryError, match="expected a file; found a pipe"):
+        _ = takes["jog"]
+    assert len(takes.damage()) == 1
