@@ -12,18 +12,11 @@ PACKAGE = ROOT / "src" / "motionloom"
 
 # A folder imports from itself and from those before it.
 LAYERS = [
-<<<<<<< HEAD
-    "errors", "ragged", "settings", "configuration", "atomic_write", "kernels", "parallel",
-    "motion", "character", "formats", "demo", "store", "distance", "alignment", "search",
-    "blending", "parametric", "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction",
-    "evaluation", "library", "plots", "studio", "cli", "__main__",
-=======
     "errors", "ragged", "settings", "atomic_write", "checked_files", "checked_arrays",
-    "configuration", "kernels", "parallel",
-    "motion", "formats", "demo", "store", "distance", "alignment", "search", "blending",
-    "parametric", "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction", "evaluation",
-    "library", "plots", "studio", "cli", "__main__",
->>>>>>> 069a2f7 (store, studio: libraries, folders and files that cannot be trusted)
+    "configuration", "kernels", "parallel", "motion", "character", "formats", "demo", "store",
+    "distance", "alignment", "search", "blending", "parametric", "motion_graph", "fat_graph",
+    "rhythm", "crowd", "reconstruction", "evaluation", "library", "plots", "studio", "cli",
+    "__main__",
 ]  # fmt: skip
 
 # The doors that look ahead: (file, function) -> what it may import. `Motion.save` and

@@ -15,7 +15,6 @@ A rules file is a JSON list of rules, applied in order::
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -54,8 +53,10 @@ def load_rules(path: str | Path) -> list[dict[str, Any]]:
     path = Path(path)
     try:
         rules = parse_json(path.read_text(encoding="utf-8", errors="replace"))
-    except json.JSONDecodeError as error:
-        raise MotionFormatError(f"not JSON: {error.msg}", path=path, line=error.lineno) from None
+    except ValueError as error:
+        line = getattr(error, "lineno", None)
+        why = getattr(error, "msg", str(error))
+        raise MotionFormatError(f"not JSON: {why}", path=path, line=line) from None
     if not isinstance(rules, list):
         raise MotionFormatError("a rules file must be a list of rules", path=path)
     return rules

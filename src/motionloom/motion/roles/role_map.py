@@ -135,13 +135,11 @@ def _is_toml(path: Path) -> bool:
 
 
 def _parsed(text: str, path: Path):
-    import tomllib
-
     try:
         return parse_toml(text) if _is_toml(path) else parse_json(text)
     except json.JSONDecodeError as error:
         raise MotionFormatError(error.msg, path=path, line=error.lineno) from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # of TOML, or numbers that are too large
         place = re.search(r"\(at line (\d+)", str(error))
         line = int(place[1]) if place else None
         raise MotionFormatError(str(error), path=path, line=line) from None
