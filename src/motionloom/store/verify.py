@@ -90,7 +90,7 @@ class VerifyReport:
 
 
 @dataclass
-class _Findings:
+class _Report:
     """A report while it is made."""
 
     repair: bool
@@ -101,14 +101,14 @@ class _Findings:
 
 def verified(store: Store, *, repair: bool = False) -> VerifyReport:
     """Read everything in a library and compare it with its checksums; see `Store.verify`."""
-    found = _Findings(repair)
+    found = _Report(repair)
     if repair:
         with store.writing():
             return _verified(store, found)
     return _verified(store, found)
 
 
-def _verified(store: Store, found: _Findings) -> VerifyReport:
+def _verified(store: Store, found: _Report) -> VerifyReport:
     broken = [row[0] for row in store.catalogue.rows("PRAGMA quick_check(1)") if row[0] != "ok"]
     found.problems += [f"{store.path}: the catalogue is damaged: {line}" for line in broken]
     described = _descriptions(store)
@@ -133,7 +133,7 @@ def _verified(store: Store, found: _Findings) -> VerifyReport:
     )
 
 
-def _mend(found: _Findings, note: str, done: str, mend: Any) -> None:
+def _mend(found: _Report, note: str, done: str, mend: Any) -> None:
     if found.repair:
         mend()
         found.repaired.append(done)
@@ -160,9 +160,7 @@ def _descriptions(store: Store) -> dict[str, FrameDescription]:
     return found
 
 
-def _check_entries(
-    store: Store, described: Mapping[str, FrameDescription], found: _Findings
-) -> None:
+def _check_entries(store: Store, described: Mapping[str, FrameDescription], found: _Report) -> None:
     """Entries with values that cannot be, or that are not what was written."""
     catalogue = store.catalogue
     rows = {row.name: row for row in catalogue.raw_entries()}
@@ -199,7 +197,7 @@ def _check_entries(
             found.problems.append(f"{line}, and its frame file does not tell what it was")
 
 
-def _check_labels(store: Store, found: _Findings) -> None:
+def _check_labels(store: Store, found: _Report) -> None:
     for name, column in store.catalogue.wrong_checks():
         if column == "labels":
             now = ", ".join(map(str, store.catalogue.labels().get(name, ()))) or "none"
@@ -236,7 +234,7 @@ def _entry_of(store: Store, file: str, about: FrameDescription) -> tuple[Entry, 
 # --- frames ----------------------------------------------------------------------------------
 
 
-def _check_frames(store: Store, found: _Findings) -> int:
+def _check_frames(store: Store, found: _Report) -> int:
     entries = [row for row in store.catalogue.raw_entries() if not entry_problem(row)]
     undescribed = []
     for entry in entries:
@@ -282,7 +280,7 @@ def _describe(store: Store, frames: Iterable[tuple[Entry, Any]]) -> None:
             remove_files(store.files, old)
 
 
-def _damaged(store: Store, entry: Entry, problem: str, found: _Findings) -> None:
+def _damaged(store: Store, entry: Entry, problem: str, found: _Report) -> None:
     """Read the source of damaged frames again, if it has not changed."""
     if found.repair and entry.source and not isinstance(store.files, ObjectStore):
         try:
@@ -303,9 +301,7 @@ def _damaged(store: Store, entry: Entry, problem: str, found: _Findings) -> None
     found.problems.append(problem)
 
 
-def _check_orphans(
-    store: Store, described: Mapping[str, FrameDescription], found: _Findings
-) -> None:
+def _check_orphans(store: Store, described: Mapping[str, FrameDescription], found: _Report) -> None:
     """Frame files of no motion: of a lost catalogue, of an interrupted import, or replaced."""
     listed = {row.file for row in store.catalogue.raw_entries()}
     orphans = sorted(frame_files(store.files) - listed)
@@ -333,7 +329,7 @@ def _check_orphans(
 # --- artifacts -------------------------------------------------------------------------------
 
 
-def _check_artifacts(store: Store, found: _Findings) -> int:
+def _check_artifacts(store: Store, found: _Report) -> int:
     if isinstance(store.files, ObjectStore):
         folders: LocalFolders | RemoteFolders = RemoteFolders(store.files, store.catalogue)
     else:
@@ -365,7 +361,7 @@ def _check_artifacts(store: Store, found: _Findings) -> int:
 
 
 def _bad_artifact(
-    store: Store, folders: LocalFolders | RemoteFolders, name: str, problem: str, found: _Findings
+    store: Store, folders: LocalFolders | RemoteFolders, name: str, problem: str, found: _Report
 ) -> None:
     version = name.rpartition(".")[2]
     by_name = "-" in version  # saved by the user, see `motionloom.store.artifacts.artifacts`
@@ -380,7 +376,7 @@ def _bad_artifact(
     found.repaired.append(f"{problem}; removed, it is made again when it is needed")
 
 
-def _check_collection(store: Store, name: str, decode: Any, found: _Findings) -> None:
+def _check_collection(store: Store, name: str, decode: Any, found: _Report) -> None:
     """Decode all files of a collection."""
     files = store.artifacts.collection(name, lambda path: {})
     for file in files.names():
