@@ -8,6 +8,10 @@ The skeleton may be symmetric about another plane than x = 0: some exporters lay
 x and put left and right on z. With M the reflection of the world, R that of the skeleton, and W
 the rotation of a joint since rest, the mirrored joint has the rotation ``M W R`` of its
 counterpart: W reflected, then the half turn ``M R``.
+
+Some rigs have no rest pose that a body can take, and axes that are mirrored themselves (all of the
+right arm point back along the bone). There the offsets of the children tell how the axes of two
+counterparts correspond, and where they leave a choice, the mean rotation of the joint does.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
 from motionloom.motion.retargeting.neutral_pose import global_rest_rotations
+from motionloom.motion.retargeting.observed_pose import mean_rotation
 from motionloom.motion.roles.joint_names import side_and_rest
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton
@@ -29,7 +34,12 @@ if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
 _REFLECT = np.array([1.0, 1.0, -1.0, -1.0])  # reflection of a rotation in x = 0
+_MIRROR = np.array([-1.0, 1.0, 1.0])  # of a vector
 _HALF_TURN = np.array([[1.0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])  # M R for R on x, y, z
+_TURNS = np.concatenate([_HALF_TURN, [[0.0, 1, 0, 0]]])  # and for R at a point
+_WRONG = 0.5  # error of the offsets, over their length, above which the rest pose tells nothing
+
+Array = NDArray[np.float64]
 
 
 def mirror(motion: Motion) -> Motion:
@@ -44,17 +54,18 @@ def mirror(motion: Motion) -> Motion:
     twin = twin_joints(skeleton)
     rest = global_rest_rotations(skeleton)
     axis = _symmetry_axis(skeleton, twin, rest)
-    # Rotation since rest, in the world, is what the mirror acts on: G = W * rest.
-    world = rot.multiply(motion.global_rotations().astype(np.float64), rot.inverse(rest))
-    reflected = rot.multiply((world * _REFLECT)[:, twin], _HALF_TURN[axis])
-    mirrored = rot.multiply(reflected, rest)
+    turned = motion.global_rotations().astype(np.float64)
+    # The mirrored joint has the reflected rotation of its counterpart, in its own axes.
+    axes = rot.multiply((rot.inverse(rest) * _REFLECT)[twin], rot.multiply(_HALF_TURN[axis], rest))
+    axes = _fitting_axes(motion, twin, axes)
+    mirrored = rot.multiply((turned * _REFLECT)[:, twin], axes)
     local = mirrored.copy()
     for joint in range(1, len(skeleton)):
         parent = skeleton.parents[joint]
         local[:, joint] = rot.multiply(rot.inverse(mirrored[:, parent]), mirrored[:, joint])
     moved = motion.translations
     if moved is not None:
-        moved = _mirrored_translations(skeleton, moved, twin, rest, axis)
+        moved = _mirrored_translations(skeleton, moved, twin, axes)
     origin = motion.origin
     if origin.carrier is not None and origin.carrier.path is not None:
         origin = replace(origin, carrier=replace(origin.carrier, path=None))
@@ -110,12 +121,46 @@ def _symmetry_axis(skeleton: Skeleton, twin: NDArray[np.intp], rest: NDArray[np.
     return int(np.argmin([np.sum((bones * flip - twins) ** 2) for flip in flips]))
 
 
-def _mirrored_translations(skeleton, moved, twin, rest, axis):
-    """Offsets of the counterpart, reflected in the rest frame of the parent."""
+def _fitting_axes(motion: Motion, twin: NDArray[np.intp], axes: Array) -> Array:
+    """How the axes of each joint correspond to its counterpart's, (J, 4), from a first guess.
+
+    The guess by the rest pose is kept if it takes the offsets of every joint's children to those
+    of its counterpart. Otherwise one of four correspondences is chosen for each joint.
+    """
+    skeleton, joints = motion.skeleton, range(len(motion.skeleton))
+    children = [np.flatnonzero(skeleton.parents == joint) for joint in joints]
+    if max(_offset_error(skeleton, children[j], twin, axes[j]) for j in joints) < _WRONG:
+        return axes
+    fitting = axes.copy()
+    for joint in joints:
+        errors = [_offset_error(skeleton, children[joint], twin, turn) for turn in _TURNS]
+        likely = [k for k, error in enumerate(errors) if error < min(errors) + 0.1]
+        own = mean_rotation(motion.rotations[:, joint].astype(np.float64))
+        other = mean_rotation(motion.rotations[:, twin[joint]].astype(np.float64)) * _REFLECT
+        if joint > 0:
+            other = rot.multiply(rot.inverse(fitting[skeleton.parents[joint]]), other)
+        alike = [abs(float(rot.multiply(other, _TURNS[k]) @ own)) for k in likely]
+        fitting[joint] = _TURNS[likely[int(np.argmax(alike))]]
+    return fitting
+
+
+def _offset_error(
+    skeleton: Skeleton, children: NDArray[np.intp], twin: NDArray[np.intp], turn: Array
+) -> float:
+    """Distance of the turned and reflected offsets of children from those of their counterparts.
+
+    Relative to their length; 0 without children.
+    """
+    own, there = skeleton.offsets[children], skeleton.offsets[twin[children]]
+    size = float(np.linalg.norm(own))
+    off = float(np.linalg.norm(rot.rotate(turn, own) * _MIRROR - there)) if len(children) else 0.0
+    return off / size if size > 1e-6 else 0.0
+
+
+def _mirrored_translations(skeleton, moved, twin, axes):
+    """Offsets of the counterpart, reflected, in the mirrored axes of the parent."""
     out = moved.astype(np.float64)
     for joint in range(1, len(skeleton)):
-        other = twin[joint]
-        in_rest = rot.rotate(rest[skeleton.parents[other]], moved[:, other].astype(np.float64))
-        in_rest[:, axis] *= -1.0
-        out[:, joint] = rot.rotate(rot.inverse(rest[skeleton.parents[joint]]), in_rest)
+        reflected = moved[:, twin[joint]].astype(np.float64) * _MIRROR
+        out[:, joint] = rot.rotate(rot.inverse(axes[skeleton.parents[joint]]), reflected)
     return out

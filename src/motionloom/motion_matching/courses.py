@@ -1,0 +1,211 @@
+"""Steering courses: what a player may ask of a character, and how well it is done.
+
+==================  ====================================================================
+``circle``          twice around a circle of 3 m radius
+``figure-eight``    two circles of 2.5 m radius, one to each side
+``zigzag``          six legs of 3 m with turns of 90 degrees, alternately left and right
+``stop-and-go``     12 m straight on; stand for 1.5 s after each 4 m
+``sprint-to-stop``  15 m as fast as the takes run, then stop
+``turn``            walk, then a wish of 90 degrees to the left, then to the right, by velocity
+==================  ====================================================================
+
+The first five follow a path; the error is the distance of the hips from it. The last has no path:
+measured is the time until the character travels more in the new direction than in the old one,
+which is 45 of the 90 degrees, and until it is within 20 degrees of the wish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.player import FrameBlock
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion_matching.root_motion import RootMotion
+
+if TYPE_CHECKING:
+    from motionloom.motion_matching.database import MatchingDatabase
+    from motionloom.motion_matching.player import MatchingPlayer
+
+Array = NDArray[np.float64]
+
+COURSES = ("circle", "figure-eight", "zigzag", "stop-and-go", "sprint-to-stop", "turn")
+_WALK = 1.3  # m/s
+_STAND_SECONDS = 1.5
+_LEG = 4.0  # metres between stops
+_TURNS = ((0.0, 0.0), (2.5, 90.0), (5.0, 0.0), (7.5, -90.0), (10.0, 0.0))  # second, degrees
+_TURN_SECONDS = 12.5
+_HALF, _REACHED = np.radians(45.0), np.radians(20.0)
+
+
+@dataclass(frozen=True, eq=False)
+class CourseResult:
+    """A course as it was run.
+
+    Attributes
+    ----------
+    course : str
+    motion : Motion
+        With its quality; the path error is ``motion.quality.path.mean_m``.
+    path : ndarray, shape (n, 2), or None
+    response_s, reached_s : float or None
+        For ``turn``: mean time to half of a turn of 90 degrees, and to within 20 degrees of it.
+    finished : bool
+        Whether the end of the path was reached.
+    """
+
+    course: str
+    motion: Motion
+    path: Array | None
+    response_s: float | None = None
+    reached_s: float | None = None
+    finished: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Figures as plain data."""
+        quality = self.motion.quality
+        assert quality is not None
+        fit = quality.path
+        return {
+            "course": self.course,
+            "seconds": self.motion.duration,
+            "path_error_m": None if fit is None else fit.mean_m,
+            "worst_path_error_m": None if fit is None else fit.worst_m,
+            "end_error_m": None if fit is None else fit.goal_m,
+            "response_s": self.response_s,
+            "reached_s": self.reached_s,
+            "finished": self.finished,
+            "foot_slide_m": quality.foot_slide_m,
+            "floor_penetration_m": quality.floor_penetration_m,
+            "seam_acceleration_ratio": quality.seam_acceleration_ratio,
+            "jumps": len(self.motion.provenance.seams) if self.motion.provenance else 0,
+        }
+
+
+def course_path(name: str) -> Array | None:
+    """Path of a course, (n, 2), x and z; None for ``turn``.
+
+    Examples
+    --------
+    >>> course_path("zigzag").shape
+    (7, 2)
+    """
+    if name not in COURSES:
+        raise InvalidInput(f"a course is one of {', '.join(COURSES)}; got {name!r}")
+    if name == "circle":
+        angle = np.linspace(0.0, 4.0 * np.pi, 200)
+        return 3.0 * np.column_stack([1.0 - np.cos(angle), np.sin(angle)])
+    if name == "figure-eight":
+        angle = np.linspace(0.0, 2.0 * np.pi, 100)
+        one = 2.5 * np.column_stack([1.0 - np.cos(angle), np.sin(angle)])
+        return np.concatenate([one, one[1:] * [-1.0, 1.0]])
+    if name == "zigzag":
+        legs = [np.array([1.0, 1.0]), np.array([-1.0, 1.0])] * 3
+        return np.concatenate([[[0.0, 0.0]], np.cumsum(3.0 / np.sqrt(2.0) * np.array(legs), axis=0)])
+    if name == "turn":
+        return None
+    return np.array([[0.0, 0.0], [0.0, 12.0 if name == "stop-and-go" else 15.0]])
+
+
+def run_course(database: MatchingDatabase, name: str, *, speed: float | None = None) -> CourseResult:
+    """Run a course with a database.
+
+    Parameters
+    ----------
+    database : MatchingDatabase
+    name : str
+        One of `COURSES`.
+    speed : float, optional
+        m/s. Default: 1.3, or as near as the takes come; the fastest of the takes for a sprint.
+    """
+    path = course_path(name)
+    if name == "turn":
+        return _turns(database, _WALK if speed is None else speed)
+    if speed is None:
+        speed = database.speed_range[1] if name == "sprint-to-stop" else _WALK
+    speed = float(np.clip(speed, *database.speed_range))
+    player = database.player(path=path, speed=speed, start=_start(database, name))
+    assert path is not None
+    length = float(np.abs(np.diff(path @ [1j, 1.0])).sum())
+    most = int((2.0 * length / speed + 6.0) * player.fps)
+    blocks = _stops(player, most, speed) if name == "stop-and-go" else _along(player, most)
+    played = FrameBlock.joined(blocks)
+    motion = played.to_motion(player.skeleton, player.fps, name).with_quality(player.quality)
+    return CourseResult(name, motion, path, finished=player.done)
+
+
+def _start(database: MatchingDatabase, name: str) -> int | None:
+    """Courses with starts begin standing; the others, on the way."""
+    return database.standing_frame if name in ("stop-and-go", "sprint-to-stop") else None
+
+
+def _along(player: MatchingPlayer, most: int) -> list[FrameBlock]:
+    blocks, left = [], most
+    while left > 0 and not player.done:
+        blocks.append(player.read(1))
+        left -= 1
+    blocks.append(player.read(round(player.fps)))
+    return blocks
+
+
+def _stops(player: MatchingPlayer, most: int, speed: float) -> list[FrameBlock]:
+    """Along the path, standing for a while after each leg."""
+    blocks, next_stop = [], _LEG
+    while most > 0 and not player.done:
+        blocks.append(player.read(1))
+        most -= 1
+        if player.along >= next_stop and not player.done:
+            player.steer(speed=0.0)
+            blocks.append(player.read(round(_STAND_SECONDS * player.fps)))
+            player.steer(speed=speed)
+            next_stop += _LEG
+    blocks.append(player.read(round(player.fps)))
+    return blocks
+
+
+def _turns(database: MatchingDatabase, speed: float) -> CourseResult:
+    speed = float(np.clip(speed, *database.speed_range))
+    player, blocks = database.player(velocity=(0.0, speed)), []
+    times = [*(second for second, _ in _TURNS[1:]), _TURN_SECONDS]
+    for (second, degrees), until in zip(_TURNS, times, strict=True):
+        angle = np.radians(degrees)
+        player.steer(velocity=(speed * np.sin(angle), speed * np.cos(angle)))
+        blocks.append(player.read(round(until * player.fps) - round(second * player.fps)))
+    played = FrameBlock.joined(blocks)
+    motion = played.to_motion(player.skeleton, player.fps, "turn").with_quality(player.quality)
+    half, reached = response_times(motion, _TURNS)
+    return CourseResult("turn", motion, None, half, reached)
+
+
+def response_times(
+    motion: Motion, wishes: tuple[tuple[float, float], ...]
+) -> tuple[float | None, float | None]:
+    """Mean seconds from a change of the wished direction to half of it, and to within 20 degrees.
+
+    Parameters
+    ----------
+    motion : Motion
+    wishes : tuple of (second, degrees)
+        Wished directions of travel; the first holds from the start and is no change.
+
+    Returns
+    -------
+    half, reached : float or None
+        None if a turn was not made before the next wish.
+    """
+    way = RootMotion.of(motion).floor
+    direction = np.unwrap(np.angle(np.gradient(way)))
+    ends = [*(second for second, _ in wishes[1:]), motion.duration]
+    half, reached = [], []
+    for (second, degrees), end in zip(wishes[1:], ends[1:], strict=True):
+        frames = slice(round(second * motion.fps), round(end * motion.fps))
+        off = np.abs(np.angle(np.exp(1j * (direction[frames] - np.radians(degrees)))))
+        for limit, times in ((_HALF, half), (_REACHED, reached)):
+            first = np.flatnonzero(off < limit)
+            times.append(first[0] / motion.fps if len(first) else np.nan)
+    figures = [float(np.mean(times)) for times in (half, reached)]
+    return tuple(None if np.isnan(one) else one for one in figures)  # type: ignore[return-value]

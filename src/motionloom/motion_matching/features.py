@@ -1,0 +1,157 @@
+"""Matching features: what a frame looks like and where it leads, 27 numbers.
+
+=====================  =====  =======================================================
+group                  count  in the frame of the root motion
+=====================  =====  =======================================================
+left, right foot       3 + 3  position of the ankle, m
+their velocities       3 + 3  m/s
+hips                   3      velocity, m/s
+trajectory             6      place of the root 1/3, 2/3 and 1 s ahead: x, z each, m
+facing                 6      direction there, a unit vector: x, z each
+=====================  =====  =======================================================
+
+The order is that of orangeduck's Motion-Matching, so that files can be exchanged. Behind the end
+of a take the trajectory goes on with the velocity and the turn of its last frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import RoleError
+from motionloom.motion import Motion
+from motionloom.motion_matching.root_motion import RootMotion
+from motionloom.motion_matching.settings import HORIZONS, MatchingSettings
+
+Array = NDArray[np.float64]
+
+_LEGS = tuple(
+    f"{side}_{part}" for side in ("left", "right") for part in ("hip", "knee", "ankle", "foot")
+)
+NEEDED = ("hips", *_LEGS)
+# Columns of each group, and which weight of `MatchingSettings.weights` it has.
+GROUPS = {
+    "left foot position": (slice(0, 3), 0),
+    "right foot position": (slice(3, 6), 0),
+    "left foot velocity": (slice(6, 9), 1),
+    "right foot velocity": (slice(9, 12), 1),
+    "hip velocity": (slice(12, 15), 2),
+    "trajectory positions": (slice(15, 21), 3),
+    "trajectory directions": (slice(21, 27), 4),
+}
+COUNT = 27
+POSE, TRAJECTORY = slice(0, 15), slice(15, 27)
+
+_LEAST_SPREAD = 1e-3  # m or m/s: a group that varies less is compared as it is
+
+
+@dataclass(frozen=True, eq=False)
+class Normalization:
+    """``(features - offset) / scale``, both of shape (27,); a weight of zero is an infinite scale.
+
+    Examples
+    --------
+    >>> Normalization.of(np.zeros((4, 27)), MatchingSettings()).scale[15]
+    1.0
+    """
+
+    offset: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, features: NDArray, settings: MatchingSettings) -> Normalization:
+        """By the weights of the settings, and with ``spread`` by the features (N, 27)."""
+        offset, scale = features.mean(axis=0, dtype=np.float64), np.ones(COUNT)
+        for part, number in GROUPS.values():
+            weight = settings.weights[number]
+            spread = 1.0
+            if settings.normalize == "spread":
+                spread = float(features[:, part].std(axis=0, dtype=np.float64).mean())
+                spread = spread if spread > _LEAST_SPREAD else 1.0
+            scale[part] = spread / weight if weight > 0.0 else np.inf
+        return cls(offset, scale)
+
+    def apply(self, features: NDArray) -> NDArray[np.float32]:
+        """Normalized features, float32."""
+        return ((features - self.offset) / self.scale).astype(np.float32)
+
+
+def matching_features(motion: Motion, root: RootMotion | None = None) -> Array:
+    """Features (T, 27) of each frame, not normalized.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> matching_features(ml.demo.clip("walk")).shape[1]
+    27
+    """
+    check_roles(motion)
+    root = RootMotion.of(motion) if root is None else root
+    points = motion.role_positions(["left_ankle", "right_ankle", "hips"]).astype(np.float64)
+    speeds = np.gradient(points, axis=0) * motion.fps if len(motion) > 1 else np.zeros_like(points)
+    local = _rotated(points, root)
+    moving = _rotated(speeds, root, place=False)
+    ahead, facing = trajectory(root, motion.fps)
+    out = np.empty((len(motion), COUNT))
+    out[:, 0:6] = local[:, :2].reshape(-1, 6)
+    out[:, 6:15] = moving.reshape(-1, 9)
+    out[:, 15:21] = xz(ahead).reshape(-1, 6)
+    out[:, 21:27] = xz(facing).reshape(-1, 6)
+    return out
+
+
+def check_roles(motion: Motion) -> None:
+    """Raise `RoleError` if a motion has no hips or feet."""
+    missing = [role for role in NEEDED if role not in motion.skeleton.roles]
+    if missing:
+        raise RoleError(
+            f"{motion.name or 'the motion'}: motion matching needs the roles {', '.join(NEEDED)}; "
+            f"{', '.join(missing)} not found among the joints "
+            f"{', '.join(motion.skeleton.names)}. Name them in a mapping file"
+        )
+
+
+def trajectory(
+    root: RootMotion, fps: float
+) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    """Places and directions (T, 3) at the horizons, relative to each frame, as ``z + ix``."""
+    last = len(root) - 1
+    back = max(last - max(round(0.25 * fps), 1), 0)
+    steps = max(last - back, 1)
+    velocity = (root.floor[last] - root.floor[back]) / steps  # per frame
+    turn = (root.facing[last] - root.facing[back]) / steps
+    times = np.arange(len(root))[:, None] + np.array(HORIZONS) * fps
+    inside = np.minimum(times, last)
+    low = np.floor(inside).astype(np.int64)
+    high = np.minimum(low + 1, last)
+    share = inside - low
+    beyond = times - inside
+    places = (1.0 - share) * root.floor[low] + share * root.floor[high]
+    places = places + velocity * _arc_length(beyond, turn)
+    facing = (1.0 - share) * root.facing[low] + share * root.facing[high] + turn * beyond
+    straight = np.exp(-1j * root.facing)[:, None]
+    return (places - root.floor[:, None]) * straight, np.exp(1j * facing) * straight
+
+
+def xz(floor: NDArray[np.complex128]) -> Array:
+    """Floor positions ``z + ix`` (...) as x, z (..., 2)."""
+    return np.stack([floor.imag, floor.real], axis=-1)
+
+
+def _arc_length(frames: Array, turn: float) -> NDArray[np.complex128]:
+    """Way after some frames at speed 1 and a constant turn per frame, starting along 1."""
+    if abs(turn) < 1e-9:
+        return frames.astype(np.complex128)
+    return (np.exp(1j * turn * frames) - 1.0) / (1j * turn)
+
+
+def _rotated(vectors: Array, root: RootMotion, *, place: bool = True) -> Array:
+    """Vectors (T, P, 3) in the frame of the root; places are relative to it, too."""
+    floor = vectors[..., 2] + 1j * vectors[..., 0]
+    if place:
+        floor = floor - root.floor[:, None]
+    floor = floor * np.exp(-1j * root.facing)[:, None]
+    return np.stack([floor.imag, vectors[..., 1], floor.real], axis=-1)

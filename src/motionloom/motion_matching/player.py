@@ -1,0 +1,518 @@
+"""Playback of a matching database: a character that follows wishes and paths.
+
+The state is a frame of the database and the place of the root on the floor. A few times a second,
+and when the wish changes, the frame is searched that is most like the present one and leads where
+the character should go. If it is better than going on, the character continues there; offsets of
+the pose fade (`motionloom.blending.inertialization`), feet in contact are held
+(`motionloom.motion.feet.streaming`). Where the takes turn less than wished, the root is turned a
+little more, with a limit. Controls of ``steer``:
+
+``velocity``
+    Wished velocity (x, z), m/s.
+``facing``
+    Where to face, radians from +Z towards +X; None: the direction of travel.
+``strafe``
+    True: keep the facing of this moment, whatever the velocity; False: face the travel again.
+``gait``
+    One or several tags that frames must have: gaits and labels; None: any gait.
+``path``
+    Floor positions (n, 2), x and z, to walk along; None: follow the velocity.
+``speed``
+    Speed on the path, m/s.
+"""
+
+from __future__ import annotations
+
+import cmath
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.inertialization import Inertializer
+from motionloom.blending.player import FrameBlock, Player
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Source
+from motionloom.motion.diagnostics.quality import PathFit, QualityReport, TakesUsed, quality_report
+from motionloom.motion.feet.streaming import StreamingFootLock
+from motionloom.motion.provenance import merged
+from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.motion_graph.paths import hips_path, sampled_path
+from motionloom.motion_matching.features import POSE, TRAJECTORY, xz
+from motionloom.motion_matching.simulation import (
+    Dynamics,
+    PathFollower,
+    Simulation,
+    wished_facing,
+)
+
+if TYPE_CHECKING:
+    from motionloom.motion_matching.database import MatchingDatabase
+
+_SEARCH_SECONDS = 0.1
+_STAY_SECONDS = 0.3  # after a jump
+_JUMP_COST = 0.2  # m: a jump must be better than going on by this ...
+_JUMP_SHARE = 0.9  # ... and by this factor
+_APART_SECONDS = 0.3  # frames nearer than this to the present one are no jump
+_END_SECONDS = 0.1  # before the end of a range a jump is due
+_BEND = 1.6  # rad/s by which the root is turned at most while walking
+_BEND_GAIN = 4.0  # 1/s
+_DRIFT = 0.05  # of the speed, by which the root is moved towards a path at most
+_STILL = 0.15  # m/s of feet and hips: slower poses can be held
+_REST_WAY, _REST_TURN = 0.1, 0.15  # m and rad in the next second: no more is standing
+_REST_LEAVES = 0.03  # m in the next third of a second: a take that leaves
+_ROUGH_SECONDS = 0.25
+_CANDIDATES = 16  # frames of least cost, of which the one with the smoothest seam is taken
+_SEAM_COST = 0.3  # m for a seam as rough as the roughest in the takes
+_ROUGHEST = 1.2  # a seam that would be rougher is put off
+_ASIDE = 0.1  # m by which the root is moved at a jump at most
+_SEEN = 3  # frames of the next motion that a seam needs
+_CHANGED = 0.3  # m/s or rad: a wish that changes more is searched at once
+_ALONG_SPEED = 1.3  # m/s on a path without a wished speed
+
+
+@dataclass(frozen=True)
+class MatchState:
+    """What a player is doing: for displays."""
+
+    take: str
+    frame: int  # of the take
+    mirrored: bool
+    cost: float  # of the last search, m
+    going_on: float  # cost of going on at the last search, m
+    place: tuple[float, float, float]  # x, z, facing
+    velocity: tuple[float, float]
+    wish: tuple[float, float]
+    trajectory: tuple[tuple[float, float, float], ...]  # x, z, facing at the horizons, wished
+    tag: str
+    jumps: int
+
+
+class MatchingPlayer(Player):
+    """Player of a matching database; see `MatchingDatabase.player`.
+
+    Parameters
+    ----------
+    database : MatchingDatabase
+    velocity, facing, strafe, gait, path, speed
+        As in `steer`.
+    dynamics : {"sprung", "clamped"}
+        How the velocity follows the wish.
+    start : int, optional
+        Frame of the database to start with. Default: one that stands.
+    lock_feet : bool
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.motion_matching import MatchingSettings, matching_database
+    >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
+    >>> player = matching_database(walks, MatchingSettings()).player(velocity=(0.0, 1.3))
+    >>> player.steer(velocity=(1.3, 0.0))
+    >>> player.record(seconds=2)
+    Motion(60 frames at 30 fps = 2.00 s, 21 joints)
+    """
+
+    controls = ("velocity", "facing", "strafe", "gait", "path", "speed")
+
+    def __init__(
+        self,
+        database: MatchingDatabase,
+        *,
+        velocity: Sequence[float] = (0.0, 0.0),
+        facing: float | None = None,
+        strafe: bool = False,
+        gait: str | Sequence[str] | None = None,
+        path: Any = None,
+        speed: float | None = None,
+        dynamics: Dynamics = "sprung",
+        start: int | None = None,
+        lock_feet: bool = True,
+    ) -> None:
+        self.database, self.skeleton, self.fps = database, database.skeleton, database.fps
+        self._inertializer = Inertializer(len(self.skeleton), self.fps)
+        self._foot_lock = StreamingFootLock(self.skeleton, self.fps) if lock_feet else None
+        if dynamics not in ("sprung", "clamped"):
+            raise InvalidInput(f"dynamics must be sprung or clamped; got {dynamics!r}")
+        self._simulation = Simulation(dynamics=dynamics)
+        self._wish, self._facing = 0j, None
+        self._follower: PathFollower | None = None
+        self._path: Any = None
+        self._speed: float | None = None
+        self._allowed = database.allowed()
+        self._frame = self._first(start)
+        self._place, self._heading = 0j, 0.0
+        self._played = self.jumps = 0
+        self._holds = False
+        self._cost = self._going_on = 0.0
+        self._since_search = self._since_jump = 10_000
+        self._steps = self._root_steps()
+        self._steer(
+            velocity=velocity, facing=facing, strafe=strafe, gait=gait, speed=speed, path=path
+        )
+        if start is None and self._wished_speed() > 0.0:
+            self._begin_moving()
+
+    # --- wishes ---------------------------------------------------------------------------
+
+    def _steer(self, **controls: Any) -> None:
+        if "gait" in controls:
+            tags = controls["gait"]
+            tags = () if tags is None else (tags,) if isinstance(tags, str) else tuple(tags)
+            self._allowed = self.database.allowed(tags)
+            self._since_search = 10_000
+        if "velocity" in controls:
+            wish = _floor(controls["velocity"], "velocity")
+            if abs(wish - self._wish) > _CHANGED:
+                self._since_search = 10_000
+            self._wish = wish
+        if "facing" in controls:
+            self._facing = _number(controls["facing"], "facing")
+            self._since_search = 10_000
+        if "strafe" in controls:
+            if controls["strafe"]:
+                self._facing = self._heading if self._facing is None else self._facing
+            elif "facing" not in controls:
+                self._facing = None
+        if "speed" in controls:
+            self._speed = _number(controls["speed"], "speed", least=0.0)
+            if self._follower is not None:
+                self._follower.speed = self._along_speed()
+        if "path" in controls:
+            self._path = controls["path"]
+            self._follower = None
+            if self._path is not None:
+                self._follower = PathFollower(sampled_path(self._path), self._along_speed())
+                self._since_search = 10_000
+                if self._played == 0:  # begin where the path does
+                    self._place = complex(self._follower.points[0])
+                    self._heading = float(self._follower.direction(0.0))
+                    self._simulation.facing = self._heading
+
+    def _along_speed(self) -> float:
+        return _ALONG_SPEED if self._speed is None else self._speed
+
+    def _wished_speed(self) -> float:
+        return abs(self._wish) if self._follower is None else self._follower.speed
+
+    @property
+    def done(self) -> bool:
+        """Whether the end of the path is reached; never without a path."""
+        return self._follower is not None and self._follower.done
+
+    @property
+    def along(self) -> float:
+        """Metres of the path that are behind; 0 without a path."""
+        return 0.0 if self._follower is None else self._follower.along
+
+    # --- frames ---------------------------------------------------------------------------
+
+    def _read(self, count: int) -> FrameBlock:
+        database = self.database
+        frames = np.empty(count, np.int64)
+        transforms = np.empty((count, 3))
+        seams: list[int] = []
+        rotations = np.empty((count, len(self.skeleton), 4), np.float32)
+        root = np.empty((count, 3), np.float32)
+        for n in range(count):
+            if self._played + n > 0 and self._advance():
+                seams.append(self._played + n)
+                self._seam()
+            frames[n] = self._frame
+            transforms[n] = self._transform().to_array()
+            pose = self._posed(self._frame, 1)
+            faded = self._inertializer.apply(*pose)
+            rotations[n], root[n] = faded[0][0], faded[1][0]
+        contacts = database.contacts[frames]
+        if self._foot_lock is not None and count:
+            rotations, root = self._foot_lock.lock(rotations, root, contacts)
+        sources = self._sources(frames)
+        block = FrameBlock(rotations, root, contacts, self._played, sources, tuple(seams))
+        self._played += count
+        return block
+
+    def _advance(self) -> bool:
+        """Go to the next frame; whether that was a jump."""
+        self._simulate()
+        self._since_search += 1
+        self._since_jump += 1
+        self._holds = self._may_hold()
+        if self._holds:
+            return False
+        part = self.database.range_of(self._frame)
+        left = part.stop - 1 - self._frame
+        jumped = False
+        if left <= max(round(_END_SECONDS * self.fps), 1):
+            jumped = self._search(forced=left <= 1)
+        elif (
+            self._since_search >= _SEARCH_SECONDS * self.fps
+            and self._since_jump >= _STAY_SECONDS * self.fps
+            and not self._was_rough()
+        ):
+            jumped = self._search(forced=False)
+        if not jumped:
+            self._frame += 1
+        self._move()
+        return jumped
+
+    def _may_hold(self) -> bool:
+        """Whether the pose is held: it stands, as wished, and the take is about to go on."""
+        database, frame = self.database, self._frame
+        features = database.features[frame]
+        if database.gaits[frame] != 1 or np.abs(features[6:15]).max() > _STILL:
+            return False
+        places, facings = self._ahead()
+        turn = np.angle(np.exp(1j * (facings[-1] - self._heading)))
+        if np.abs(places).max() > _REST_WAY or abs(turn) > _REST_TURN:
+            return False
+        ends = frame + 1 >= database.range_of(frame).stop
+        return ends or bool(np.abs(features[15:17]).max() > _REST_LEAVES)
+
+    def _was_rough(self) -> bool:
+        """Whether the take jerked just now: a seam would be put down to it."""
+        first = max(self._frame - round(_ROUGH_SECONDS * self.fps), 0)
+        return bool(self.database.rough[first : self._frame + 1].any())
+
+    def _simulate(self) -> None:
+        """Advance what the character should do by a frame."""
+        dt = 1.0 / self.fps
+        if self._follower is None:
+            facing = wished_facing(self._wish, self._facing, self._simulation.facing)
+            self._simulation.step(self._wish, facing, dt)
+        else:
+            self._follower.follow(self._place)
+
+    def _ahead(self) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
+        """Places relative to the root, in the world, and facings at the horizons, as wished."""
+        if self._follower is None:
+            facing = wished_facing(self._wish, self._facing, self._simulation.facing)
+            return self._simulation.ahead(self._wish, facing)
+        speed = float(abs(self._steps[self._frame, 0])) * self.fps
+        places, directions = self._follower.ahead(speed)
+        if self._facing is not None:
+            directions = np.full(len(directions), self._facing)
+        return places - self._place, directions
+
+    def _query(self) -> NDArray[np.float32]:
+        """Normalized features (1, 27): the present pose and the trajectory ahead."""
+        places, facings = self._ahead()
+        straight = cmath.exp(-1j * self._heading)
+        wanted = np.empty(27)
+        wanted[POSE] = self.database.features[self._frame, POSE]
+        wanted[15:21] = xz(places * straight).ravel()
+        wanted[21:27] = xz(np.exp(1j * facings) * straight).ravel()
+        return self.database.normalization.apply(wanted)[None]
+
+    def _search(self, *, forced: bool) -> bool:
+        """Jump to a better frame, if there is one; `forced`: to the best one there is."""
+        database, frame = self.database, self._frame
+        self._since_search = 0
+        point = self._query()
+        going_on = float(np.linalg.norm(point[0] - database.rows[frame]))
+        self._going_on = going_on
+        most = np.inf if forced else _JUMP_SHARE * going_on - _JUMP_COST
+        if most <= 0.0:
+            return False
+        apart = round(_APART_SECONDS * self.fps)
+        near = slice(max(frame - apart, 0), frame + apart + 1)
+        held = self._allowed[near].copy()
+        self._allowed[near] = False
+        found, costs = database.nearest_row(point, k=_CANDIDATES, radius=most, allowed=self._allowed)
+        self._allowed[near] = held
+        if not len(found) and forced:
+            found, costs = database.nearest_row(point, k=1)
+        if not len(found):
+            return False
+        seams = database.seam_ratios(frame, found)
+        best = int(np.argmin(costs + _SEAM_COST * seams))
+        if seams[best] > _ROUGHEST and not forced:
+            return False
+        self._cost = float(costs[best])
+        self._frame = int(found[best])
+        self._place += self._step_aside(frame, self._frame)
+        self._since_jump = 0
+        self.jumps += 1
+        return True
+
+    # --- the root ---------------------------------------------------------------------------
+
+    def _root_steps(self) -> NDArray[np.complex128]:
+        """Step (N, 2) to each frame from the one before, in its frame: way and turn."""
+        places = self.database.places
+        floor, facing = places[:, 1] + 1j * places[:, 0], places[:, 2]
+        steps = np.zeros((len(places), 2), np.complex128)
+        steps[1:, 0] = np.diff(floor) * np.exp(-1j * facing[:-1])
+        steps[1:, 1] = np.diff(facing)
+        starts = self.database.starts[:-1]
+        steps[starts] = steps[np.minimum(starts + 1, len(steps) - 1)]
+        return steps
+
+    def _move(self) -> None:
+        """Move the root by the step to the present frame, and bend its way to the wish."""
+        if self._holds:
+            return
+        step, turn = self._steps[self._frame]
+        self._place += step * cmath.exp(1j * self._heading)
+        self._heading += turn.real
+        speed = abs(step) * self.fps
+        bend = _BEND * min(speed / 1.0, 1.0)
+        places, facings = self._ahead()
+        own = self.database.features[self._frame, TRAJECTORY]
+        leads = complex(own[1], own[0])
+        if abs(leads) > 0.1 and abs(places[0]) > 0.1 and self._facing is None:
+            missing = cmath.phase(places[0] / (leads * cmath.exp(1j * self._heading)))
+        else:
+            missing = cmath.phase(
+                cmath.exp(1j * (facings[0] - self._heading)) / complex(own[7], own[6])
+            )
+            bend = max(bend, 0.0)
+        self._turn(float(np.clip(_BEND_GAIN * missing, -bend, bend)) / self.fps)
+        if self._follower is not None:
+            off = complex(self._follower.at(self._follower.along)) - self._place
+            most = _DRIFT * abs(step)
+            self._place += off if abs(off) <= most else off / abs(off) * most
+
+    def _step_aside(self, before: int, after: int) -> complex:
+        """How far the root is moved at a jump, so that feet that stand do not."""
+        features, contacts = self.database.features, self.database.contacts
+        stand = (contacts[before] & contacts[after]).reshape(2, 2).any(axis=1)
+        if not stand.any():
+            return 0j
+        off = (features[before, :6] - features[after, :6]).reshape(2, 3)[stand].mean(axis=0)
+        aside = complex(off[2], off[0]) * cmath.exp(1j * self._heading)
+        return aside if abs(aside) <= _ASIDE else aside / abs(aside) * _ASIDE
+
+    def _turn(self, angle: float) -> None:
+        """Turn the root, about the foot that stands, so that it need not slide."""
+        left, right = self.database.contacts[self._frame].reshape(2, 2).any(axis=1)
+        pivot = 0j
+        if left or right:
+            feet = self.database.features[self._frame]
+            ankles = complex(feet[2], feet[0]), complex(feet[5], feet[3])
+            pivot = 0.5 * sum(ankles) if left and right else ankles[0] if left else ankles[1]
+        pivot *= cmath.exp(1j * self._heading)
+        self._place += pivot - pivot * cmath.exp(1j * angle)
+        self._heading += angle
+
+    def _transform(self) -> PlanarTransform:
+        """From the take to the world, at the present frame."""
+        x, z, facing = self.database.places[self._frame]
+        yaw = self._heading - facing
+        return PlanarTransform.from_complex(self._place - cmath.exp(1j * yaw) * complex(z, x), yaw)
+
+    def _posed(self, frame: int, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        rows = slice(frame, frame + count)
+        return self._transform().apply_to_poses(
+            self.database.rotations[rows], self.database.root[rows]
+        )
+
+    def _seam(self) -> None:
+        stop = self.database.range_of(self._frame).stop
+        rows = np.minimum(np.arange(self._frame, self._frame + _SEEN), stop - 1)
+        rotations, root = self._transform().apply_to_poses(
+            self.database.rotations[rows], self.database.root[rows]
+        )
+        self._inertializer.seam(rotations, root)
+
+    # --- the beginning ----------------------------------------------------------------------
+
+    def _first(self, start: int | None) -> int:
+        database = self.database
+        if start is not None:
+            if not 0 <= start < len(database):
+                raise InvalidInput(f"frames are 0 to {len(database) - 1}; got {start}")
+            return int(start)
+        return database.standing_frame
+
+    def _begin_moving(self) -> None:
+        """Start with the frame that does best what is wished, whatever its pose."""
+        if self._follower is None:
+            self._simulation.velocity = self._wish
+            self._heading = wished_facing(self._wish, self._facing, 0.0)
+            self._simulation.facing = self._heading
+        point = self._query()
+        rows = self.database.rows
+        allowed = np.flatnonzero(self._allowed)
+        off = np.linalg.norm(rows[allowed, TRAJECTORY] - point[0, TRAJECTORY], axis=1)
+        self._frame = int(allowed[np.argmin(off)])
+
+    # --- what was played ----------------------------------------------------------------------
+
+    def _sources(self, frames: NDArray[np.int64]) -> tuple[Source, ...]:
+        found = []
+        cuts = np.flatnonzero(np.diff(frames) != 1) + 1
+        for first, last in zip([0, *cuts], [*cuts, len(frames)], strict=True):
+            if first == last:
+                continue
+            part = self.database.range_of(int(frames[first]))
+            low = int(frames[first]) - part.start
+            found.append(
+                Source(
+                    part.name, low, low + int(last - first),
+                    self._played + int(first), self._played + int(last),
+                )
+            )  # fmt: skip
+        return tuple(found)
+
+    def state(self) -> MatchState:
+        """What is played now, and what is wished."""
+        part = self.database.range_of(self._frame)
+        places, facings = self._ahead()
+        world = places + self._place
+        step = self._steps[self._frame, 0] * cmath.exp(1j * self._heading) * self.fps
+        wish = self._wish
+        if self._follower is not None:
+            ahead = cmath.rect(self._follower.speed, float(self._follower.direction(self._follower.along)))
+            wish = ahead
+        gait = int(self.database.gaits[self._frame])
+        return MatchState(
+            part.take,
+            self._frame - part.start,
+            part.mirrored,
+            self._cost,
+            self._going_on,
+            (self._place.imag, self._place.real, self._heading),
+            (step.imag, step.real),
+            (wish.imag, wish.real),
+            tuple((p.imag, p.real, float(f)) for p, f in zip(world, facings, strict=True)),
+            ("", "stand", "walk", "jog", "run")[gait],
+            self.jumps,
+        )
+
+    def quality(self, motion: Motion) -> QualityReport:
+        """Quality of frames recorded, relative to the takes and to the path."""
+        report = quality_report(motion, usual=self.database.statistics)
+        way = hips_path(motion)
+        track = np.column_stack([way.imag, way.real])
+        path = None if self._path is None else PathFit.of(track, path=self._path)
+        takes = {part.take for part in self.database.ranges}
+        sources = [
+            replace(source, motion=source.motion.removesuffix("_mirrored"))
+            for source in merged(motion.sources)
+        ]
+        used = {source.motion for source in sources}
+        return report.with_parts(
+            path=path, takes=TakesUsed.of(sources, self.fps, dict.fromkeys(takes - used, "not needed"))
+        )
+
+
+def _floor(value: Any, name: str) -> complex:
+    try:
+        x, z = (float(part) for part in value)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be two numbers, x and z in m/s; got {value!r}") from None
+    if not (np.isfinite(x) and np.isfinite(z)):
+        raise InvalidInput(f"{name} must be finite; got {value!r}")
+    return complex(z, x)
+
+
+def _number(value: Any, name: str, least: float | None = None) -> float | None:
+    if value is None:
+        return None
+    given = float(value) if np.ndim(value) == 0 and not isinstance(value, str) else np.nan
+    if not np.isfinite(given) or (least is not None and given < least):
+        more = "" if least is None else f", at least {least:g}"
+        raise InvalidInput(f"{name} must be a finite number{more}; got {value!r}")
+    return given

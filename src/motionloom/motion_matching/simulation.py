@@ -1,0 +1,194 @@
+"""What the character should do in the next second: wishes and paths as trajectories.
+
+A wish is a velocity and a facing. The velocity of the character approaches it like a critically
+damped spring, or with a limited acceleration; both are solved in closed form, so that the
+trajectory ahead is known at once. On a path the trajectory is the path itself, from the nearest
+point on, at a speed with which one can still stop at its end.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion_matching.settings import HORIZONS
+
+Complex = NDArray[np.complex128]
+
+Dynamics = Literal["sprung", "clamped"]
+
+_RATE = 9.0  # 1/s of the springs: half of a change of velocity is made after 0.19 s
+_ACCELERATION = 8.0  # m/s^2 of clamped velocities
+_TURNING = 6.0  # rad/s of clamped facing
+_BRAKING = 2.0  # m/s^2 towards the end of a path
+_MOVING = 0.25  # m/s: slower characters keep their facing
+_STARTING = 3.0  # m/s^2 at which the speed on a path is approached
+_ARRIVED = 0.2  # metres before the end of a path at which it is reached
+_WINDOW = 1.5  # metres of a path in which the nearest point is looked for
+
+
+@dataclass
+class Simulation:
+    """Velocity and facing that follow a wish.
+
+    Attributes
+    ----------
+    velocity, acceleration : complex
+        ``z + ix``, m/s and m/s^2.
+    facing, turning : float
+        Radians and rad/s.
+    dynamics : {"sprung", "clamped"}
+
+    Examples
+    --------
+    >>> simulation = Simulation()
+    >>> places, facings = simulation.ahead(1.5 + 0j, 0.0)
+    >>> places.real.round(2)
+    array([0.2 , 0.67, 1.17])
+    """
+
+    velocity: complex = 0j
+    acceleration: complex = 0j
+    facing: float = 0.0
+    turning: float = 0.0
+    dynamics: Dynamics = "sprung"
+
+    def step(self, velocity: complex, facing: float, dt: float) -> None:
+        """Follow a wish for some time."""
+        if self.dynamics == "sprung":
+            away, self.acceleration = _spring(self.velocity - velocity, self.acceleration, dt)
+            self.velocity = velocity + away
+            off, turning = _spring(complex(_angle(self.facing - facing)), complex(self.turning), dt)
+            self.facing, self.turning = facing + off.real, turning.real
+            return
+        missing = velocity - self.velocity
+        most = _ACCELERATION * dt
+        self.velocity += missing if abs(missing) <= most else missing / abs(missing) * most
+        turn = _angle(facing - self.facing)
+        self.facing += max(-_TURNING * dt, min(_TURNING * dt, turn))
+
+    def ahead(self, velocity: complex, facing: float) -> tuple[Complex, NDArray[np.float64]]:
+        """Places relative to the character, and facings, at the horizons."""
+        times = np.array(HORIZONS)
+        turn = _angle(self.facing - facing)
+        if self.dynamics == "sprung":
+            away = self.velocity - velocity
+            pull = self.acceleration + _RATE * away
+            left = np.exp(-_RATE * times)
+            places = velocity * times + away * (1.0 - left) / _RATE
+            places = places + pull * (1.0 - left * (1.0 + _RATE * times)) / _RATE**2
+            push = self.turning + _RATE * turn
+            return places, facing + (turn + push * times) * left
+        missing = velocity - self.velocity
+        needed = abs(missing) / _ACCELERATION
+        speeding = np.minimum(times, needed)
+        places = velocity * times - missing * (times - 0.5 * speeding) * (speeding > 0)
+        if needed > 0.0:
+            gained = missing * (speeding**2 / (2.0 * needed) + (times - speeding))
+            places = self.velocity * times + gained
+        left_over = np.sign(turn) * np.maximum(abs(turn) - _TURNING * times, 0.0)
+        return places, facing + left_over
+
+
+@dataclass
+class PathFollower:
+    """Progress along a path.
+
+    Attributes
+    ----------
+    points : ndarray of complex, shape (n,)
+        Path, evenly sampled.
+    speed : float
+        Wished speed, m/s.
+    along : float
+        Progress in metres.
+
+    Examples
+    --------
+    >>> path = PathFollower(np.linspace(0.0, 10.0, 201) + 0j, 1.5)
+    >>> path.follow(2.03 + 0.1j)
+    >>> round(path.along, 2), path.done
+    (2.03, False)
+    """
+
+    points: Complex
+    speed: float
+    along: float = 0.0
+    _steps: NDArray[np.float64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._steps = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(self.points)))])
+
+    @property
+    def length(self) -> float:
+        """Length of the path in metres."""
+        return float(self._steps[-1])
+
+    @property
+    def done(self) -> bool:
+        """Whether the end is reached."""
+        return self.along >= self.length - _ARRIVED
+
+    def follow(self, here: complex) -> None:
+        """Advance to the nearest point of the path, looking ahead only."""
+        first = int(np.searchsorted(self._steps, self.along))
+        last = int(np.searchsorted(self._steps, self.along + _WINDOW)) + 1
+        part = self.points[max(first - 1, 0) : last]
+        if len(part) < 2:
+            self.along = self.length
+            return
+        starts, edges = part[:-1], np.diff(part)
+        share = ((here - starts) * edges.conj()).real / np.maximum(np.abs(edges) ** 2, 1e-12)
+        share = np.clip(share, 0.0, 1.0)
+        off = np.abs(starts + share * edges - here)
+        k = int(np.argmin(off))
+        found = float(self._steps[max(first - 1, 0) + k] + share[k] * abs(edges[k]))
+        self.along = max(self.along, found)
+
+    def at(self, along: NDArray | float) -> Complex:
+        """Points at some metres along the path."""
+        real = np.interp(along, self._steps, self.points.real)
+        return real + 1j * np.interp(along, self._steps, self.points.imag)
+
+    def direction(self, along: NDArray | float) -> NDArray[np.float64]:
+        """Direction of travel there, radians, over half a metre around."""
+        here = np.clip(along, 0.25, max(self.length - 0.25, 0.25))
+        return np.angle(self.at(here + 0.25) - self.at(here - 0.25))
+
+    def ahead(self, speed: float) -> tuple[Complex, NDArray[np.float64]]:
+        """Places in the world, and directions, at the horizons, from a present speed on."""
+        times = np.array(HORIZONS)
+        left = max(self.length - self.along, 0.0)
+        wanted = min(self.speed, math.sqrt(2.0 * _BRAKING * left))
+        needed = abs(wanted - speed) / _STARTING
+        speeding = np.minimum(times, needed)
+        gone = speed * times + (wanted - speed) * (times - speeding)
+        if needed > 0.0:
+            gone = gone + (wanted - speed) * speeding**2 / (2.0 * needed)
+        brake = min(wanted**2 / (2.0 * _BRAKING), left)
+        stop = left - 0.5 * np.maximum(left - gone, 0.0)
+        places = self.along + np.minimum(gone if brake < left else stop, left)
+        return self.at(places), self.direction(places)
+
+
+def wished_facing(velocity: complex, facing: float | None, now: float) -> float:
+    """The wished facing; without one, the direction of travel, or the present one if it is slow."""
+    if facing is not None:
+        return facing
+    return cmath.phase(velocity) if abs(velocity) > _MOVING else now
+
+
+def _spring(away: complex, speed: complex, dt: float) -> tuple[complex, complex]:
+    pull = speed + _RATE * away
+    left = math.exp(-_RATE * dt)
+    return (away + pull * dt) * left, (speed - _RATE * pull * dt) * left
+
+
+def _angle(radians: float) -> float:
+    """The angle in (-pi, pi]."""
+    return math.atan2(math.sin(radians), math.cos(radians))
