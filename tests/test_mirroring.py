@@ -127,3 +127,40 @@ def test_cmu_takes_are_mirrored(takes):
         error = np.linalg.norm(mirrored - expected, axis=-1)[:, played]
         assert error.max() <= lopsided + 1e-4
         assert np.median(error) < 0.05
+
+
+def bones_along_x():
+    """A rig whose rest pose no body can take: bones along x, those of the right side backwards."""
+    legs = [("hip", 0.1), ("knee", 0.4), ("ankle", 0.4), ("foot", 0.15)]
+    arms = [("collar", 0.1), ("shoulder", 0.1), ("elbow", 0.25), ("wrist", 0.25)]
+    names, parents, offsets = ["hips", "spine", "chest", "neck", "head"], [-1, 0, 1, 2, 3], []
+    offsets += [[0, 0, 0], [0.15, 0, 0], [0.1, 0, 0], [0.15, 0, 0], [0.1, 0, 0]]
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        for chain, parent in ((legs, 0), (arms, 2)):
+            for k, (part, length) in enumerate(chain):
+                names.append(f"{side}_{part}")
+                parents.append(parent if k == 0 else len(names) - 2)
+                offsets.append([0.05, 0.0, 0.1 * sign] if k == 0 else [sign * length, 0, 0])
+    return Skeleton(names, parents, offsets, role_map={name: name for name in names})
+
+
+def test_axes_of_the_right_side_may_be_mirrored_themselves(rng):
+    skeleton = bones_along_x()
+    # Both knees and elbows bend about +y of their own axes.
+    bend = rot.from_axis_angle([0.0, 1.0, 0.0], rng.uniform(0.3, 1.0, (20, len(skeleton))))
+    for name in ("right_hip", "right_collar"):  # turned over, as their bones point back
+        joint = skeleton.names.index(name)
+        bend[:, joint] = rot.multiply([0.0, 0.0, 0.0, 1.0], bend[:, joint])
+    motion = Motion(skeleton, bend, rng.normal(size=(20, 3)), 30.0)
+    assert_mirrored(motion)
+    knee = skeleton.names.index("left_knee")
+    own, other = motion.rotations[:, knee], motion.mirror().rotations[:, knee]
+    assert np.all(np.sum(own * other, axis=1) > 0.9)  # it still bends the way knees do
+
+
+@pytest.mark.cmu
+def test_bandai_takes_are_mirrored(bandai):
+    take = ml.load(sorted(bandai.glob("walk-turn-left_*.bvh"))[0])
+    twin = twin_joints(take.skeleton)
+    expected = take.positions()[:, twin] * MIRROR
+    np.testing.assert_allclose(take.mirror().positions(), expected, atol=1e-3)

@@ -16,6 +16,7 @@ from motionloom.errors import InvalidInput
 from motionloom.fat_graph import FatGraphSettings, FatPlayer, fat_graph
 from motionloom.motion_graph import GraphPlayer, WalkSettings, motion_graph
 from motionloom.motion_graph.routes import plan
+from motionloom.motion_matching import MatchingPlayer, MatchingSettings, matching_database
 from motionloom.parametric.parametric_motion import ParametricPlayer, parametrize
 from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.rhythm.choreography import Choreography
@@ -43,6 +44,7 @@ def kinds() -> dict[str, Kind]:
     graph = motion_graph(walks, labels={walk.name: ("walk",) for walk in walks})
     route = plan(graph, WalkSettings(seed=1, path=[(0.0, 0.0), (0.0, 4.0)]))
     fat = fat_graph([*walks, ml.demo.clip("walk_right")], FatGraphSettings(examples=4))
+    matched = matching_database(walks, MatchingSettings(mirror=False))
     steps = Choreography.from_takes([ml.demo.clip("dance_groove")], ChoreographySettings(meter=4))
     here, there = kick.accessible[:2]
     answer = [SteeringEvent(frame=5, controls={"transition": True})]
@@ -57,6 +59,9 @@ def kinds() -> dict[str, Kind]:
                       {"transition": True}, "follows a route takes no controls"),
         "fat graph": Kind(FatPlayer, lambda: fat.player(speed=1.2), {"direction": 1.0},
                           {"direction": 1.0, "speed": -1.0}, "speed must be .* not negative"),
+        "matching": Kind(MatchingPlayer, lambda: matched.player(velocity=(0.0, 1.2)),
+                         {"velocity": (1.0, 0.0)}, {"velocity": (1.0, 0.0), "speed": -1.0},
+                         "speed must be a finite number, at least 0"),
         "dance": Kind(DancePlayer, lambda: steps.player(112.0, seed=2), {"target": (1.0, 2.0)},
                       {"tempo": 90.0, "direction": 1.0, "speed": np.nan}, "speed must be 1 finite"),
         "replayed": Kind(ReplayPlayer, lambda: ReplayPlayer(graph.player(3), answer), {},
@@ -64,7 +69,7 @@ def kinds() -> dict[str, Kind]:
     }  # fmt: skip
 
 
-KINDS = ("blend", "parametric", "graph", "route", "fat graph", "dance", "replayed")
+KINDS = ("blend", "parametric", "graph", "route", "fat graph", "matching", "dance", "replayed")
 
 
 @pytest.fixture(params=KINDS)

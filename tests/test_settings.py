@@ -21,6 +21,7 @@ from motionloom.formats.settings import (
 )
 from motionloom.motion.feet.contacts import foot_contacts
 from motionloom.motion_graph import GraphSettings, MotionGraph, WalkSettings
+from motionloom.motion_matching import MatchingSettings
 from motionloom.parametric.parametric_motion import ParametricMotion
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.reconstruction import ReconstructSettings
@@ -69,6 +70,7 @@ VERBS = [
     (ml.Library.motion_graph, GraphSettings, {"workers"}),
     (MotionGraph.walk, WalkSettings, set()),
     (ml.Library.fat_graph, FatGraphSettings, set()),
+    (ml.Library.motion_matching, MatchingSettings, set()),
     (ml.Library.reconstruct, ReconstructSettings, set()),
 ]
 NOT_SETTINGS = {"self", "progress"}

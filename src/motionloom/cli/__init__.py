@@ -47,6 +47,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "graph": "graph",
         "walk": "graph",
         "fat-graph": "fat_graph",
+        "match": "matching",
         "reconstruct": "reconstruct",
     },
     "Dance": {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from motionloom.library.library import Library, trust_library
     from motionloom.motion_graph.edits import EditedGraph
     from motionloom.motion_graph.graph import MotionGraph
+    from motionloom.motion_matching.database import MatchingDatabase
     from motionloom.parametric.parameter_text import ParameterKind, parameter
     from motionloom.parametric.parametric_motion import ParametricMotion, SynthesisResult
     from motionloom.rhythm.choreography import Choreography
@@ -56,6 +57,7 @@ _NAMES = {
     "fat_graph.graph": ("FatGraph",),
     "motion_graph.edits": ("EditedGraph",),
     "motion_graph.graph": ("MotionGraph",),
+    "motion_matching.database": ("MatchingDatabase",),
     "parametric.parameter_text": (
         "ParameterKind",
         "parameter",
@@ -119,6 +121,7 @@ __all__ = [
     "March",
     "Match",
     "Matches",
+    "MatchingDatabase",
     "FatGraph",
     "MotionGraph",
     "Music",

@@ -14,6 +14,7 @@ from motionloom.configuration import trust
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.blend_verbs import BlendVerbs
 from motionloom.library.graph_verbs import GraphVerbs
+from motionloom.library.matching_verbs import MatchingVerbs
 from motionloom.library.rhythm_verbs import RhythmVerbs
 from motionloom.library.search_verbs import SearchVerbs
 from motionloom.motion import Motion, Skeleton
@@ -36,7 +37,7 @@ def _decoded_web(data: bytes) -> Any:
     return decoded(data)
 
 
-class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
+class Library(BlendVerbs, GraphVerbs, MatchingVerbs, RhythmVerbs):
     """Many motions on disk, by name.
 
     Parameters

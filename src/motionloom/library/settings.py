@@ -8,6 +8,7 @@ from motionloom.crowd.settings import (
 )
 from motionloom.fat_graph.settings import FatGraphSettings
 from motionloom.motion_graph.settings import GraphSettings, WalkSettings
+from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.rhythm.settings import (
@@ -47,6 +48,8 @@ __all__ = [
     "LazyGraph",
     "MarchSettings",
     "MatchWeb",
+    "MatchingSettings",
+    "MatchingWalkSettings",
     "ParametrizeSettings",
     "RHYTHMIC",
     "ReconstructSettings",

@@ -1,6 +1,19 @@
 """Motion matching: a character that responds, from a folder of takes."""
 
-from motionloom.motion_matching.database import MatchingDatabase, matching_database
-from motionloom.motion_matching.settings import MatchingSettings
+from motionloom.motion_matching.build import matching_database
+from motionloom.motion_matching.courses import COURSES, CourseResult, run_course
+from motionloom.motion_matching.database import MatchingDatabase
+from motionloom.motion_matching.player import MatchingPlayer, MatchState
+from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
 
-__all__ = ["MatchingDatabase", "MatchingSettings", "matching_database"]
+__all__ = [
+    "COURSES",
+    "CourseResult",
+    "MatchState",
+    "MatchingDatabase",
+    "MatchingPlayer",
+    "MatchingSettings",
+    "MatchingWalkSettings",
+    "matching_database",
+    "run_course",
+]

@@ -105,13 +105,17 @@ def course_path(name: str) -> Array | None:
         return np.concatenate([one, one[1:] * [-1.0, 1.0]])
     if name == "zigzag":
         legs = [np.array([1.0, 1.0]), np.array([-1.0, 1.0])] * 3
-        return np.concatenate([[[0.0, 0.0]], np.cumsum(3.0 / np.sqrt(2.0) * np.array(legs), axis=0)])
+        return np.concatenate(
+            [[[0.0, 0.0]], np.cumsum(3.0 / np.sqrt(2.0) * np.array(legs), axis=0)]
+        )
     if name == "turn":
         return None
     return np.array([[0.0, 0.0], [0.0, 12.0 if name == "stop-and-go" else 15.0]])
 
 
-def run_course(database: MatchingDatabase, name: str, *, speed: float | None = None) -> CourseResult:
+def run_course(
+    database: MatchingDatabase, name: str, *, speed: float | None = None
+) -> CourseResult:
     """Run a course with a database.
 
     Parameters
@@ -200,7 +204,8 @@ def response_times(
     way = RootMotion.of(motion).floor
     direction = np.unwrap(np.angle(np.gradient(way)))
     ends = [*(second for second, _ in wishes[1:]), motion.duration]
-    half, reached = [], []
+    half: list[float] = []
+    reached: list[float] = []
     for (second, degrees), end in zip(wishes[1:], ends[1:], strict=True):
         frames = slice(round(second * motion.fps), round(end * motion.fps))
         off = np.abs(np.angle(np.exp(1j * (direction[frames] - np.radians(degrees)))))

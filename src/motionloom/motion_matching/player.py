@@ -70,7 +70,7 @@ _ROUGHEST = 1.2  # a seam that would be rougher is put off
 _ASIDE = 0.1  # m by which the root is moved at a jump at most
 _SEEN = 3  # frames of the next motion that a seam needs
 _CHANGED = 0.3  # m/s or rad: a wish that changes more is searched at once
-_ALONG_SPEED = 1.3  # m/s on a path without a wished speed
+WALKING_SPEED = 1.3  # m/s on a path without a wished speed
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,8 @@ class MatchingPlayer(Player):
         if dynamics not in ("sprung", "clamped"):
             raise InvalidInput(f"dynamics must be sprung or clamped; got {dynamics!r}")
         self._simulation = Simulation(dynamics=dynamics)
-        self._wish, self._facing = 0j, None
+        self._wish = 0j
+        self._facing: float | None = None
         self._follower: PathFollower | None = None
         self._path: Any = None
         self._speed: float | None = None
@@ -158,41 +159,55 @@ class MatchingPlayer(Player):
     # --- wishes ---------------------------------------------------------------------------
 
     def _steer(self, **controls: Any) -> None:
-        if "gait" in controls:
-            tags = controls["gait"]
+        given = dict(controls)
+        # All are checked before any is applied.
+        if "gait" in given:
+            tags = given["gait"]
             tags = () if tags is None else (tags,) if isinstance(tags, str) else tuple(tags)
-            self._allowed = self.database.allowed(tags)
-            self._since_search = 10_000
-        if "velocity" in controls:
-            wish = _floor(controls["velocity"], "velocity")
-            if abs(wish - self._wish) > _CHANGED:
-                self._since_search = 10_000
-            self._wish = wish
-        if "facing" in controls:
-            self._facing = _number(controls["facing"], "facing")
-            self._since_search = 10_000
-        if "strafe" in controls:
-            if controls["strafe"]:
+            given["gait"] = self.database.allowed(tags)
+        if "velocity" in given:
+            given["velocity"] = _floor(given["velocity"], "velocity")
+        if "facing" in given:
+            given["facing"] = _number(given["facing"], "facing")
+        if "speed" in given:
+            given["speed"] = _number(given["speed"], "speed", least=0.0)
+        path = given.get("path")
+        sampled = None if path is None else sampled_path(path)
+        self._apply(given, sampled)
+
+    def _apply(self, given: dict[str, Any], sampled: NDArray[np.complex128] | None) -> None:
+        """Apply checked controls."""
+        if "gait" in given:
+            self._allowed = given["gait"]
+        if "velocity" in given:
+            changed = abs(given["velocity"] - self._wish) > _CHANGED
+            self._since_search = 10_000 if changed else self._since_search
+            self._wish = given["velocity"]
+        if "facing" in given:
+            self._facing = given["facing"]
+        if "strafe" in given:
+            if given["strafe"]:
                 self._facing = self._heading if self._facing is None else self._facing
-            elif "facing" not in controls:
+            elif "facing" not in given:
                 self._facing = None
-        if "speed" in controls:
-            self._speed = _number(controls["speed"], "speed", least=0.0)
+        if "speed" in given:
+            self._speed = given["speed"]
             if self._follower is not None:
                 self._follower.speed = self._along_speed()
-        if "path" in controls:
-            self._path = controls["path"]
+        if "path" in given:
+            self._path = given["path"]
             self._follower = None
-            if self._path is not None:
-                self._follower = PathFollower(sampled_path(self._path), self._along_speed())
-                self._since_search = 10_000
-                if self._played == 0:  # begin where the path does
-                    self._place = complex(self._follower.points[0])
-                    self._heading = float(self._follower.direction(0.0))
-                    self._simulation.facing = self._heading
+        if sampled is not None:
+            self._follower = PathFollower(sampled, self._along_speed())
+            if self._played == 0:  # begin where the path does
+                self._place = complex(self._follower.points[0])
+                self._heading = float(self._follower.direction(0.0))
+                self._simulation.facing = self._heading
+        if given.keys() & {"gait", "facing", "path"}:
+            self._since_search = 10_000
 
     def _along_speed(self) -> float:
-        return _ALONG_SPEED if self._speed is None else self._speed
+        return WALKING_SPEED if self._speed is None else self._speed
 
     def _wished_speed(self) -> float:
         return abs(self._wish) if self._follower is None else self._follower.speed
@@ -201,6 +216,11 @@ class MatchingPlayer(Player):
     def done(self) -> bool:
         """Whether the end of the path is reached; never without a path."""
         return self._follower is not None and self._follower.done
+
+    @property
+    def played(self) -> int:
+        """Frames read so far."""
+        return self._played
 
     @property
     def along(self) -> float:
@@ -319,7 +339,9 @@ class MatchingPlayer(Player):
         near = slice(max(frame - apart, 0), frame + apart + 1)
         held = self._allowed[near].copy()
         self._allowed[near] = False
-        found, costs = database.nearest_row(point, k=_CANDIDATES, radius=most, allowed=self._allowed)
+        found, costs = database.nearest_row(
+            point, k=_CANDIDATES, radius=most, allowed=self._allowed
+        )
         self._allowed[near] = held
         if not len(found) and forced:
             found, costs = database.nearest_row(point, k=1)
@@ -464,7 +486,9 @@ class MatchingPlayer(Player):
         step = self._steps[self._frame, 0] * cmath.exp(1j * self._heading) * self.fps
         wish = self._wish
         if self._follower is not None:
-            ahead = cmath.rect(self._follower.speed, float(self._follower.direction(self._follower.along)))
+            ahead = cmath.rect(
+                self._follower.speed, float(self._follower.direction(self._follower.along))
+            )
             wish = ahead
         gait = int(self.database.gaits[self._frame])
         return MatchState(
@@ -494,7 +518,8 @@ class MatchingPlayer(Player):
         ]
         used = {source.motion for source in sources}
         return report.with_parts(
-            path=path, takes=TakesUsed.of(sources, self.fps, dict.fromkeys(takes - used, "not needed"))
+            path=path,
+            takes=TakesUsed.of(sources, self.fps, dict.fromkeys(takes - used, "not needed")),
         )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import isfinite
-from typing import Literal
+from math import isfinite, radians
+from pathlib import Path
+from typing import Any, Literal
 
 from motionloom.errors import InvalidInput
+from motionloom.motion_graph.settings import WalkSettings
 from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
 
 HORIZONS = (1.0 / 3.0, 2.0 / 3.0, 1.0)  # seconds ahead: 20, 40 and 60 frames at 60 Hz
@@ -67,3 +70,62 @@ class MatchingSettings(Settings):
             self.trajectory_position,
             self.trajectory_facing,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchingWalkSettings(Settings):
+    """What a character of a matching database is asked for; see `MatchingDatabase.walk`.
+
+    Examples
+    --------
+    >>> MatchingWalkSettings(steer=("4:90:1.4",)).changes()
+    [(4.0, 1.5707963267948966, 1.4)]
+    """
+
+    seconds: float | None = setting(
+        None, "Duration [10, or until the end of the path].", unit="s", above=0.0
+    )
+    direction: float = setting(
+        0.0, "Direction of travel in degrees, from +Z towards +X.", unit="degrees"
+    )
+    speed: float | None = setting(None, "Speed [1.3].", unit="m/s", least=0.0)
+    facing: float | None = setting(
+        None, "Where to face, in degrees [the direction of travel].", unit="degrees"
+    )
+    gait: Names = setting(None, "Use only frames with these gaits or labels.")
+    path: str | Any = setting(
+        None, "Walk along a path: a CSV file with x and z in metres per row.", metavar="FILE"
+    )
+    steer: tuple[str, ...] | Any = setting(
+        None,
+        "Another direction, and speed, from this second on; may be repeated.",
+        metavar="SECOND:DEGREES[:SPEED]",
+    )
+    dynamics: Literal["sprung", "clamped"] = setting(
+        "sprung", "Follow the wish like a spring, or with a limited acceleration."
+    )
+
+    def check(self) -> None:
+        """Check that texts can be read."""
+        self.changes()
+        self.floor_path()
+
+    def floor_path(self) -> Any:
+        """The path as rows of x and z, read from its file if `path` names one."""
+        is_file = isinstance(self.path, str | Path)
+        return WalkSettings(path=self.path).floor_path() if is_file else self.path
+
+    def changes(self) -> list[tuple[float, float, float | None]]:
+        """Second, direction in radians and speed of each change, in order of time."""
+        texts: Iterable[Any] = (self.steer,) if isinstance(self.steer, str) else self.steer or ()
+        return sorted((_change(text) for text in texts), key=lambda change: change[0])
+
+
+def _change(text: Any) -> tuple[float, float, float | None]:
+    try:
+        values = [float(part) for part in str(text).split(":")]
+    except ValueError:
+        values = []
+    if len(values) not in (2, 3) or not all(map(isfinite, values)) or values[0] < 0.0:
+        raise InvalidInput(f"steer must be SECOND:DEGREES or SECOND:DEGREES:SPEED; got {text}")
+    return values[0], radians(values[1]), values[2] if len(values) == 3 else None

@@ -27,7 +27,7 @@ _ACCELERATION = 8.0  # m/s^2 of clamped velocities
 _TURNING = 6.0  # rad/s of clamped facing
 _BRAKING = 2.0  # m/s^2 towards the end of a path
 _MOVING = 0.25  # m/s: slower characters keep their facing
-_STARTING = 3.0  # m/s^2 at which the speed on a path is approached
+_STARTING = 2.0  # m/s^2 at which the speed on a path is approached
 _ARRIVED = 0.2  # metres before the end of a path at which it is reached
 _WINDOW = 1.5  # metres of a path in which the nearest point is looked for
 
@@ -153,7 +153,7 @@ class PathFollower:
     def at(self, along: NDArray | float) -> Complex:
         """Points at some metres along the path."""
         real = np.interp(along, self._steps, self.points.real)
-        return real + 1j * np.interp(along, self._steps, self.points.imag)
+        return np.asarray(real + 1j * np.interp(along, self._steps, self.points.imag))
 
     def direction(self, along: NDArray | float) -> NDArray[np.float64]:
         """Direction of travel there, radians, over half a metre around."""

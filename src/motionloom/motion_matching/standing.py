@@ -74,7 +74,7 @@ def _standing(frames: Motion, floor: float) -> Motion:
     ahead = frames.without_heading()
     mean = _mean_rotations(ahead.rotations.astype(np.float64))
     height = float(np.mean(frames.root[:, 1], dtype=np.float64))
-    one = Motion(frames.skeleton, mean[None], [[0.0, height, 0.0]], frames.fps)
+    one = Motion(frames.skeleton, mean[None], np.array([[0.0, height, 0.0]]), frames.fps)
     balls = one.role_positions(["left_foot", "right_foot"])[0, :, 1]
     return replace(one, root=one.root + [0.0, floor - float(balls.min()), 0.0])
 

@@ -10,6 +10,7 @@ boxes of runs           ``boxes``                       features
 whole-clip features     ``clips-...``, ``clip-heaps``   measure
 match webs              ``web``                         distance, web settings: a `Collection`
 motion graph            ``motion-graph``                motions, distance, settings
+matching database       ``motion-matching``             motions, labels, settings
 graph settings, edits   ``motion-graph-...``            a name
 parametric motion       ``parametric``                  the user's name
 choreography            ``choreography``                the user's name

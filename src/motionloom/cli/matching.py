@@ -1,0 +1,132 @@
+"""``motionloom match``: a character that responds, by motion matching."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, listed, open_library
+from motionloom.cli.settings_options import settings_options
+from motionloom.cli.terminal import (
+    counted,
+    draw_worst,
+    print_json,
+    print_quality,
+    print_table,
+    remark,
+)
+from motionloom.errors import InvalidInput
+from motionloom.library.settings import MatchingSettings, MatchingWalkSettings
+
+if TYPE_CHECKING:
+    from motionloom.library import MatchingDatabase
+
+_ACTIONS = ("build", "walk", "courses")
+
+
+@settings_options
+def match(
+    library: Annotated[Path, LIB],
+    action: Annotated[str, typer.Argument(metavar="|".join(_ACTIONS))],
+    settings: MatchingSettings,
+    walk: MatchingWalkSettings,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="walk: any format that can be written."),
+    ] = None,
+    course: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="courses: run only these.")
+    ] = None,
+    inspect: Annotated[Path | None, INSPECT] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Make a character that responds: a motion matching database of a library's takes.
+
+    `build` builds the database and stores it in the library; the other actions build it if need
+    be. `walk` follows a direction, a speed, changes of them, or a path. `courses` measures how well
+    the character is steered: a circle, a figure eight, a zigzag, stops, a sprint, turns.
+    """
+    from motionloom.formats import check_output
+
+    if action not in _ACTIONS:
+        raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")
+    if action == "walk":
+        if output is None:
+            raise InvalidInput("match walk needs -o FILE")
+        check_output(output)  # before the work
+    if inspect is not None:
+        check_picture(inspect)
+    database = open_library(library).motion_matching(**settings.arguments())
+    if action == "build":
+        _print_info(database, json)
+    elif action == "walk" and output is not None:
+        _walk(database, walk, output, inspect, json)
+    elif action == "courses":
+        _courses(database, listed(course), json)
+
+
+def _print_info(database: MatchingDatabase, json: bool) -> None:
+    info = database.info()
+    if json:
+        print_json(info)
+        return
+    slow, fast = database.speed_range
+    print(
+        f"{counted(info['takes'], 'take')}, {counted(len(database), 'frame')} at "
+        f"{database.fps:g} fps in {counted(info['ranges'], 'range')}; "
+        f"{info['features']} features; speeds {slow:.2f} to {fast:.2f} m/s"
+    )
+    times = [f"{name} {frames / database.fps:.1f} s" for name, frames in info["tags"].items()]
+    print(f"tags: {', '.join(times) or 'none'}")
+    if info["made"]:
+        remark("no take stands still: standing, starting and stopping are made from the steps")
+    for name, why in info["skipped"].items():
+        remark(f"{name} left out: {why}")
+
+
+def _walk(
+    database: MatchingDatabase,
+    settings: MatchingWalkSettings,
+    output: Path,
+    inspect: Path | None,
+    json: bool,
+) -> None:
+    walk = database.walk(settings)
+    walk.save(output)
+    draw_worst([walk], inspect)
+    if json:
+        quality = None if walk.quality is None else walk.quality.to_json()
+        sources = [source.as_dict() for source in walk.sources]
+        figures = {"frames": len(walk), "fps": walk.fps}
+        print_json({"file": str(output), **figures, "quality": quality, "sources": sources})
+        return
+    remark(f"{len(walk)} frames at {walk.fps:g} fps written to {output}")
+    print_quality(walk.quality)
+
+
+def _courses(database: MatchingDatabase, names: list[str] | None, json: bool) -> None:
+    rows = [result.to_dict() for result in database.courses(names)]
+    if json:
+        print_json({"courses": rows})
+        return
+    from rich.table import Table
+
+    table = Table()
+    heads = ("course", "seconds", "path error", "response", "feet slide", "worst seam", "jumps")
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="right" if number else "left")
+    for row in rows:
+        off, half = row["path_error_m"], row["response_s"]
+        slide, seam = row["foot_slide_m"], row["seam_acceleration_ratio"]
+        table.add_row(
+            row["course"] if row["finished"] else f"{row['course']} (not finished)",
+            f"{row['seconds']:.1f}",
+            "" if off is None else f"{100.0 * off:.1f} cm",
+            "" if half is None else f"{half:.2f} s",
+            "" if slide is None else f"{100.0 * slide:.1f} cm",
+            "" if seam is None else f"{seam:.2f}",
+            str(row["jumps"]),
+        )
+    print_table(table)

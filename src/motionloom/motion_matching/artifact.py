@@ -1,0 +1,161 @@
+"""Matching databases as artifacts of a library.
+
+::
+
+    takes.loom/derived/motion-matching.OPTIONS.CONTENT/
+        about.json          ranges, labels, skeleton
+        rotations.npy ...   one file per array, memory-mapped when opened
+        index/              `BucketIndex` of the normalized features
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import LibraryError
+from motionloom.motion import Skeleton
+from motionloom.motion_matching.build import matching_database
+from motionloom.motion_matching.database import ARRAYS, MatchingDatabase, Range
+from motionloom.motion_matching.features import COUNT
+from motionloom.motion_matching.settings import MatchingSettings
+from motionloom.search.filters import chosen_names
+from motionloom.search.index.bucket_index import BucketIndex
+from motionloom.store.remote.folder import Folder
+
+if TYPE_CHECKING:
+    from motionloom.store.store import Store
+
+KIND = "motion-matching"
+_FORMAT = 4
+
+
+def library_database(library: Store, settings: MatchingSettings) -> MatchingDatabase:
+    """The database of the takes that the settings choose, built once and stored."""
+    names = chosen_names(
+        library, label=settings.label, only=settings.only, exclude=settings.exclude
+    )
+    chosen = set(names)
+    segmented = [name for name in library.names_with_segments() if name in chosen]
+    key = {
+        "format": _FORMAT,
+        "names": names,
+        "labels": {name: list(library.labels(name)) for name in names},
+        "segments": {name: repr(library.segment_labels(name)) for name in segmented},
+        "settings": {
+            name: value
+            for name, value in settings.arguments().items()
+            if name not in ("label", "only", "exclude")
+        },
+    }
+
+    def build(folder: Path, previous: Folder | None) -> None:
+        labels = {name: _take_labels(library, name) for name in names}
+        save_database(
+            matching_database([library[name] for name in names], settings, labels=labels), folder
+        )
+
+    return library.artifacts.derive(
+        KIND, key, build=build, read=lambda folder: open_database(folder, settings)
+    )
+
+
+def _take_labels(library: Store, name: str) -> list[tuple[int, int, str]]:
+    frames = library.entry(name).frames
+    whole = [(0, frames, label) for label in library.labels(name)]
+    parts = [
+        (part.start_frame, part.end_frame, label) for part, label in library.segment_labels(name)
+    ]
+    return whole + parts
+
+
+def save_database(database: MatchingDatabase, folder: Path) -> None:
+    """Write a database to an empty folder."""
+    skeleton = database.skeleton
+    about = {
+        "format": _FORMAT,
+        "fps": database.fps,
+        "acceleration": database.acceleration,
+        "ranges": [[part.name, part.start, part.stop, part.mirrored] for part in database.ranges],
+        "labels": {label: list(parts) for label, parts in database.labels.items()},
+        "skipped": dict(database.skipped),
+        "skeleton": {
+            "names": list(skeleton.names),
+            "parents": skeleton.parents.tolist(),
+            "offsets": skeleton.offsets.tolist(),
+            "end_names": list(skeleton.end_names),
+            "end_parents": skeleton.end_parents.tolist(),
+            "end_offsets": skeleton.end_offsets.tolist(),
+            "rest": None if skeleton.rest is None else skeleton.rest.tolist(),
+            "roles": dict(skeleton.roles),
+        },
+    }  # fmt: skip
+    (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    for name in ARRAYS:
+        np.save(folder / f"{name}.npy", getattr(database, name))
+    (folder / "index").mkdir()
+    database.index.save(folder / "index")
+
+
+def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabase:
+    """Open what `save_database` wrote; arrays are memory-mapped and their shapes checked.
+
+    Raises
+    ------
+    LibraryError
+        If a file is damaged.
+    """
+    try:
+        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+        if about["format"] != _FORMAT:
+            raise ValueError(f"format {about['format']}, expected {_FORMAT}")
+        ranges = tuple(Range(*part) for part in about["ranges"])
+        skeleton = _skeleton(about["skeleton"])
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
+        count = ranges[-1].stop
+        _check_arrays(arrays, ranges, count, len(skeleton))
+        index = BucketIndex.open(folder / "index")
+        if len(index.centre) != COUNT or index.rows.max(initial=-1) >= count:
+            raise ValueError(f"index of {len(index.centre)} features, expected {COUNT}")
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise LibraryError(f"{folder}: damaged: {error}") from None
+    labels = {label: tuple((a, b) for a, b in parts) for label, parts in about["labels"].items()}
+    return MatchingDatabase(
+        skeleton, float(about["fps"]), ranges, **arrays, index=index, settings=settings,
+        labels=labels, skipped=about["skipped"], acceleration=float(about["acceleration"]),
+    )  # fmt: skip
+
+
+def _skeleton(held: dict[str, Any]) -> Skeleton:
+    return Skeleton(
+        held["names"],
+        held["parents"],
+        held["offsets"],
+        held["end_names"],
+        held["end_parents"],
+        held["end_offsets"],
+        held["rest"],
+        held["roles"],
+    )
+
+
+def _check_arrays(
+    arrays: Mapping[str, NDArray], ranges: Sequence[Range], count: int, joints: int
+) -> None:
+    """Every array has a row for each frame, and ranges follow each other."""
+    ends = [0, *(part.stop for part in ranges)]
+    if [part.start for part in ranges] != ends[:-1] or any(a >= b for a, b in pairwise(ends)):
+        raise ValueError("ranges do not follow each other")
+    for name, (dtype, tail) in ARRAYS.items():
+        shape = (count, *(joints if size == "joints" else size for size in tail))
+        if arrays[name].dtype != dtype or arrays[name].shape != shape:
+            found = f"{arrays[name].dtype} of {arrays[name].shape}"
+            raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, found {found}")

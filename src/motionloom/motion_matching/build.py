@@ -1,0 +1,206 @@
+"""Building a matching database: takes on one skeleton, mirrored, with features and index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.examples import conform
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion.diagnostics.quality.measures import joint_accelerations
+from motionloom.motion.gait import GAITS, gaits
+from motionloom.motion_matching.database import (
+    ARRAYS,
+    MIRRORED,
+    MatchingDatabase,
+    Range,
+    searchable_frames,
+)
+from motionloom.motion_matching.features import Normalization, check_roles, matching_features
+from motionloom.motion_matching.root_motion import RootMotion
+from motionloom.motion_matching.settings import MatchingSettings
+from motionloom.motion_matching.standing import needs_standing, standing_motions
+from motionloom.search.index.bucket_index import BucketIndex
+
+_LEAST_SECONDS = 0.7  # shorter takes lead nowhere
+_LOCOMOTION = 0.5  # m/s: takes that are all slower do not move
+
+
+def matching_database(
+    motions: Sequence[Motion],
+    settings: MatchingSettings,
+    *,
+    labels: Mapping[str, Sequence[tuple[int, int, str]]] | None = None,
+) -> MatchingDatabase:
+    """Build the database of some motions.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+        The skeleton of the first is that of the character.
+    settings : MatchingSettings
+    labels : mapping, optional
+        For each motion by name, first and last frame (not included) and label.
+
+    Raises
+    ------
+    RoleError
+        If a motion has no hips or feet.
+    InvalidInput
+        If no motion is long enough, or none moves over the floor.
+    """
+    if not motions:
+        raise InvalidInput("motion matching needs at least one motion; none were chosen")
+    for motion in motions:
+        check_roles(motion)
+    rate = float(settings.fps or motions[0].fps)
+    skipped = {
+        motion.name: f"{motion.duration:.2f} s, shorter than {_LEAST_SECONDS} s"
+        for motion in motions
+        if motion.duration < _LEAST_SECONDS
+    }
+    long = [motion for motion in motions if motion.name not in skipped]
+    if not long:
+        raise InvalidInput(
+            f"motion matching needs takes of at least {_LEAST_SECONDS} s; the longest of "
+            f"{len(motions)} has {max(motion.duration for motion in motions):.2f} s"
+        )
+    long = [long[0].resample(rate), *long[1:]]
+    stored = {motion.name: motion.fps for motion in motions}
+    ready = conform(long)
+    contacts = [motion.contacts() for motion in ready]
+    floor = contacts[0].floor
+    parts = _Parts()
+    for motion, own in zip(ready, contacts, strict=True):
+        level = replace(motion, root=motion.root + [0.0, floor - own.floor, 0.0])
+        parts.add(level, own.standing_parts(), mirror=settings.mirror)
+    parts.check(len(ready))
+    if needs_standing(parts.joined("gaits"), rate):
+        for made in standing_motions(parts.walking(ready[0]), parts.walks(ready[0]), floor):
+            parts.add(made, made.contacts().standing_parts(), mirror=settings.mirror)
+    ranges = tuple(parts.ranges)
+    arrays = parts.arrays()
+    rows = Normalization.of(arrays["features"], settings).apply(arrays["features"])
+    kept = np.where(
+        searchable_frames(ranges, arrays["rough"], rate)[:, None], rows, np.float32(np.nan)
+    )
+    return MatchingDatabase(
+        ready[0].skeleton,
+        rate,
+        ranges,
+        **arrays,
+        index=BucketIndex.build(kept),
+        settings=settings,
+        labels=_labelled(ranges, labels or {}, stored, rate),
+        skipped=skipped,
+        acceleration=parts.acceleration,
+    )
+
+
+class _Parts:
+    """Arrays of one range after the other."""
+
+    def __init__(self) -> None:
+        self.ranges: list[Range] = []
+        self._held: dict[str, list[NDArray]] = {name: [] for name in ARRAYS}
+        self._jerks: list[NDArray] = []
+        self.acceleration = 0.0
+
+    def add(self, motion: Motion, contacts: NDArray[np.bool_], *, mirror: bool) -> None:
+        """Add a take and, with `mirror`, its mirrored copy."""
+        self._add(motion, contacts, mirrored=False)
+        if mirror:
+            twin = replace(motion.mirror(), name=motion.name + MIRRORED)
+            self._add(twin, contacts[:, [2, 3, 0, 1]], mirrored=True)
+
+    def check(self, takes: int) -> None:
+        """Raise `InvalidInput` if names are not unique, or nobody moves."""
+        names = [part.name for part in self.ranges]
+        if len(set(names)) < len(names):
+            raise InvalidInput(f"mirror: some takes end in {MIRRORED} already; leave them out")
+        ahead = self.joined("features")[:, 19:21]  # after a second
+        fastest = float(np.percentile(np.hypot(ahead[:, 0], ahead[:, 1]), 99.5))
+        if fastest < _LOCOMOTION:
+            stay = "the take stays" if takes == 1 else f"all {takes} takes stay"
+            raise InvalidInput(
+                f"motion matching needs takes that walk or run; {stay} in place (no more than "
+                f"{fastest:.2f} m in a second)"
+            )
+
+    def walking(self, like: Motion) -> Motion:
+        """Frames that move, as a motion: walking ones, or all if nobody walks."""
+        found = self.joined("gaits")
+        rows = found == 2
+        rows = rows if rows.any() else found >= 0
+        return Motion(
+            like.skeleton, self.joined("rotations")[rows], self.joined("root")[rows], like.fps
+        )
+
+    def walks(self, like: Motion) -> list[Motion]:
+        """Takes that walk, or all if nobody walks; without mirrored copies."""
+        found = []
+        for number, part in enumerate(self.ranges):
+            rotations, root = self._held["rotations"][number], self._held["root"][number]
+            share = float(np.mean(self._held["gaits"][number] == 2))
+            if not part.mirrored:
+                found.append((share, Motion(like.skeleton, rotations, root, like.fps)))
+        walking = [motion for share, motion in found if share > 0.8]
+        return walking or [motion for _, motion in found]
+
+    def joined(self, name: str) -> NDArray:
+        """One array of all ranges."""
+        return np.concatenate(self._held[name])
+
+    def arrays(self) -> dict[str, Any]:
+        """All arrays."""
+        own = [part for part in self._jerks if len(part)]
+        usual = float(np.percentile(np.concatenate(own), 99.9)) if own else 0.0
+        self.acceleration = usual
+        self._held["rough"] = [jerks.max(axis=1, initial=0.0) > usual for jerks in self._jerks]
+        return {name: self.joined(name) for name in ARRAYS}
+
+    def _add(self, motion: Motion, contacts: NDArray[np.bool_], *, mirrored: bool) -> None:
+        start = self.ranges[-1].stop if self.ranges else 0
+        self.ranges.append(Range(motion.name, start, start + len(motion), mirrored))
+        root = RootMotion.of(motion)
+        names = np.array(["", *GAITS])
+        found = gaits(motion)
+        held = self._held
+        self._jerks.append(_accelerations(motion))
+        held["rotations"].append(motion.rotations)
+        held["root"].append(motion.root)
+        held["contacts"].append(contacts)
+        held["gaits"].append(np.argmax(found[:, None] == names, axis=1).astype(np.int8))
+        held["places"].append(np.column_stack([root.floor.imag, root.floor.real, root.facing]))
+        held["features"].append(matching_features(motion, root).astype(np.float32))
+
+
+def _accelerations(motion: Motion) -> NDArray[np.float64]:
+    """Accelerations (T, J) of all joints; zero in the first and last frame."""
+    out = np.zeros((len(motion), len(motion.skeleton)))
+    if len(motion) > 2:
+        out[1:-1] = joint_accelerations(motion)
+    return out
+
+
+def _labelled(
+    ranges: Sequence[Range],
+    labels: Mapping[str, Sequence[tuple[int, int, str]]],
+    stored: Mapping[str, float],
+    fps: float,
+) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Frames of the database with each label."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for part in ranges:
+        scale = fps / stored.get(part.take, fps)
+        for start, stop, label in labels.get(part.take, ()):
+            first = part.start + min(round(start * scale), part.stop - part.start)
+            last = part.start + min(round(stop * scale), part.stop - part.start)
+            if first < last:
+                found.setdefault(label, []).append((first, last))
+    return {label: tuple(parts) for label, parts in sorted(found.items())}

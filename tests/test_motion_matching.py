@@ -1,0 +1,299 @@
+"""Motion matching: features, exact search, and a character that does what is asked."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from commands import ran
+from naive import motion_matching as naive
+
+import motionloom as ml
+from motionloom.errors import InvalidInput, LibraryError, RoleError
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion_matching import MatchingSettings, matching_database, run_course
+from motionloom.motion_matching.artifact import open_database, save_database
+from motionloom.motion_matching.courses import course_path, response_times
+from motionloom.motion_matching.features import matching_features
+from motionloom.motion_matching.root_motion import RootMotion
+from motionloom.motion_matching.simulation import PathFollower, Simulation
+from motionloom.motion_matching.standing import MADE
+
+KINDS = ("walk", "walk_left", "walk_right", "jog")
+
+
+@pytest.fixture(scope="module")
+def walks():
+    return [ml.demo.clip(kind) for kind in KINDS]
+
+
+@pytest.fixture(scope="module")
+def database(walks):
+    return matching_database(walks, MatchingSettings())
+
+
+def test_features_are_what_a_loop_over_frames_gives(walks):
+    for walk in walks[1:2]:
+        root = RootMotion.of(walk)
+        left, right, hips = np.moveaxis(
+            walk.role_positions(["left_ankle", "right_ankle", "hips"]).astype(np.float64), 1, 0
+        )
+        floor = np.column_stack([root.floor.imag, root.floor.real])
+        expected = naive.features(floor, root.facing, left, right, hips, walk.fps)
+        np.testing.assert_allclose(matching_features(walk, root), expected, atol=2e-6)
+
+
+def test_features_do_not_depend_on_place_and_heading(walks):
+    moved = walks[1].transform(yaw=2.0, shift=(3.0, 0.0, -1.0))
+    np.testing.assert_allclose(matching_features(moved), matching_features(walks[1]), atol=1e-4)
+
+
+def test_root_motion_goes_on_at_the_ends_of_a_take(walks):
+    root = RootMotion.of(walks[0])
+    speed = np.abs(np.diff(root.floor)) * walks[0].fps
+    assert speed.min() > 0.7 * np.median(speed)
+
+
+def test_search_is_exact(database, rng):
+    allowed = database.allowed()
+    for _ in range(20):
+        query = database.features[rng.integers(len(database))] + rng.normal(0.0, 0.2, 27)
+        point = database.normalization.apply(query)
+        found, cost = database.nearest(query, allowed=allowed)
+        best, least = naive.nearest(database.rows, point, allowed)
+        assert found[0] == best and cost[0] == pytest.approx(least, rel=1e-5)
+
+
+def test_ends_of_takes_are_never_found(database):
+    for part in database.ranges:
+        found, _ = database.nearest(database.features[part.stop - 1])
+        assert database.range_of(int(found[0])).stop - found[0] > 0.3 * database.fps
+
+
+def test_weights_are_metres():
+    walk = [ml.demo.clip("walk")]
+    plain = matching_database(walk, MatchingSettings(mirror=False, trajectory_position=1.0))
+    double = matching_database(walk, MatchingSettings(mirror=False, trajectory_position=2.0))
+    shifted = plain.features[20].copy()
+    shifted[15] += 0.1
+    off = [
+        np.linalg.norm(one.normalization.apply(shifted) - one.rows[20]) for one in (plain, double)
+    ]
+    np.testing.assert_allclose(off, [0.1, 0.2], rtol=1e-3)
+
+
+def test_spread_divides_by_the_deviation_of_each_group(walks):
+    settings = MatchingSettings(normalize="spread", foot_position=1.0, trajectory_facing=1.0)
+    rows = matching_database(walks, settings).rows
+    for part in (slice(0, 3), slice(21, 27)):
+        assert rows[:, part].std(axis=0).mean() == pytest.approx(1.0, rel=1e-3)
+
+
+def test_takes_without_standing_get_a_start_and_a_stop(database):
+    names = {part.name for part in database.ranges}
+    assert set(MADE) <= names and set(database.takes) == {f"{kind}_p0" for kind in KINDS}
+    still = database.motion(next(part for part in database.ranges if part.name == MADE[0]))
+    feet = still.role_positions(["left_ankle", "right_ankle"])[0]
+    assert abs(feet[0, 2] - feet[1, 2]) < 0.1
+    speeds = database.speeds
+    start = next(part for part in database.ranges if part.name == MADE[1])
+    assert speeds[start.start] < 0.1 and speeds[start.stop - 3] > 0.9
+
+
+def test_a_wish_is_followed(database):
+    player = database.player(velocity=(0.0, 1.3))
+    player.read(60)
+    player.steer(velocity=(1.3, 0.0))
+    player.read(60)
+    x, z = player.state().velocity
+    assert x > 0.8 and abs(z) < 0.5
+    player.steer(velocity=(0.0, 0.0))
+    player.read(90)
+    assert np.hypot(*player.state().velocity) < 0.2
+
+
+def test_standing_is_held_until_a_wish_comes(database):
+    player = database.player()
+    still = player.record(seconds=4)
+    assert np.ptp(still.root, axis=0).max() < 0.1
+    player.steer(velocity=(0.0, 1.3))
+    player.read(60)
+    assert player.state().velocity[1] > 0.8
+
+
+def test_the_body_faces_where_it_should_while_it_strafes(database):
+    player = database.player(velocity=(0.0, 1.2), strafe=True)
+    player.read(30)
+    assert player.state().place[2] == pytest.approx(0.0, abs=0.3)
+    player.steer(strafe=False, velocity=(1.2, 0.0))
+    player.read(75)
+    assert player.state().place[2] == pytest.approx(np.pi / 2, abs=0.5)
+
+
+def test_only_frames_with_the_wished_tag_are_played(database):
+    player = database.player(velocity=(0.0, 2.5), gait="walk")
+    motion = player.record(seconds=3)
+    assert not any(source.motion.startswith("jog") for source in motion.sources)
+    with pytest.raises(InvalidInput, match="no frame has the tag 'crawl'; tags: stand, walk"):
+        database.player(gait="crawl")
+
+
+@pytest.mark.parametrize("dynamics", ["sprung", "clamped"])
+def test_trajectories_ahead_are_where_the_simulation_goes(dynamics):
+    simulation = Simulation(velocity=1.0 + 0.5j, facing=0.3, dynamics=dynamics)
+    places, facings = simulation.ahead(0.2 - 1.0j, -1.0)
+    here, fps = 0j, 600
+    for k in range(fps):
+        before = simulation.velocity
+        simulation.step(0.2 - 1.0j, -1.0, 1.0 / fps)
+        here += 0.5 * (before + simulation.velocity) / fps
+        for horizon, (place, facing) in enumerate(zip(places, facings, strict=True)):
+            if k + 1 == round((horizon + 1) * fps / 3):
+                assert abs(here - place) < 2e-3 and abs(simulation.facing - facing) < 2e-2
+
+
+def test_a_follower_goes_ahead_only_and_stops_at_the_end():
+    path = PathFollower(np.linspace(0.0, 4.0, 81) + 0j, 1.5)
+    for here in (0.5, 0.4 + 0.2j, 1.7):
+        path.follow(here)
+    assert path.along == pytest.approx(1.7) and not path.done
+    path.along = 3.7
+    places, _ = path.ahead(1.5)
+    assert places.real.max() <= 4.0 + 1e-9 and places.real[-1] > 3.8
+
+
+def test_courses_are_run(database):
+    circle = run_course(database, "figure-eight")
+    figures = circle.to_dict()
+    assert circle.finished and figures["path_error_m"] < 0.15
+    assert figures["foot_slide_m"] < 0.01 and figures["seam_acceleration_ratio"] < 1.5
+    turn = run_course(database, "turn").to_dict()
+    assert turn["response_s"] < 0.5 and turn["seam_acceleration_ratio"] < 1.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["circle", "zigzag", "stop-and-go", "sprint-to-stop"])
+def test_all_courses_are_run(database, name):
+    figures = run_course(database, name).to_dict()
+    assert figures["finished"] and figures["path_error_m"] < 0.15
+    assert figures["foot_slide_m"] < 0.01 and figures["seam_acceleration_ratio"] < 1.5
+
+
+def test_response_is_the_time_to_half_of_the_turn(walks):
+    walk = walks[0]
+    turned = walk.transform(yaw=np.pi / 2)
+    half, reached = response_times(turned, ((0.0, 0.0), (0.5, 90.0)))
+    assert half == 0.0 and reached == 0.0
+    with pytest.raises(InvalidInput, match="a course is one of circle, .*; got 'maze'"):
+        course_path("maze")
+
+
+def test_what_is_played_says_where_it_comes_from(database):
+    walk = database.walk(seconds=4, steer=("2:90",))
+    assert sum(source.end - source.start for source in walk.sources) == len(walk)
+    for source in walk.sources:
+        part = next(one for one in database.ranges if one.name == source.motion)
+        assert 0 <= source.start_frame < source.end_frame <= part.stop - part.start
+    assert walk.quality.takes.used and walk.quality.foot_slide_m < 0.01
+
+
+# --- bad input -----------------------------------------------------------------------------
+
+
+def test_takes_without_feet_are_refused():
+    skeleton = Skeleton(["hips", "chest"], [-1, 0], [[0, 0, 0], [0, 0.5, 0]])
+    still = Motion(
+        skeleton, np.tile([1.0, 0, 0, 0], (60, 2, 1)), np.zeros((60, 3)), 30.0, name="box"
+    )
+    with pytest.raises(
+        RoleError, match=re.escape("box: motion matching needs the roles hips, left_hip")
+    ):
+        matching_database([still], MatchingSettings())
+
+
+def test_one_standing_pose_is_refused(walks):
+    pose = walks[0]
+    still = replace(
+        pose, rotations=np.repeat(pose.rotations[:1], 60, 0), root=np.repeat(pose.root[:1], 60, 0)
+    )
+    with pytest.raises(InvalidInput, match="needs takes that walk or run; the take stays in place"):
+        matching_database([still], MatchingSettings())
+    with pytest.raises(
+        InvalidInput, match="needs takes of at least 0.7 s; the longest of 1 has 0.07"
+    ):
+        matching_database([still[:2]], MatchingSettings())
+    with pytest.raises(InvalidInput, match="at least one motion; none were chosen"):
+        matching_database([], MatchingSettings())
+
+
+def test_takes_without_locomotion_are_refused():
+    reach = ml.demo.clip("reach_front_high_right_p0")
+    with pytest.raises(InvalidInput, match=r"the take stays in place \(no more than 0\.\d+ m"):
+        matching_database([reach], MatchingSettings())
+
+
+def test_wishes_are_checked(database):
+    player = database.player()
+    for controls, said in (
+        ({"velocity": (1.0,)}, "velocity must be two numbers"),
+        ({"velocity": (np.nan, 0.0)}, "velocity must be finite"),
+        ({"facing": np.inf}, "facing must be a finite number"),
+        ({"speed": -1.0}, "speed must be a finite number, at least 0"),
+        ({"path": [[0.0, 0.0]]}, "path must have shape"),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            player.steer(**controls)
+    with pytest.raises(InvalidInput, match="weight"):
+        MatchingSettings(**dict.fromkeys(
+            ("foot_position", "foot_velocity", "hip_velocity", "trajectory_position",
+             "trajectory_facing"), 0.0,
+        ))  # fmt: skip
+
+
+# --- stored with a library -----------------------------------------------------------------
+
+
+@pytest.fixture
+def library(lib, walks):
+    for walk in walks[:3]:
+        lib.add_motion(walk)
+    lib.label("walk_p0", "slow")
+    return lib
+
+
+def test_a_stored_database_is_the_same(library):
+    first, again = library.motion_matching(), library.motion_matching()
+    assert isinstance(again.rotations, np.memmap)
+    np.testing.assert_array_equal(first.features, again.features)
+    a, b = (one.walk(seconds=2).root for one in (first, again))
+    np.testing.assert_array_equal(a, b)
+    assert "slow" in again.tags and again.tag("slow").sum() == 2 * len(library["walk_p0"])
+
+
+def test_a_damaged_database_is_refused_before_it_is_used(database, tmp_path):
+    save_database(database, tmp_path)
+    opened = open_database(tmp_path, MatchingSettings())
+    assert opened.ranges == database.ranges
+    np.save(tmp_path / "features.npy", np.zeros((5, 27), np.float32))
+    with pytest.raises(LibraryError, match=r"features: expected float32 of \(\d+, 27\), found"):
+        open_database(tmp_path, MatchingSettings())
+    about = json.loads((tmp_path / "about.json").read_text())
+    about["ranges"][0][2] += 7
+    (tmp_path / "about.json").write_text(json.dumps(about))
+    with pytest.raises(LibraryError, match="ranges do not follow each other"):
+        open_database(tmp_path, MatchingSettings())
+
+
+def test_the_command_builds_walks_and_measures(library, tmp_path):
+    place = str(library.path)
+    built = json.loads(ran("match", place, "build", "--json").stdout)
+    assert built["takes"] == 3 and built["features"] == 27 and "walk" in built["tags"]
+    out = tmp_path / "walk.bvh"
+    walked = json.loads(
+        ran("match", place, "walk", "--seconds", "3", "--steer", "1:90", "-o", out, "--json").stdout
+    )
+    assert walked["frames"] == 90 and walked["quality"]["foot_slide_m"] < 0.01
+    assert ml.load(out).duration == pytest.approx(3.0)
+    rows = json.loads(ran("match", place, "courses", "--course", "turn", "--json").stdout)
+    assert rows["courses"][0]["course"] == "turn"
