@@ -131,7 +131,7 @@ def test_the_body_faces_where_it_should_while_it_strafes(database):
     assert player.state().place[2] == pytest.approx(np.pi / 2, abs=0.5)
 
 
-def test_only_frames_with_the_wished_tag_are_played(database):
+def test_only_frames_with_the_desired_tag_are_played(database):
     player = database.player(velocity=(0.0, 2.5), gait="walk")
     motion = player.record(seconds=3)
     assert not any(source.motion.startswith("jog") for source in motion.sources)
@@ -233,7 +233,7 @@ def test_takes_without_locomotion_are_refused():
         matching_database([reach], MatchingSettings())
 
 
-def test_wishes_are_checked(database):
+def test_controls_are_checked(database):
     player = database.player()
     for controls, said in (
         ({"velocity": (1.0,)}, "velocity must be two numbers"),

@@ -52,7 +52,7 @@ class MatchingVerbs(Store):
         Returns
         -------
         database : MatchingDatabase
-            ``database.player(...)`` is a character that follows wishes, ``database.walk(...)`` a
+            ``database.player(...)`` is a character that follows controls, ``database.walk(...)`` a
             motion.
 
         Examples

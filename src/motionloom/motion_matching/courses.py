@@ -6,12 +6,12 @@
 ``zigzag``          six legs of 3 m with turns of 90 degrees, alternately left and right
 ``stop-and-go``     12 m straight on; stand for 1.5 s after each 4 m
 ``sprint-to-stop``  15 m as fast as the takes run, then stop
-``turn``            walk, then a wish of 90 degrees to the left, then to the right, by velocity
+``turn``            walk, then turn by 90 degrees to the left, and to the right, by velocity
 ==================  ====================================================================
 
 The first five follow a path; the error is the distance of the hips from it. The last has no path:
 measured is the time until the character travels more in the new direction than in the old one,
-which is 45 of the 90 degrees, and until it is within 20 degrees of the wish.
+which is 45 of the 90 degrees, and until it is within 20 degrees of it.
 """
 
 from __future__ import annotations
@@ -186,27 +186,27 @@ def _turns(database: MatchingDatabase, speed: float) -> CourseResult:
 
 
 def response_times(
-    motion: Motion, wishes: tuple[tuple[float, float], ...]
+    motion: Motion, controls: tuple[tuple[float, float], ...]
 ) -> tuple[float | None, float | None]:
-    """Mean seconds from a change of the wished direction to half of it, and to within 20 degrees.
+    """Mean seconds from a change of the desired direction to half of it, and to within 20 degrees.
 
     Parameters
     ----------
     motion : Motion
-    wishes : tuple of (second, degrees)
-        Wished directions of travel; the first holds from the start and is no change.
+    controls : tuple of (second, degrees)
+        Desired directions of travel; the first holds from the start and is no change.
 
     Returns
     -------
     half, reached : float or None
-        None if a turn was not made before the next wish.
+        None if a turn was not made before the next change.
     """
     way = RootMotion.of(motion).floor
     direction = np.unwrap(np.angle(np.gradient(way)))
-    ends = [*(second for second, _ in wishes[1:]), motion.duration]
+    ends = [*(second for second, _ in controls[1:]), motion.duration]
     half: list[float] = []
     reached: list[float] = []
-    for (second, degrees), end in zip(wishes[1:], ends[1:], strict=True):
+    for (second, degrees), end in zip(controls[1:], ends[1:], strict=True):
         frames = slice(round(second * motion.fps), round(end * motion.fps))
         off = np.abs(np.angle(np.exp(1j * (direction[frames] - np.radians(degrees)))))
         for limit, times in ((_HALF, half), (_REACHED, reached)):

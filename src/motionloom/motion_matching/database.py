@@ -266,13 +266,13 @@ class MatchingDatabase:
 
         return MatchingPlayer(self, **controls)
 
-    def walk(self, settings: MatchingWalkSettings | None = None, **wishes: Any) -> Motion:
+    def walk(self, settings: MatchingWalkSettings | None = None, **controls: Any) -> Motion:
         """A walk as asked, with provenance and quality.
 
         Parameters
         ----------
         settings : MatchingWalkSettings, optional
-        **wishes
+        **controls
             Its fields, instead.
 
         Examples
@@ -286,7 +286,7 @@ class MatchingDatabase:
         """
         from motionloom.motion_matching.walk import matched_walk
 
-        return matched_walk(self, settings or MatchingWalkSettings(**wishes))
+        return matched_walk(self, settings or MatchingWalkSettings(**controls))
 
     def courses(self, names: Sequence[str] | None = None) -> list[CourseResult]:
         """Steering courses as they are run; see `motionloom.motion_matching.courses`."""

@@ -1,14 +1,14 @@
-"""Playback of a matching database: a character that follows wishes and paths.
+"""Playback of a matching database: a character that follows controls and paths.
 
 The state is a frame of the database and the place of the root on the floor. A few times a second,
-and when the wish changes, the frame is searched that is most like the present one and leads where
+and when controls change, the frame is searched that is most like the present one and leads where
 the character should go. If it is better than going on, the character continues there; offsets of
 the pose fade (`motionloom.blending.inertialization`), feet in contact are held
-(`motionloom.motion.feet.streaming`). Where the takes turn less than wished, the root is turned a
+(`motionloom.motion.feet.streaming`). Where the takes turn less than desired, the root is turned a
 little more, with a limit. Controls of ``steer``:
 
 ``velocity``
-    Wished velocity (x, z), m/s.
+    Desired velocity (x, z), m/s.
 ``facing``
     Where to face, radians from +Z towards +X; None: the direction of travel.
 ``strafe``
@@ -45,7 +45,7 @@ from motionloom.motion_matching.simulation import (
     Dynamics,
     PathFollower,
     Simulation,
-    wished_facing,
+    desired_facing,
 )
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ _SEAM_COST = 0.3  # m for a seam as rough as the roughest in the takes
 _ROUGHEST = 1.2  # a seam that would be rougher is put off
 _ASIDE = 0.1  # m by which the root is moved at a jump at most
 _SEEN = 3  # frames of the next motion that a seam needs
-_CHANGED = 0.3  # m/s or rad: a wish that changes more is searched at once
-WALKING_SPEED = 1.3  # m/s on a path without a wished speed
+_CHANGED = 0.3  # m/s or rad: a desired velocity that changes more is searched at once
+WALKING_SPEED = 1.3  # m/s on a path without a desired speed
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ class MatchState:
     going_on: float  # cost of going on at the last search, m
     place: tuple[float, float, float]  # x, z, facing
     velocity: tuple[float, float]
-    wish: tuple[float, float]
-    trajectory: tuple[tuple[float, float, float], ...]  # x, z, facing at the horizons, wished
+    desired: tuple[float, float]
+    trajectory: tuple[tuple[float, float, float], ...]  # x, z, facing at the horizons, desired
     tag: str
     jumps: int
 
@@ -99,7 +99,7 @@ class MatchingPlayer(Player):
     velocity, facing, strafe, gait, path, speed
         As in `steer`.
     dynamics : {"sprung", "clamped"}
-        How the velocity follows the wish.
+        How the velocity follows the desired one.
     start : int, optional
         Frame of the database to start with. Default: one that stands.
     lock_feet : bool
@@ -137,7 +137,7 @@ class MatchingPlayer(Player):
         if dynamics not in ("sprung", "clamped"):
             raise InvalidInput(f"dynamics must be sprung or clamped; got {dynamics!r}")
         self._simulation = Simulation(dynamics=dynamics)
-        self._wish = 0j
+        self._desired = 0j
         self._facing: float | None = None
         self._follower: PathFollower | None = None
         self._path: Any = None
@@ -153,10 +153,10 @@ class MatchingPlayer(Player):
         self._steer(
             velocity=velocity, facing=facing, strafe=strafe, gait=gait, speed=speed, path=path
         )
-        if start is None and self._wished_speed() > 0.0:
+        if start is None and self._desired_speed() > 0.0:
             self._begin_moving()
 
-    # --- wishes ---------------------------------------------------------------------------
+    # --- controls ---------------------------------------------------------------------------
 
     def _steer(self, **controls: Any) -> None:
         given = dict(controls)
@@ -180,9 +180,9 @@ class MatchingPlayer(Player):
         if "gait" in given:
             self._allowed = given["gait"]
         if "velocity" in given:
-            changed = abs(given["velocity"] - self._wish) > _CHANGED
+            changed = abs(given["velocity"] - self._desired) > _CHANGED
             self._since_search = 10_000 if changed else self._since_search
-            self._wish = given["velocity"]
+            self._desired = given["velocity"]
         if "facing" in given:
             self._facing = given["facing"]
         if "strafe" in given:
@@ -209,8 +209,8 @@ class MatchingPlayer(Player):
     def _along_speed(self) -> float:
         return WALKING_SPEED if self._speed is None else self._speed
 
-    def _wished_speed(self) -> float:
-        return abs(self._wish) if self._follower is None else self._follower.speed
+    def _desired_speed(self) -> float:
+        return abs(self._desired) if self._follower is None else self._follower.speed
 
     @property
     def done(self) -> bool:
@@ -278,7 +278,7 @@ class MatchingPlayer(Player):
         return jumped
 
     def _may_hold(self) -> bool:
-        """Whether the pose is held: it stands, as wished, and the take is about to go on."""
+        """Whether the pose is held: it stands, as desired, and the take is about to go on."""
         database, frame = self.database, self._frame
         features = database.features[frame]
         if database.gaits[frame] != 1 or np.abs(features[6:15]).max() > _STILL:
@@ -299,16 +299,16 @@ class MatchingPlayer(Player):
         """Advance what the character should do by a frame."""
         dt = 1.0 / self.fps
         if self._follower is None:
-            facing = wished_facing(self._wish, self._facing, self._simulation.facing)
-            self._simulation.step(self._wish, facing, dt)
+            facing = desired_facing(self._desired, self._facing, self._simulation.facing)
+            self._simulation.step(self._desired, facing, dt)
         else:
             self._follower.follow(self._place)
 
     def _ahead(self) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
-        """Places relative to the root, in the world, and facings at the horizons, as wished."""
+        """Places relative to the root, in the world, and facings at the horizons, as desired."""
         if self._follower is None:
-            facing = wished_facing(self._wish, self._facing, self._simulation.facing)
-            return self._simulation.ahead(self._wish, facing)
+            facing = desired_facing(self._desired, self._facing, self._simulation.facing)
+            return self._simulation.ahead(self._desired, facing)
         speed = float(abs(self._steps[self._frame, 0])) * self.fps
         places, directions = self._follower.ahead(speed)
         if self._facing is not None:
@@ -372,7 +372,7 @@ class MatchingPlayer(Player):
         return steps
 
     def _move(self) -> None:
-        """Move the root by the step to the present frame, and bend its way to the wish."""
+        """Move the root by the step to the present frame, and bend its way."""
         if self._holds:
             return
         step, turn = self._steps[self._frame]
@@ -449,10 +449,10 @@ class MatchingPlayer(Player):
         return database.standing_frame
 
     def _begin_moving(self) -> None:
-        """Start with the frame that does best what is wished, whatever its pose."""
+        """Start with the frame that does best what is desired, whatever its pose."""
         if self._follower is None:
-            self._simulation.velocity = self._wish
-            self._heading = wished_facing(self._wish, self._facing, 0.0)
+            self._simulation.velocity = self._desired
+            self._heading = desired_facing(self._desired, self._facing, 0.0)
             self._simulation.facing = self._heading
         point = self._query()
         rows = self.database.rows
@@ -479,17 +479,17 @@ class MatchingPlayer(Player):
         return tuple(found)
 
     def state(self) -> MatchState:
-        """What is played now, and what is wished."""
+        """What is played now, and what is desired."""
         part = self.database.range_of(self._frame)
         places, facings = self._ahead()
         world = places + self._place
         step = self._steps[self._frame, 0] * cmath.exp(1j * self._heading) * self.fps
-        wish = self._wish
+        desired = self._desired
         if self._follower is not None:
             ahead = cmath.rect(
                 self._follower.speed, float(self._follower.direction(self._follower.along))
             )
-            wish = ahead
+            desired = ahead
         gait = int(self.database.gaits[self._frame])
         return MatchState(
             part.take,
@@ -499,7 +499,7 @@ class MatchingPlayer(Player):
             self._going_on,
             (self._place.imag, self._place.real, self._heading),
             (step.imag, step.real),
-            (wish.imag, wish.real),
+            (desired.imag, desired.real),
             tuple((p.imag, p.real, float(f)) for p, f in zip(world, facings, strict=True)),
             ("", "stand", "walk", "jog", "run")[gait],
             self.jumps,

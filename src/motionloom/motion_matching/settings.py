@@ -102,7 +102,7 @@ class MatchingWalkSettings(Settings):
         metavar="SECOND:DEGREES[:SPEED]",
     )
     dynamics: Literal["sprung", "clamped"] = setting(
-        "sprung", "Follow the wish like a spring, or with a limited acceleration."
+        "sprung", "Follow the desired velocity like a spring, or with a limited acceleration."
     )
 
     def check(self) -> None:

@@ -1,7 +1,7 @@
-"""What the character should do in the next second: wishes and paths as trajectories.
+"""What the character should do in the next second: controls and paths as trajectories.
 
-A wish is a velocity and a facing. The velocity of the character approaches it like a critically
-damped spring, or with a limited acceleration; both are solved in closed form, so that the
+Controls are a desired velocity and a facing. The velocity approaches it like a critically damped
+spring, or with a limited acceleration; both are solved in closed form, so that the
 trajectory ahead is known at once. On a path the trajectory is the path itself, from the nearest
 point on, at a speed with which one can still stop at its end.
 """
@@ -34,7 +34,7 @@ _WINDOW = 1.5  # metres of a path in which the nearest point is looked for
 
 @dataclass
 class Simulation:
-    """Velocity and facing that follow a wish.
+    """Velocity and facing that follow a desired velocity.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Simulation:
     dynamics: Dynamics = "sprung"
 
     def step(self, velocity: complex, facing: float, dt: float) -> None:
-        """Follow a wish for some time."""
+        """Follow a desired velocity for some time."""
         if self.dynamics == "sprung":
             away, self.acceleration = _spring(self.velocity - velocity, self.acceleration, dt)
             self.velocity = velocity + away
@@ -104,7 +104,7 @@ class PathFollower:
     points : ndarray of complex, shape (n,)
         Path, evenly sampled.
     speed : float
-        Wished speed, m/s.
+        Desired speed, m/s.
     along : float
         Progress in metres.
 
@@ -176,8 +176,8 @@ class PathFollower:
         return self.at(places), self.direction(places)
 
 
-def wished_facing(velocity: complex, facing: float | None, now: float) -> float:
-    """The wished facing; without one, the direction of travel, or the present one if it is slow."""
+def desired_facing(velocity: complex, facing: float | None, now: float) -> float:
+    """The desired facing; without one, the direction of travel; the present one if it is slow."""
     if facing is not None:
         return facing
     return cmath.phase(velocity) if abs(velocity) > _MOVING else now

@@ -23,7 +23,7 @@ def matched_walk(database: MatchingDatabase, settings: MatchingWalkSettings) -> 
     path = settings.floor_path()
     player = MatchingPlayer(
         database,
-        velocity=_wish(speed, float(np.radians(settings.direction)))
+        velocity=_desired(speed, float(np.radians(settings.direction)))
         if path is None
         else (0.0, 0.0),
         facing=facing,
@@ -49,10 +49,10 @@ def matched_walk(database: MatchingDatabase, settings: MatchingWalkSettings) -> 
             frames = int(min(round(second * player.fps) if np.isfinite(second) else until, until))
             blocks.append(player.read(max(frames - player.played, 0)))
             speed = speed if new_speed is None else new_speed
-            player.steer(velocity=_wish(speed, direction))
+            player.steer(velocity=_desired(speed, direction))
     played = FrameBlock.joined(blocks)
     return played.to_motion(player.skeleton, player.fps, "walk").with_quality(player.quality)
 
 
-def _wish(speed: float, direction: float) -> tuple[float, float]:
+def _desired(speed: float, direction: float) -> tuple[float, float]:
     return speed * float(np.sin(direction)), speed * float(np.cos(direction))
