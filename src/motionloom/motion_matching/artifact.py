@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import open_array
 from motionloom.errors import LibraryError
 from motionloom.motion import Skeleton
+from motionloom.motion.gait import GAITS
 from motionloom.motion_matching.build import matching_database
 from motionloom.motion_matching.database import ARRAYS, MatchingDatabase, Range
 from motionloom.motion_matching.features import COUNT
@@ -117,7 +119,7 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
             raise ValueError(f"format {about['format']}, expected {_FORMAT}")
         ranges = tuple(Range(*part) for part in about["ranges"])
         skeleton = _skeleton(about["skeleton"])
-        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
+        arrays = {name: open_array(folder / f"{name}.npy") for name in ARRAYS}
         count = ranges[-1].stop
         _check_arrays(arrays, ranges, count, len(skeleton))
         index = BucketIndex.open(folder / "index")
@@ -159,3 +161,6 @@ def _check_arrays(
         if arrays[name].dtype != dtype or arrays[name].shape != shape:
             found = f"{arrays[name].dtype} of {arrays[name].shape}"
             raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, found {found}")
+    known = arrays["gaits"]
+    if known.min() < 0 or known.max() > len(GAITS):
+        raise ValueError(f"gaits: expected 0 to {len(GAITS)}, found {known.min()} to {known.max()}")
