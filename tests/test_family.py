@@ -246,9 +246,11 @@ def test_a_family_of_kicks(kicks, method):
     assert len(family.nodes) >= len(near) > 1
     assert not any(node.motion.startswith("walk") for node in family.nodes)
     shape = family.to_json()
-    assert set(shape) == {"query", "nodes", "edges"}
+    assert set(shape) == {"query", "join_distance", "nodes", "edges"}
     assert shape["nodes"][0]["distance_to_query"] == 0.0
-    assert all({"a", "b", "cost", "clear", "alignment"} == set(edge) for edge in shape["edges"])
+    assert all(
+        {"a", "b", "cost", "clear", "cuts_off", "alignment"} == set(edge) for edge in shape["edges"]
+    )
 
 
 def test_more_tiers_reach_farther(kicks):

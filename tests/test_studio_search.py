@@ -120,6 +120,7 @@ def test_frames_stand_for_the_query_s_frames(client):
         {"method": "emd", "max": 3, "within": ["kick"]},
         {"rank": "distance", "weights": "equal", "steps": "classic", "exclude_query": True},
         {"only": ["kick_front_high_right_p1", "walk_p0"], "without": ["walk_p0"], "max": 3},
+        {"accept": ["kick_front_high_right_p1:10-60"], "reject": ["walk_p0:0-50"], "max": 5},
     ],
 )
 def test_the_lines_shown_find_the_same(client, settings):
@@ -371,6 +372,19 @@ def test_a_family_is_the_library_s(client, library):
     gaps = np.abs(places[:, None] - places)
     apart = (gaps[..., 0] > 0.98 * received["box"][0]) | (gaps[..., 1] > 0.98 * received["box"][1])
     assert (apart | np.eye(len(places), dtype=bool)).all()
+
+
+def test_a_family_tells_its_join_distance(client, library):
+    received = client.post("/api/families", json={"query": KICK, "max": 12}).json()
+    expected = library.family(KICK, max=12)
+    assert received["join_distance"] == pytest.approx(expected.join_distance)
+    assert received["sweep"]["plateau"] == pytest.approx(expected.sweep.plateau)
+    assert [e["cuts_off"] for e in received["edges"]] == [e.cuts_off for e in expected.edges]
+    wrong = expected.matches[0].text
+    less = client.post("/api/families", json={"query": KICK, "max": 12, "reject": [wrong]}).json()
+    assert wrong not in {
+        f"{n['motion']}:{n['start_frame']}-{n['end_frame']}" for n in less["nodes"]
+    }
 
 
 def test_the_lines_of_a_family_grow_the_same(client):

@@ -16,7 +16,7 @@ import { Verdicts } from "../src/search/verdicts";
 // What modules of the page use while they are loaded, and Node does not have.
 vi.hoisted(() => Object.assign(globalThis, { addEventListener: () => {}, IntersectionObserver: class {} }));
 
-const ALWAYS = ["max", "max_distance", "within", "only", "without", "exclude_query"];
+const ALWAYS = ["max", "max_distance", "within", "only", "without", "exclude_query", "accept", "reject"];
 const method = (name: string, options: string[], rest = {}) => ({
   name,
   about: "",
@@ -66,9 +66,13 @@ describe("search settings", () => {
       within: [],
       only: [],
       without: [],
+      accept: [],
+      reject: [],
     };
     expect(searchBody(MENU, settings)).toEqual({ ...common, exclude_query: false });
     expect(familyBody(MENU, { ...settings, tiers: "2" })).toEqual({ ...common, tiers: 2, apart: 0.2 });
+    expect(familyBody(MENU, { ...settings, max_distance: 0.1 })).toMatchObject({ join_distance: 0.1 });
+    expect(searchBody(MENU, { ...settings, reject: ["b:0-9"] })).toMatchObject({ reject: ["b:0-9"] });
   });
   it("have the unit of their features, distance or method", () => {
     expect(unitOf(MENU, DEFAULTS)).toBe("m");

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from motionloom.cli.search import hint_at_small_family
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import ParametrizeSettings, SynthesisSettings
+from motionloom.library.settings import JOIN_DISTANCE, ParametrizeSettings, SynthesisSettings
 from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
 
 if TYPE_CHECKING:
@@ -35,11 +35,8 @@ class ExampleSettings(Settings):
     """Which motions are the examples of a parametric motion."""
 
     method: str = setting("dtw", "Search method of the family: dtw, lazy, web.")
-    max_distance: float | None = setting(
-        None,
-        "Largest distance between members of the family. [0.08]",
-        unit="m",
-        old_options=("--threshold",),
+    join_distance: float | None = setting(
+        None, replace(JOIN_DISTANCE, old_options=("--max-distance", "--threshold"))
     )
     max: int = setting(100, "At most this many members of the family.", metavar="N")
     label: Names = setting(None, LABEL)
@@ -95,7 +92,7 @@ def parametrize(
         family = lib.family(
             query,
             method=examples.method,
-            max_distance=examples.max_distance,
+            join_distance=examples.join_distance,
             max=examples.max,
             label=examples.label,
             only=examples.only,
@@ -110,7 +107,7 @@ def parametrize(
             progress=advance,
         )
     if family is not None:
-        hint_at_small_family(family, examples.max_distance)
+        hint_at_small_family(family)
     if picture is not None:
         draw_accessible(motion, picture)
     if output is not None:

@@ -82,6 +82,12 @@ def family(
         Path | None,
         typer.Option(metavar="FILE", help="Write the match graph for Gephi, yEd, NetworkX ..."),
     ] = None,
+    sweep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw the family's size over the join distance (.png, .svg, .pdf)."
+        ),
+    ] = None,
     export: Annotated[Path | None, _EXPORT] = None,
     sheet: Annotated[Path | None, _SHEET] = None,
     strip: Annotated[Path | None, _STRIP] = None,
@@ -92,10 +98,17 @@ def family(
     Members are printed by their distance to the query in the match graph.
     """
     _check_targets(sheet, strip)
-    if output is not None:
-        check_picture(output)
+    for picture in (output, sweep):
+        if picture is not None:
+            check_picture(picture)
     lib = open_library(library)
     found = lib.family(query, **settings.arguments())
+    if sweep is not None:
+        from motionloom.plots.family_sweep import write_sweep
+
+        swept = lib.family_sweep(query, **settings.arguments())
+        write_sweep(swept, sweep, used=found.join_distance)
+        remark(f"sizes of the family drawn to {sweep}")
     if graphml is not None:
         remark(f"match graph written to {found.write_graphml(graphml)}")
     if output is not None:
@@ -111,13 +124,35 @@ def family(
         _print_matches(found.matches)
         edges = counted(len(found.edges), "edge")
         remark(f"{counted(len(found.nodes), 'node')} with the query, {edges}")
+        _tell_limit(found)
+        _tell_cut_edges(found)
         if found.unclear:
             remark(
                 f"{counted(len(found.unclear), 'edge')} without a time alignment in the valid "
                 "region; --clear leaves them out"
             )
         _hint_at_long_query(lib, found)
-        hint_at_small_family(found, settings.max_distance)
+        hint_at_small_family(found)
+
+
+def _tell_limit(family: Family) -> None:
+    """Say which join distance was chosen, and why."""
+    if family.sweep is None or not len(family.matches):
+        return
+    low, high = family.sweep.plateau
+    unit = family.matches.unit
+    remark(
+        f"joined up to {family.join_distance:.3g} {unit}: the family is the same from {low:.3g} to "
+        f"{high:.3g} {unit}; --join-distance sets another limit, --sweep draws the sizes"
+    )
+
+
+def _tell_cut_edges(family: Family) -> None:
+    """Name the edges that most members hang on: the first to doubt."""
+    most = [edge for edge in family.cut_edges if edge.cuts_off > 1][:3]
+    for edge in most:
+        a, b = family.nodes[edge.a].text, family.nodes[edge.b].text
+        remark(f"{edge.cuts_off} members hang on one edge, {a} to {b} ({edge.cost:.3f})")
 
 
 def _hint_at_long_query(lib: Library, family: Family) -> None:
@@ -131,14 +166,14 @@ def _hint_at_long_query(lib: Library, family: Family) -> None:
         )
 
 
-def hint_at_small_family(family: Family, max_distance: float | None) -> None:
+def hint_at_small_family(family: Family) -> None:
     """Suggest a larger limit where a family has hardly a member."""
-    used = FAMILY_DISTANCE if max_distance is None else max_distance
-    if len(family.matches) >= _FEW or used > _FAR:
+    used = family.join_distance
+    if used is None or len(family.matches) >= _FEW or used > _FAR:
         return
     remark(
-        f"a small family: members are within {used:g} {family.matches.unit} of each other. Other "
-        f"performers and freer actions need more; try --max-distance {1.5 * used:.2g}, then "
+        f"a small family: members are within {used:.3g} {family.matches.unit} of each other. Other "
+        f"performers and freer actions need more; try --join-distance {1.5 * used:.2g}, then "
         f"{2 * used:.2g}, and look at the distances of motionloom search --rank distance"
     )
 

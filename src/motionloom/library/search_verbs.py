@@ -7,6 +7,7 @@ the defaults, the checks and one sentence on every argument.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from motionloom.evaluation.rank_correlation import Study
     from motionloom.motion import Motion
     from motionloom.search import Family, Match, Matches
+    from motionloom.search.match_graph.sweep import LimitSweep
     from motionloom.search.match_web.store import LeftToBuild, WebReport
     from motionloom.search.match_web.web import Web
     from motionloom.search.query import Query
@@ -167,7 +169,10 @@ class SearchVerbs(Store):
         method: str | Settings = "dtw",
         max: int | None = 100,
         max_distance: float | None = None,
+        accept: str | Match | Iterable[str | Match] | None = None,
+        reject: str | Match | Iterable[str | Match] | None = None,
         tiers: int | str = 1,
+        join_distance: float | None = None,
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
@@ -237,11 +242,16 @@ class SearchVerbs(Store):
             with ``dtw`` the distance of movements, or with ``rank="distance"`` the mean distance
             of poses per cell of the alignment, as with ``lazy`` and ``web``. In metres, except
             for clip measures in degrees.
+        accept, reject : str, Match or several, optional
+            Verdicts on matches of an earlier search, ``NAME:START-END`` or the matches: right ones
+            are searched as well, wrong ones are left out, and what is nearer to them than to the
+            query goes down. `distance` is then that of the verdicts, which ranks the matches.
         tiers : int or "all"
             Rounds of query expansion (1: none; ``all``: until nothing new is found). With more
-            than one, matches within the family of the query (see `family`; pose distances up to
-            `max_distance`, or 0.08 m) have their distance in the match graph, the others their
-            pose distance.
+            than one, members of the family of the query (see `family`) have their distance in the
+            match graph, the others their pose distance.
+        join_distance : float, optional
+            Query expansion: pose distance up to which two members are joined, as in `family`.
         label : str or several, optional
             Search only motions with one of these labels.
         only, exclude : str or several, optional
@@ -352,7 +362,10 @@ class SearchVerbs(Store):
         *,
         method: str | Settings = "dtw",
         max: int | None = 100,
+        join_distance: float | None = None,
         max_distance: float | None = None,
+        accept: str | Match | Iterable[str | Match] | None = None,
+        reject: str | Match | Iterable[str | Match] | None = None,
         tiers: int | str = "all",
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
@@ -411,9 +424,17 @@ class SearchVerbs(Store):
             As in `search`, and so are the options of the methods; `rank` is ``distance`` here.
         max : int or None
             Number of members besides the query, at most.
-        max_distance : float, optional
+        join_distance : float, optional
             Pose distance up to which two members are joined: the mean distance per cell of their
-            alignment, in metres. Default 0.08.
+            alignment, in metres. Default: the middle of the widest plateau of the family's size
+            before it explodes; see ``family.sweep``.
+        max_distance : float, optional
+            Earlier name of `join_distance`.
+        accept : str, Match or several, optional
+            Members that are right, ``NAME:START-END`` or matches: they are joined to the query
+            however far they are.
+        reject : str, Match or several, optional
+            Members that are wrong: cut out, with all that is reached through them only.
         tiers : int or "all"
             Rounds of query expansion (``all``: until nothing new is found).
         progress : callable, optional
@@ -440,6 +461,42 @@ class SearchVerbs(Store):
 
         settings = _search_settings(FamilySettings, locals())
         return library_family(self, query, settings, progress=progress)
+
+    def family_sweep(
+        self, query: str | Path | Motion | Query, *, max: int | None = 60, **settings: Any
+    ) -> LimitSweep:
+        """Sizes of the families of a query for all join distances, and the one proposed.
+
+        Parameters
+        ----------
+        query
+            As in `search`.
+        max : int or None
+            Number of members at which the sweep ends.
+        **settings
+            As in `family`.
+
+        Returns
+        -------
+        sweep : LimitSweep
+            ``limits`` at which members enter, ``sizes(limits)``, ``proposed``, ``plateau``.
+
+        Examples
+        --------
+        >>> sweep = lib.family_sweep("kick_front_mid_right:5-40", max=5)
+        >>> sweep.plateau[0] <= sweep.proposed <= sweep.plateau[1]
+        True
+        """
+        from motionloom.search import FamilySettings
+        from motionloom.search.methods import family_sweep
+
+        known = signature(self.family).parameters
+        defaults = {name: one.default for name, one in known.items() if name != "query"}
+        unknown = sorted(set(settings) - set(defaults))
+        if unknown:
+            raise InvalidInput(f"{unknown[0]} is not a setting of a family")
+        given = _search_settings(FamilySettings, defaults | settings | {"max": max})
+        return family_sweep(self, query, given)
 
     def clip(self, query: str | Path | Motion | Query) -> Motion:
         """The motion of a query: ``NAME``, ``NAME:START-END`` or a file, cut to its frames.
@@ -786,6 +843,7 @@ def _search_settings(cls: type[Search], arguments: dict[str, Any]) -> Search:
     """Settings from the arguments of `search` or `family`; an option of None is not given."""
     own = {name: arguments[name] for name in described(cls) if name != "method"}
     own |= {name: names(own[name]) for name in ("label", "only", "exclude")}
+    own |= {name: _match_texts(own[name]) for name in ("accept", "reject")}
     options = {
         name: arguments[name] for method in cls.METHODS.values() for name in described(method)
     }
@@ -796,3 +854,11 @@ def _search_settings(cls: type[Search], arguments: dict[str, Any]) -> Search:
     # The default is not passed on, because it cannot be distinguished from not given.
     options["weights"] = None if options["weights"] == "moving" else options["weights"]
     return cls.of(arguments["method"], options, **own)
+
+
+def _match_texts(given: str | Match | Iterable[str | Match] | None) -> tuple[str, ...] | None:
+    """Judged matches as texts, ``NAME:START-END``."""
+    if given is None:
+        return None
+    several = [given] if isinstance(given, str) or hasattr(given, "text") else list(given)
+    return tuple(one if isinstance(one, str) else one.text for one in several)

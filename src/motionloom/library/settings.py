@@ -20,6 +20,7 @@ from motionloom.rhythm.settings import (
 )
 from motionloom.search.settings import (
     FAMILY_DISTANCE,
+    JOIN_DISTANCE,
     LAZY_K,
     Dtw,
     FamilySettings,
@@ -44,6 +45,7 @@ __all__ = [
     "FatGraphSettings",
     "GraphSettings",
     "ImportSettings",
+    "JOIN_DISTANCE",
     "LAZY_K",
     "LazyGraph",
     "MarchSettings",

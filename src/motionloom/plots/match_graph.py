@@ -1,7 +1,8 @@
 """Figure of a match graph: a stick figure at every node, the cost at every edge.
 
 All figures show corresponding frames, at the frame of the query with the most extreme pose, and
-are seen from the same side. Edges on the cheapest paths to the query are emphasized.
+are seen from the same side. Edges on the cheapest paths to the query are emphasized; those that
+several members hang on are dashed and red.
 
 Nodes are laid out by stress majorization (Gansner, Koren & North 2004), initialized by classical
 scaling; then overlapping boxes are pushed apart.
@@ -133,6 +134,7 @@ TIER_COLOURS = ("#12946f", "#2f7ed8", "#7b5cd6", "#c2478f", "#e8672c", "#9a6b00"
 _BOX = (1.85, 2.3)  # metres of a figure 1.7 m tall, label included
 _MOST_INCHES = 24.0
 _LABELLED_EDGES = 60
+_HINGE = "#c8553d"  # an edge that several members hang on
 _PLATE = {"boxstyle": "round,pad=0.12", "fc": ink.PAPER, "ec": "none", "alpha": 0.8}
 
 
@@ -303,6 +305,14 @@ def _draw_edges(axes, family: Family, places, inches: float) -> None:
             LineCollection(lines, colors=colour, linewidths=width * inches, alpha=alpha, zorder=2),
             autolim=False,
         )
+    hinges = [edge for edge in family.edges if edge.cuts_off > 1]
+    axes.add_collection(
+        LineCollection(
+            [(places[edge.a], places[edge.b]) for edge in hinges],
+            colors=_HINGE, linewidths=3.0 * inches, linestyles="--", zorder=2,
+        ),
+        autolim=False,
+    )  # fmt: skip
     labelled = strong if len(family.edges) > _LABELLED_EDGES else strong + weak
     for edge in labelled:
         middle = 0.5 * (places[edge.a] + places[edge.b])

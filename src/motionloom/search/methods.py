@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 
 from motionloom.distance import frame_distance
@@ -18,10 +18,12 @@ from motionloom.search.match import Match, Matches, Timeline
 from motionloom.search.match_graph.clear import ClearCorrespondence
 from motionloom.search.match_graph.family import grow_family
 from motionloom.search.match_graph.graph import Family, Node
+from motionloom.search.match_graph.sweep import LimitSweep, limit_sweep
 from motionloom.search.match_web.search import web_expansion, web_search
 from motionloom.search.query import Query, as_query
 from motionloom.search.settings import (
     FAMILY_DISTANCE,
+    LARGEST_JOIN,
     ClipMethod,
     Dtw,
     FeatureOptions,
@@ -31,6 +33,7 @@ from motionloom.search.settings import (
     expansion_rounds,
 )
 from motionloom.search.subsequence.dtw import dtw_search
+from motionloom.search.verdicts import covers, judged, search_with_verdicts
 from motionloom.settings import Settings
 from motionloom.store.store import Store
 
@@ -55,6 +58,8 @@ def search(library: Store, query: str | Path | Motion | Query, settings: SearchS
     if not len(library):
         raise LibraryError(f"{library.path}: the library is empty; import motions first")
     query = as_query(library, query)
+    if settings.accept or settings.reject:
+        return search_with_verdicts(library, query, settings, search)
     method = SEARCHES.get(type(settings.method), clip_search)
     found, timeline = method(library, query, settings)
     matches = [timeline.match(one, query, library.labels) for one in found]
@@ -79,35 +84,35 @@ def library_family(
     >>> kicks.nodes[0].text
     'kick_front_mid_right:5-40'
     """
-    given = as_query(library, query)
-    # A query from outside must not have the name of a motion of the library.
-    name = given.name or (f"{given.text} (query)" if given.text in library else given.text)
-    method = settings.method
-    is_web = isinstance(method, MatchWeb)
-    find = (web_expansion if is_web else _expansion)(library, given, settings)
-    is_checked = isinstance(method, Dtw | LazyGraph)  # the web does; whole clips are not aligned
-
-    def find_and_report(node: Node) -> Sequence[Match]:
-        matches = find(node)
-        if progress is not None:
-            progress(1)
-        return matches
-
-    return grow_family(
-        Node(name, given.start_frame, given.end_frame, 0),
-        given.text,
-        find_and_report,
+    growth = _Growth(library, as_query(library, query), settings, progress)
+    sweep = None
+    limit = settings.join_distance
+    if limit is None:
+        sweep = growth.sweep()
+        limit = sweep.proposed
+    family = grow_family(
+        growth.node,
+        growth.query.text,
+        growth.find(limit),
         tiers=expansion_rounds(settings.tiers),
-        unit=_unit(method),
+        unit=_unit(settings.method),
         max_nodes=settings.max,
         same=settings.same,
         apart=settings.apart,
         average_ranges=settings.average_ranges,
-        seconds=_member_seconds(given, settings),
-        squares=isinstance(method, MatchWeb) and method.squares,
-        is_clear=ClearCorrespondence(library, given) if is_checked else None,
+        seconds=growth.seconds,
+        squares=isinstance(settings.method, MatchWeb) and settings.method.squares,
+        is_clear=growth.is_clear,
         keep_unclear=not settings.clear,
     )
+    return replace(family, join_distance=float(limit), sweep=sweep)
+
+
+def family_sweep(
+    library: Store, query: str | Path | Motion | Query, settings: SearchSettings
+) -> LimitSweep:
+    """Sizes of the families of a query for all join distances, up to `max` members."""
+    return _Growth(library, as_query(library, query), settings, None).sweep(complete=True)
 
 
 def expanded_search(
@@ -116,25 +121,29 @@ def expanded_search(
     """Matches of the query, and those found by way of others, nearest first.
 
     Members of the family are ranked by their distance to the query in the match graph, the other
-    matches of the query by their pose distance, which is longer than `max_distance` or that of
-    families. So nothing is lost that the query finds alone.
+    matches of the query by their pose distance. So nothing is lost that the query finds alone.
     """
     given = as_query(library, query)
     family = library_family(library, given, settings).matches
     method = settings.method
     if isinstance(method, Dtw):
         method = replace(method, rank=method.rank or "distance")
-    alone = search(library, given, replace(settings, tiers=1, method=method))
-    members: dict[str, list[Match]] = {}
-    for match in family:
-        members.setdefault(match.motion, []).append(match)
-    others = [
-        match
-        for match in alone
-        if not any(_are_same(match, member) for member in members.get(match.motion, ()))
-    ]
+    alone = search(library, given, replace(settings, tiers=1, method=method, max_distance=None))
+    others = [match for match in alone if not _is_among(match, family)]
     ranked = sorted([*family, *others], key=lambda match: match.distance)
+    if settings.max_distance is not None:
+        # One tier ranks by movement: what is near by that distance stays, too.
+        first = search(library, given, replace(settings, tiers=1))
+        ranked = [
+            match
+            for match in ranked
+            if match.distance <= settings.max_distance or _is_among(match, first)
+        ]
     return Matches(ranked[: settings.max], query=given.text, unit=alone.unit)
+
+
+def _is_among(match: Match, matches: Iterable[Match]) -> bool:
+    return any(match.motion == one.motion and _are_same(match, one) for one in matches)
 
 
 def _are_same(a: Match, b: Match) -> bool:
@@ -161,18 +170,100 @@ def _unit(method: Settings) -> str:
     return frame_distance(method.distance).unit
 
 
+class _Growth:
+    """Searches from the members of a family, with the verdicts on them."""
+
+    def __init__(
+        self,
+        library: Store,
+        query: Query,
+        settings: SearchSettings,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self.library, self.query, self.settings, self.progress = library, query, settings, progress
+        # A query from outside must not have the name of a motion of the library.
+        name = query.name or (f"{query.text} (query)" if query.text in library else query.text)
+        self.node = Node(name, query.start_frame, query.end_frame, 0)
+        self.seconds = _member_seconds(query, settings)
+        method = settings.method
+        # Matches of the web correspond clearly by construction; whole clips are not aligned.
+        is_checked = isinstance(method, Dtw | LazyGraph)
+        self.is_clear = ClearCorrespondence(library, query) if is_checked else None
+        self.rejected = judged(library, settings.reject)
+        self.accepted = judged(library, settings.accept)
+        self._found: dict[str, tuple[float, Sequence[Match]]] = {}
+
+    def find(self, limit: float) -> Callable[[Node], Sequence[Match]]:
+        """A function that searches the query or a member, up to a distance."""
+        method = self.settings.method
+        if isinstance(method, Dtw):
+            # The limit is a distance of poses: similar movements need not blend.
+            method = replace(method, rank=method.rank or "distance")
+        # A family has no limit of distances to the query; its searches have one.
+        own = {each.name: getattr(self.settings, each.name) for each in fields(SearchSettings)}
+        each = SearchSettings(
+            **own | {"max_distance": limit, "method": method, "preset": None}
+            | {"accept": None, "reject": None}
+        )  # fmt: skip
+        expansion = web_expansion if isinstance(method, MatchWeb) else _expansion
+        find = expansion(self.library, self.query, each)
+
+        def judged_matches(node: Node) -> Sequence[Match]:
+            key = node.text if node.tier else ""
+            within, found = self._found.get(key, (-1.0, ()))
+            if within < limit:
+                found = find(node)
+                # Fewer than `max`: those of shorter limits are among them.
+                is_whole = self.settings.max is None or len(found) < self.settings.max
+                self._found[key] = (limit if is_whole else -1.0, found)
+                if self.progress is not None:
+                    self.progress(1)
+            found = [one for one in found if one.distance <= limit and not self._is_rejected(one)]
+            return found if node.tier else [*found, *self._accepted_beyond(limit, each)]
+
+        return judged_matches
+
+    def sweep(self, *, complete: bool = False) -> LimitSweep:
+        """The sizes of the families of all join distances."""
+        in_metres = _unit(self.settings.method) == "m"
+        is_clip = isinstance(self.settings.method, ClipMethod)
+        largest = LARGEST_JOIN if in_metres and not is_clip else math.inf
+        return limit_sweep(
+            self.node,
+            self.query.text,
+            self.find(largest),
+            largest=largest,
+            fallback=FAMILY_DISTANCE if in_metres else 0.0,
+            complete=complete,
+            max_nodes=self.settings.max,
+            same=self.settings.same,
+            apart=self.settings.apart,
+            seconds=self.seconds,
+            is_clear=self.is_clear if self.settings.clear else None,
+            unit=_unit(self.settings.method),
+        )
+
+    def _is_rejected(self, match: Match) -> bool:
+        return any(covers(match, one) for one in self.rejected)
+
+    def _accepted_beyond(self, limit: float, settings: SearchSettings) -> list[Match]:
+        """Accepted members that are farther from the query than the limit."""
+        found = []
+        for one in self.accepted:
+            assert one.name is not None
+            anywhere = replace(settings, max_distance=None, max=None, only=(one.name,))
+            there = [m for m in search(self.library, self.query, anywhere) if covers(m, one)]
+            if there and there[0].distance > limit:
+                found.append(there[0])
+        return found
+
+
 def _expansion(
     library: Store, query: Query, settings: SearchSettings
 ) -> Callable[[Node], Sequence[Match]]:
     """A function that searches the query or a member of its family."""
-    method = settings.method
-    if isinstance(method, Dtw):
-        # The limit is a distance of poses: similar movements need not blend.
-        method = replace(method, rank=method.rank or "distance")
-    limit = FAMILY_DISTANCE if settings.max_distance is None else settings.max_distance
-    each = replace(settings, max_distance=limit, method=method)
 
     def find(node: Node) -> Matches:
-        return search(library, query if node.tier == 0 else Query.at(library, node), each)
+        return search(library, query if node.tier == 0 else Query.at(library, node), settings)
 
     return find

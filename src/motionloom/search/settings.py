@@ -6,7 +6,7 @@ The module imports nothing heavy: the command line builds its options from these
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from motionloom.errors import InvalidInput
@@ -28,7 +28,8 @@ MAX_OVERLAP = 0.3  # adjacent repetitions of an action may share this part of th
 # of query expansion: a family must not shrink from round to round until everything is similar.
 WEB_DURATIONS = (0.5, 2.0)
 MEMBER_LENGTHS = (0.5, 2.0)
-FAMILY_DISTANCE = 0.08  # metres; members of one action, in the corpus and in CMU, are nearer
+FAMILY_DISTANCE = 0.08  # metres; join distance where there is no plateau to choose one from
+LARGEST_JOIN = 0.25  # metres; greatest join distance that is chosen
 # Neighbours of Krüger et al.; with bridges, four fifths of what DTW finds in a fifth of its time.
 LAZY_K = 256
 SAME, APART = 0.8, 0.2  # Kovar & Gleicher 2004, section 3.3
@@ -353,6 +354,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "apart": 0.2,
         "average_ranges": True,
         "member_lengths": ANY_DURATION,
+        "join_distance": FAMILY_DISTANCE,
     },
     # The paper gives neither k nor radius; both are ours.
     "kt10": {
@@ -365,6 +367,24 @@ PRESETS: dict[str, dict[str, Any]] = {
 """Settings of `search` and `family` as in the papers."""
 
 # --- verbs ------------------------------------------------------------------------------------
+
+
+JOIN_DISTANCE = Setting(
+    "Query expansion: pose distance up to which two members are joined, the mean distance per cell "
+    "of their alignment; in metres, except for clip methods in degrees [chosen: the plateau before "
+    "the family explodes].",
+    least=0.0,
+)
+ACCEPT = Setting(
+    "Matches that are right, NAME:START-END: they are searched as well.",
+    metavar="MATCH,...",
+    commas=True,
+)
+REJECT = Setting(
+    "Matches that are wrong, NAME:START-END: they are left out, and what is like them goes down.",
+    metavar="MATCH,...",
+    commas=True,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -396,15 +416,19 @@ class SearchSettings(Settings):
     max_distance: float | None = setting(
         None,
         "Drop matches farther than this, in the unit of the ranking: distance of movements, or "
-        "mean distance per cell of the alignment. Metres, except for clip methods in degrees.",
+        "mean distance per cell of the alignment; with query expansion, distance in the match "
+        "graph. Metres, except for clip methods in degrees.",
         least=0.0,
         old_options=("--threshold",),
     )
+    accept: Names = setting(None, ACCEPT)
+    reject: Names = setting(None, REJECT)
     tiers: int | str = setting(
         1,
         "Rounds of query expansion (1: none; all: until nothing new is found).",
         metavar="1|N|all",
     )
+    join_distance: float | None = setting(None, JOIN_DISTANCE)
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
     exclude: Names = setting(None, EXCLUDE)
@@ -469,18 +493,39 @@ class FamilySettings(SearchSettings):
     max: int | None = setting(
         100, "Number of members besides the query, at most.", least=1, metavar="N"
     )
+    join_distance: float | None = setting(
+        None, replace(JOIN_DISTANCE, old_options=("--max-distance", "--threshold"))
+    )
     max_distance: float | None = setting(
+        None, "Earlier name of join_distance.", least=0.0, command=False
+    )
+    accept: Names = setting(
+        None, replace(ACCEPT, help="Members that are right, NAME:START-END, however far.")
+    )
+    reject: Names = setting(
         None,
-        "Pose distance up to which two members are joined: mean distance per cell of their "
-        f"alignment, in metres [{FAMILY_DISTANCE}].",
-        least=0.0,
-        old_options=("--threshold",),
+        replace(
+            REJECT,
+            help="Members that are wrong, NAME:START-END: cut out, with all that is reached "
+            "through them only.",
+        ),
     )
     tiers: int | str = setting(
         "all",
         "Rounds of query expansion (all: until nothing new is found).",
         metavar="N|all",
     )
+
+    def __post_init__(self) -> None:
+        if self.max_distance is not None:
+            if self.join_distance not in (None, self.max_distance):
+                raise InvalidInput(
+                    "join_distance and max_distance are one setting of a family; got "
+                    f"{self.join_distance} and {self.max_distance}"
+                )
+            object.__setattr__(self, "join_distance", self.max_distance)
+            object.__setattr__(self, "max_distance", None)
+        super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,7 +97,7 @@ def flags(arguments: Mapping[str, Any], options: Mapping[str, str] | None = None
         flag = f"--{(options or {}).get(name, name).replace('_', '-')}"
         if name == "label":
             words += [word for label in value for word in (flag, label)]
-        elif name in ("only", "exclude"):
+        elif name in ("only", "exclude", "accept", "reject"):
             words += [flag, ",".join(value)]
         elif value is True:
             words.append(flag)

@@ -45,6 +45,8 @@ class QueryRequest(VerbRequest):
     within: Names = from_setting(SearchSettings, "label", ())
     only: Names = from_setting(SearchSettings, "only", ())
     without: Names = from_setting(SearchSettings, "exclude", ())
+    accept: Names = from_setting(SearchSettings, "accept", ())
+    reject: Names = from_setting(SearchSettings, "reject", ())
     steps: Literal["slope", "classic"] = from_setting(Dtw, "steps")
     weights: Literal["moving", "equal"] = from_setting(Dtw, "weights")
 
@@ -82,6 +84,7 @@ class FamilyRequest(QueryRequest):
     tiers: Annotated[int, Field(ge=1, le=100)] | Literal["all"] = from_setting(
         FamilySettings, "tiers"
     )
+    join_distance: float | None = from_setting(FamilySettings, "join_distance")
     same: float = from_setting(FamilySettings, "same")
     apart: float = from_setting(FamilySettings, "apart")
     members: Annotated[tuple[int, ...], Field(max_length=MAX_MATCHES)] | None = Field(

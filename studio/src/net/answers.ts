@@ -83,6 +83,7 @@ export interface FamilyEdge {
   b: number;
   cost: number;
   way: boolean;
+  cuts_off: number;
 }
 export interface Family {
   id: string;
@@ -90,6 +91,8 @@ export interface Family {
   fps: number;
   unit: string;
   seconds: number;
+  join_distance: number | null;
+  sweep: { proposed: number; plateau: [number, number]; limits: number[]; sizes: number[] } | null;
   nodes: FamilyNode[];
   edges: FamilyEdge[];
   tier_colours: string[];

@@ -2274,6 +2274,8 @@ export interface components {
             cost: number;
             /** Way */
             way: boolean;
+            /** Cuts Off */
+            cuts_off: number;
         };
         /** FamilyGraph */
         FamilyGraph: {
@@ -2292,6 +2294,9 @@ export interface components {
             fps: number;
             /** Unit */
             unit: string;
+            /** Join Distance */
+            join_distance: number | null;
+            sweep: components["schemas"]["FamilySizes"] | null;
             /** Nodes */
             nodes: components["schemas"]["FamilyNode"][];
             /** Edges */
@@ -2378,6 +2383,16 @@ export interface components {
              */
             without?: string[];
             /**
+             * Accept
+             * @default []
+             */
+            accept?: string[];
+            /**
+             * Reject
+             * @default []
+             */
+            reject?: string[];
+            /**
              * Steps
              * @default slope
              * @enum {string}
@@ -2394,6 +2409,8 @@ export interface components {
              * @default all
              */
             tiers?: number | "all";
+            /** Join Distance */
+            join_distance?: number | null;
             /**
              * Same
              * @default 0.8
@@ -2406,6 +2423,22 @@ export interface components {
             apart?: number;
             /** Members */
             members?: number[] | null;
+        };
+        /** FamilySizes */
+        FamilySizes: {
+            /** Proposed */
+            proposed: number;
+            /** Plateau */
+            plateau: [
+                number,
+                number
+            ];
+            /** Ended */
+            ended: boolean;
+            /** Limits */
+            limits: number[];
+            /** Sizes */
+            sizes: number[];
         };
         /** FrameReference */
         FrameReference: {
@@ -2777,6 +2810,8 @@ export interface components {
              * @default dtw
              */
             method?: string;
+            /** Join Distance */
+            join_distance?: number | null;
             /** Max Distance */
             max_distance?: number | null;
             /**
@@ -2921,6 +2956,16 @@ export interface components {
              * @default []
              */
             without?: string[];
+            /**
+             * Accept
+             * @default []
+             */
+            accept?: string[];
+            /**
+             * Reject
+             * @default []
+             */
+            reject?: string[];
             /**
              * Steps
              * @default slope

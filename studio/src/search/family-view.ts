@@ -200,7 +200,7 @@ export class FamilyView extends View {
     return html`<div class="query"><label for="query" class="faint">family of</label>
         <input id="query" placeholder="NAME:START-END, or select on the timeline" .value=${settings.query} @change=${read} />
         <button id="grow" class=${this.stale || !family ? "main" : ""} ?disabled=${!settings.query || !!this.job} @click=${this.compute}>Find family</button></div>
-      <loom-search-form .menu=${this.menu} .settings=${settings} family .distances=${family?.nodes.slice(1).map((node) => node.distance_to_query) ?? []}
+      <loom-search-form .menu=${this.menu} .settings=${settings} family .chosen=${family?.sweep ? family.join_distance : null} .distances=${family?.nodes.slice(1).map((node) => node.distance_to_query) ?? []}
         @settings=${(event: CustomEvent<Partial<Settings>>) => this.change(event.detail)}></loom-search-form>
       <div><loom-progress .job=${this.job}></loom-progress>${this.bar()}</div>
       ${
@@ -215,7 +215,7 @@ export class FamilyView extends View {
           ? html`<div>${
               family.nodes.length < 4
                 ? html`<p class="faint">A small family: members are matches within
-          ${(settings.max_distance ?? 0.08).toPrecision(2)} ${family.unit} of each other. Other performers and less similar actions need a larger distance.</p>`
+          ${(family.join_distance ?? 0.08).toPrecision(2)} ${family.unit} of each other. Other performers and less similar actions need a larger distance.</p>`
                 : ""
             }
         <loom-code .cli=${this.lines.cli} .python=${this.lines.python}></loom-code></div>`

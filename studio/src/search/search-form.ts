@@ -17,6 +17,8 @@ export class SearchForm extends LitElement {
   @property({ attribute: false }) distances: number[] = [];
   /** Whether the form is for a family. */
   @property({ type: Boolean }) family = false;
+  /** Join distance that was chosen for the family, if none was given. */
+  @property({ attribute: false }) chosen: number | null = null;
   /** Number of frames in the library. */
   @property({ type: Number }) frames = 0;
 
@@ -102,8 +104,9 @@ export class SearchForm extends LitElement {
     const { max_distance: limit } = this.settings;
     const far = this.maxThreshold;
     const unit = unitOf(this.menu!, this.settings);
-    const shown = limit === null ? (this.family ? "0.08 (default)" : "any") : `${limit.toPrecision(3)} ${unit}`;
-    const fallback = this.family ? 0.08 : far;
+    const chosen = this.chosen === null ? "chosen" : `${this.chosen.toPrecision(3)} ${unit} (chosen)`;
+    const shown = limit === null ? (this.family ? chosen : "any") : `${limit.toPrecision(3)} ${unit}`;
+    const fallback = this.family ? (this.chosen ?? 0.08) : far;
     const read = (event: Event) => {
       const value = Number(inputValue(event));
       this.set({ max_distance: !this.family && value >= far * 0.9999 ? null : value });

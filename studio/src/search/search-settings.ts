@@ -19,6 +19,8 @@ export const DEFAULTS: Settings = {
   within: [],
   only: [],
   without: [],
+  accept: [],
+  reject: [],
   steps: "slope",
   weights: "moving",
   rank: null,
@@ -29,7 +31,7 @@ export const DEFAULTS: Settings = {
 
 const TEXTS = ["query", "method", "features", "distance", "steps", "weights", "rank", "tiers"] as const;
 const NUMBERS = ["k", "radius", "max", "max_distance", "apart"] as const;
-const LISTS = ["within", "only", "without"] as const;
+const LISTS = ["within", "only", "without", "accept", "reject"] as const;
 const FAMILY_ONLY = ["tiers", "apart"];
 const SEARCH_ONLY = ["rank", "exclude_query"];
 
@@ -76,9 +78,10 @@ export function searchBody(menu: SearchMenu, settings: Settings): Body<"search">
 }
 
 export function familyBody(menu: SearchMenu, settings: Settings): Body<"families"> {
-  const { tiers, apart } = settings;
+  const { tiers, apart, max_distance } = settings;
   return {
-    ...usedSettings(menu, settings, [...FAMILY_ONLY, ...SEARCH_ONLY]),
+    ...usedSettings(menu, settings, [...FAMILY_ONLY, ...SEARCH_ONLY, "max_distance"]),
+    ...(max_distance === null ? {} : { join_distance: max_distance }),
     tiers: tiers === "all" ? tiers : Number(tiers),
     apart,
   };

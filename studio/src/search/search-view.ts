@@ -26,6 +26,9 @@ const CHUNK = 24; // figures per request, so that the first rows appear soon
 const PATIENCE = 1500; // milliseconds after which a search is aborted for a newer one
 const CACHED = 600; // cached figures
 
+/** Each judged match is one more search. */
+const MOST_VERDICTS = 30;
+
 @customElement("loom-search-view")
 export class SearchView extends View {
   @state() private menu: SearchMenu | null = null;
@@ -294,6 +297,17 @@ export class SearchView extends View {
     if (chosen) verdicts.judge(chosen.row, verdict);
   }
 
+  /** Search again with the verdicts on these matches; once more: without any. */
+  private useVerdicts(): void {
+    const texts = (kind: "accepted" | "rejected") =>
+      (this.results?.matches ?? []).filter((row) => verdicts.verdict(row) === kind).map(clipText);
+    const { accept, reject } = this.settings;
+    const some = (list: string[]) => [...new Set(list)].slice(0, MOST_VERDICTS);
+    const used = { accept: some([...accept, ...texts("accepted")]), reject: some([...reject, ...texts("rejected")]) };
+    const isNew = used.accept.length + used.reject.length > accept.length + reject.length;
+    this.change(isNew ? used : { accept: [], reject: [] });
+  }
+
   /** Keys: A and R accept and reject the current card, arrows move between cards. */
   private key(event: KeyboardEvent): void {
     const target = event.composedPath()[0] as HTMLElement;
@@ -372,6 +386,10 @@ export class SearchView extends View {
         <button id="accept-all" ?disabled=${!count} title="Accept all matches that are shown and not rejected"
           @click=${() => verdicts.judge(this.unrejected(), "accepted")}>accept all shown</button>
         <button id="undo" ?disabled=${!verdicts.undoable} title="Take the last verdict back (Ctrl+Z)" @click=${() => verdicts.undo()}>undo</button>
+        <button id="use-verdicts" aria-pressed=${this.settings.accept.length + this.settings.reject.length > 0}
+          ?disabled=${!verdicts.accepted.length && !verdicts.rejected.length}
+          title="Search again: accepted matches are searched as well, what is like rejected ones goes down"
+          @click=${this.useVerdicts}>use verdicts</button>
         <button id="hide" aria-pressed=${this.hidesRejected} ?disabled=${!verdicts.rejected.length}
           @click=${() => (this.hidesRejected = !this.hidesRejected)}>hide rejected</button></span></div>`;
   }

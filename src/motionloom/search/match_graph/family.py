@@ -14,7 +14,7 @@ alignments, which is how distant motions are aligned by way of near ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,14 @@ from motionloom.alignment import corresponding
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 from motionloom.search.match import Match, Matches
-from motionloom.search.match_graph.graph import Edge, Family, Node, cheapest_paths, path_from_query
+from motionloom.search.match_graph.graph import (
+    Edge,
+    Family,
+    Node,
+    cheapest_paths,
+    path_from_query,
+    with_cut_edges,
+)
 from motionloom.search.settings import APART, SAME
 
 
@@ -176,7 +183,7 @@ def grow_family(
                 if not least <= match.end - match.start <= most:
                     continue
                 near = by_motion.setdefault(match.motion, [])
-                b, overlap, of_longer = _most_overlapping(nodes, near, match)
+                b, overlap, of_longer = most_overlapping(nodes, near, match)
                 is_known = b >= 0 and of_longer > same
                 if not is_known and a != 0 and overlap >= apart:
                     continue
@@ -203,12 +210,14 @@ def grow_family(
                     frames = match.alignment + (nodes[a].start_frame, 0)
                     edges[pair] = Edge(a, b, match.distance, frames, clear)
         frontier = following
-    kept = tuple(_fitted(edge, nodes) for edge in edges.values())
+    kept = with_cut_edges(len(nodes), (_fitted(edge, nodes) for edge in edges.values()))
     matches = _as_matches(nodes, seen, kept, text, unit, squares)
     return Family(text, tuple(nodes), kept, matches, squares)
 
 
-def _most_overlapping(nodes: list[Node], near: list[int], match: Match) -> tuple[int, float, float]:
+def most_overlapping(
+    nodes: Sequence[Node], near: Iterable[int], match: Match
+) -> tuple[int, float, float]:
     """The node that shares most with a match, and the shares of the shorter and the longer one."""
     best, most, of_longer = -1, 0.0, 0.0
     first, last = match.start_frame, match.end_frame

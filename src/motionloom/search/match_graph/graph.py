@@ -24,6 +24,8 @@ from motionloom.search.match import Matches
 if TYPE_CHECKING:
     import networkx
 
+    from motionloom.search.match_graph.sweep import LimitSweep
+
 _LEAST_COST = 1e-12  # an edge of zero cost would be no edge of a sparse graph
 
 
@@ -68,6 +70,8 @@ class Edge:
         Whether the frames correspond clearly: a time alignment lies in the valid region of the
         distances (criterion 2 of Kovar & Gleicher 2004, section 3.1). True by construction with
         the match web.
+    cuts_off : int
+        Nodes that cannot be reached from the query without this edge; 0 unless it is a cut edge.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Edge:
     cost: float
     alignment: NDArray[np.int64] = field(repr=False)
     clear: bool = True
+    cuts_off: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +104,10 @@ class Family:
     squares : bool
         Whether the cost of a path is the root of the sum of squared costs, as in the paper, whose
         distances are squares; else it is the sum.
+    join_distance : float or None
+        Distance up to which nodes were joined.
+    sweep : LimitSweep or None
+        How the family grows with that distance, if the distance was chosen automatically.
 
     Examples
     --------
@@ -112,6 +121,8 @@ class Family:
     edges: tuple[Edge, ...]
     matches: Matches
     squares: bool = False
+    join_distance: float | None = None
+    sweep: LimitSweep | None = None
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -140,6 +151,46 @@ class Family:
     def unclear(self) -> tuple[Edge, ...]:
         """Edges whose frames do not correspond clearly; see `Edge.clear`."""
         return tuple(edge for edge in self.edges if not edge.clear)
+
+    @property
+    def cut_edges(self) -> tuple[Edge, ...]:
+        """Edges whose removal splits the family, those that cut off most first.
+
+        Everything behind such an edge was found by way of one match: if that match is wrong, all
+        of it may be.
+        """
+        found = [edge for edge in self.edges if edge.cuts_off]
+        return tuple(sorted(found, key=lambda edge: (-edge.cuts_off, -edge.cost)))
+
+    def without(self, numbers: Iterable[int]) -> Family:
+        """The family without some nodes, and without all that is reached through them only.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such node, or it is the query.
+
+        Examples
+        --------
+        >>> from motionloom.search import Match, grow_family
+        >>> steps = {"a": [("b", 0.1), ("d", 0.2)], "b": [("c", 0.2)], "c": [], "d": []}
+        >>> def find(node):
+        ...     pairs = np.array([[0, 0], [9, 9]])
+        ...     found = steps[node.motion]
+        ...     return [Match(n, 0, 10, 0.0, 1.0, c, alignment=pairs) for n, c in found]
+        >>> family = grow_family(Node("a", 0, 10, 0), "a:0-10", find)
+        >>> [node.motion for node in family.without([1]).nodes]
+        ['a', 'd']
+        """
+        left_out = set(numbers)
+        for number in sorted(left_out):
+            if not 1 <= number < len(self.nodes):
+                raise InvalidInput(
+                    f"node must be 1 to {len(self.nodes) - 1}, not the query; got {number}"
+                )
+        kept = [e for e in self.edges if e.a not in left_out and e.b not in left_out]
+        gaps = cheapest_paths(len(self.nodes), kept, self.squares)[0]
+        return self.only(np.flatnonzero(np.isfinite(gaps)).tolist())
 
     def only(self, numbers: Iterable[int]) -> Family:
         """The family of some nodes; the query is always one of them.
@@ -185,7 +236,8 @@ class Family:
         texts = {node.text for node in nodes[1:]}
         left = [match for match in self.matches if match.text in texts]
         shown = Matches(left, query=self.matches.query, unit=self.matches.unit)
-        return Family(self.query, nodes, tuple(edges), shown, self.squares)
+        marked = with_cut_edges(len(nodes), edges)
+        return replace(self, nodes=nodes, edges=marked, matches=shown)
 
     def to_networkx(self) -> networkx.Graph:
         """The graph as a `networkx.Graph`.
@@ -235,8 +287,11 @@ class Family:
 
     def to_json(self) -> dict[str, Any]:
         """The graph as plain data."""
+        swept = {} if self.sweep is None else {"sweep": self.sweep.to_json()}
         return {
             "query": self.query,
+            "join_distance": self.join_distance,
+            **swept,
             "nodes": [
                 {
                     "motion": node.motion,
@@ -253,6 +308,7 @@ class Family:
                     "b": edge.b,
                     "cost": float(edge.cost),
                     "clear": edge.clear,
+                    "cuts_off": edge.cuts_off,
                     "alignment": edge.alignment.tolist(),
                 }
                 for edge in self.edges
@@ -278,6 +334,54 @@ def cheapest_paths(
     gaps, before = dijkstra(graph, directed=False, indices=[0], return_predecessors=True)
     gaps = np.sqrt(gaps) if squares else gaps
     return np.where(gaps[0] < 1e-9, 0.0, gaps[0]), before[0]
+
+
+def with_cut_edges(count: int, edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """The edges of a connected graph with `cuts_off`; node 0 is the query.
+
+    An edge of the depth-first tree is a cut edge if nothing below it leads back above it (Tarjan
+    1974).
+
+    Examples
+    --------
+    >>> pairs = np.empty((0, 2), int)
+    >>> ring = [Edge(0, 1, 0.1, pairs), Edge(1, 2, 0.1, pairs), Edge(2, 0, 0.1, pairs)]
+    >>> tail = [Edge(2, 3, 0.1, pairs), Edge(3, 4, 0.1, pairs)]
+    >>> [edge.cuts_off for edge in with_cut_edges(5, [*ring, *tail])]
+    [0, 0, 0, 2, 1]
+    """
+    edges = list(edges)
+    around: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    for number, edge in enumerate(edges):
+        around[edge.a].append((edge.b, number))
+        around[edge.b].append((edge.a, number))
+    seen = [-1] * count  # order of discovery
+    low = [0] * count  # earliest node that is reached from below without the edge above
+    below = [1] * count
+    cuts = [0] * len(edges)
+    seen[0], clock = 0, 1
+    path = [(0, -1, iter(around[0]))]
+    while path:
+        node, via, rest = path[-1]
+        for other, number in rest:
+            if number == via:
+                continue
+            if seen[other] >= 0:
+                low[node] = min(low[node], seen[other])
+                continue
+            seen[other] = low[other] = clock
+            clock += 1
+            path.append((other, number, iter(around[other])))
+            break
+        else:
+            path.pop()
+            if path:
+                above = path[-1][0]
+                low[above] = min(low[above], low[node])
+                below[above] += below[node]
+                if low[node] > seen[above]:
+                    cuts[via] = below[node]
+    return tuple(replace(edge, cuts_off=cut) for edge, cut in zip(edges, cuts, strict=True))
 
 
 def path_from_query(before: NDArray[np.int32], node: int) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from motionloom.search.match_web.index import WebIndex, web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.query import Query, row_span
-from motionloom.search.settings import FAMILY_DISTANCE, MatchWeb, SearchSettings, WebOptions
+from motionloom.search.settings import MatchWeb, SearchSettings, WebOptions
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
@@ -105,8 +105,6 @@ def web_expansion(
     library: Store, query: Query, settings: SearchSettings
 ) -> Callable[[Node], Sequence[Match]]:
     """A function that searches the query or a member of its family, for `grow_family`."""
-    if settings.max_distance is None:
-        settings = replace(settings, max_distance=FAMILY_DISTANCE)
     searcher = _WebSearch(library, query, settings)
     labels = cache(library.labels)
 

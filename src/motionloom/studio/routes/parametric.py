@@ -32,6 +32,7 @@ class ParametrizeRequest(BaseModel):
     takes: str | None = Field(None, description="A name; all takes `within` are used whole.")
     within: list[str] = from_setting(FamilySettings, "label", [])
     method: str = from_setting(FamilySettings, "method", Dtw.NAME)
+    join_distance: float | None = from_setting(FamilySettings, "join_distance", gt=0.0)
     max_distance: float | None = from_setting(FamilySettings, "max_distance", gt=0.0)
     max: int = from_setting(FamilySettings, "max", le=1000)
     name: str = Field(description="Stored under this name; replaces an earlier one.")
@@ -160,6 +161,7 @@ def _members(request: ParametrizeRequest, state: AppState) -> Family | tuple[str
     return library.family(
         library.query(request.query),  # a motion of the library, never a file
         method=request.method,
+        join_distance=request.join_distance,
         max_distance=request.max_distance,
         max=request.max,
         label=label,

@@ -98,12 +98,26 @@ class FamilyNode(BaseModel):
 
 
 class FamilyEdge(BaseModel):
-    """An edge of a match graph; `way`: on a cheapest path to the query."""
+    """An edge of a match graph.
+
+    `way`: on a cheapest path to the query; `cuts_off`: nodes that are reached by this edge only.
+    """
 
     a: int
     b: int
     cost: float
     way: bool
+    cuts_off: int
+
+
+class FamilySizes(BaseModel):
+    """Sizes of a family where they change with the join distance, and the plateau chosen."""
+
+    proposed: float
+    plateau: tuple[float, float]
+    ended: bool
+    limits: list[float]
+    sizes: list[int]
 
 
 class FamilyGraph(BaseModel):
@@ -116,6 +130,8 @@ class FamilyGraph(BaseModel):
     query: str
     fps: float
     unit: str
+    join_distance: float | None
+    sweep: FamilySizes | None
     nodes: list[FamilyNode]
     edges: list[FamilyEdge]
     box: tuple[float, float]
@@ -164,7 +180,9 @@ def _method(library: Library, name: str) -> SearchMethod:
 
 
 _FIELDS = {argument: field for field, argument in ARGUMENTS.items()}
-_COMMON_OPTIONS = ("max", "max_distance", "within", "only", "without", "exclude_query")
+_COMMON_OPTIONS = (
+    "max", "max_distance", "within", "only", "without", "exclude_query", "accept", "reject",
+)  # fmt: skip
 
 
 @router.post("/search/prepare")
@@ -300,6 +318,8 @@ def _family_graph(request: FamilyRequest, state: AppState) -> FamilyGraph:
         query=family.query,
         fps=query.motion.fps,
         unit=family.matches.unit,
+        join_distance=family.join_distance,
+        sweep=None if family.sweep is None else FamilySizes(**family.sweep.to_json()),
         nodes=_nodes(family, places),
         edges=_edges(family),
         box=(_WIDEN * _NODE_SIZE[0], _NODE_SIZE[1]),
@@ -330,7 +350,11 @@ def _edges(family: Family) -> list[FamilyEdge]:
     cheapest = {frozenset(pair) for route in routes for pair in zip(route, route[1:], strict=False)}
     return [
         FamilyEdge(
-            a=edge.a, b=edge.b, cost=float(edge.cost), way=frozenset((edge.a, edge.b)) in cheapest
+            a=edge.a,
+            b=edge.b,
+            cost=float(edge.cost),
+            way=frozenset((edge.a, edge.b)) in cheapest,
+            cuts_off=edge.cuts_off,
         )
         for edge in family.edges
     ]

@@ -1,0 +1,177 @@
+"""Searches with verdicts: matches that were accepted and rejected re-rank all others.
+
+The query and the accepted matches are examples of what is wanted, the rejected ones of what is
+not. Each is searched with the same method and settings. The distance to what is wanted is the
+root of the harmonic mean of the squared distances to its examples, so that a match near one of
+them is near. It is multiplied by a power of its ratio to the distance from the nearest rejected
+match (nearest-neighbour relevance feedback, after Giacinto & Roli 2004): what is nearer to a
+rejected match than to any example goes down, what is farther from it comes up.
+
+This works for every method, because it needs no more than distances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.search.candidates import NonMaximumSuppression
+from motionloom.search.match import Match, Matches
+from motionloom.search.match_graph.family import composed, fitted
+from motionloom.search.query import Query, library_query
+from motionloom.search.settings import SearchSettings, SegmentOptions
+from motionloom.store.store import Store
+
+# Chosen from 0, 1/4, 1/2, 3/4, 1 and 2 by leaving out one labelled set at a time (docs/search.md).
+CONTRAST = 0.5
+_DEPTH = 4  # matches of each example, per match that is wanted
+_LEAST_DEPTH = 200
+
+PlainSearch = Callable[[Store, Query, SearchSettings], Matches]
+
+
+def search_with_verdicts(
+    library: Store, query: Query, settings: SearchSettings, plain: PlainSearch
+) -> Matches:
+    """Matches of the query and of the accepted matches, away from the rejected ones.
+
+    Accepted matches have the distance 0, as the query has; rejected ones are left out.
+
+    Parameters
+    ----------
+    library : Store
+    query : Query
+    settings : SearchSettings
+        With `accept` or `reject`.
+    plain : callable
+        The search without verdicts.
+    """
+    accepted = judged(library, settings.accept)
+    rejected = judged(library, settings.reject)
+    for one in accepted:
+        if any(_same_segment(one, other) for other in rejected):
+            raise InvalidInput(f"{one.text} is both accepted and rejected")
+    depth = None if settings.max is None else max(_DEPTH * settings.max, _LEAST_DEPTH)
+    each = replace(settings, accept=None, reject=None, max=depth, max_distance=None)
+    found = plain(library, query, each)
+    own = replace(each, exclude_query=False)
+    wanted = [found, *(_by_way_of(one, plain(library, one, own), found) for one in accepted)]
+    unwanted = [plain(library, one, own) for one in rejected]
+    hidden = [*rejected, query] if settings.exclude_query else rejected
+    shown = _suppressed(_ranked(wanted, unwanted), hidden, settings)
+    return Matches(shown[: settings.max], query=query.text, unit=found.unit)
+
+
+def judged(library: Store, given: str | Sequence[str] | None) -> list[Query]:
+    """Judged matches as queries; segments of the library only."""
+    texts = (given,) if isinstance(given, str) else given or ()
+    return [library_query(library, text) for text in texts]
+
+
+def covers(a: Match | Query, b: Query) -> bool:
+    """Whether a match and a judged one share more than half of the shorter."""
+    name = a.motion if isinstance(a, Match) else a.name
+    if name != b.name:
+        return False
+    shared = min(a.end_frame, b.end_frame) - max(a.start_frame, b.start_frame)
+    return 2 * shared > min(a.end_frame - a.start_frame, b.end_frame - b.start_frame)
+
+
+def combined_distances(
+    wanted: NDArray[np.float64], unwanted: NDArray[np.float64], contrast: float = CONTRAST
+) -> NDArray[np.float64]:
+    """Distances of N candidates from examples (W, N) and from rejected matches (U, N).
+
+    Examples
+    --------
+    >>> wanted, unwanted = np.array([[0.1, 0.1], [0.1, 0.2]]), np.array([[0.1, 0.4]])
+    >>> combined_distances(wanted, unwanted).round(3)
+    array([0.1  , 0.071])
+    """
+    least = 1e-9
+    near = np.mean(np.maximum(wanted, least) ** -2.0, axis=0) ** -0.5
+    if not len(unwanted):
+        return near
+    return near * (near / np.maximum(unwanted.min(axis=0), least)) ** contrast
+
+
+def _same_segment(a: Query, b: Query) -> bool:
+    return (a.name, a.start_frame, a.end_frame) == (b.name, b.start_frame, b.end_frame)
+
+
+def _ranked(wanted: Sequence[Matches], unwanted: Sequence[Matches]) -> list[Match]:
+    """All matches of the examples with their combined distances, nearest first."""
+    candidates = [match for found in wanted for match in found]
+    if not candidates:
+        return []
+    near, far = (
+        np.array([_distances(found, candidates) for found in some]).reshape(-1, len(candidates))
+        for some in (wanted, unwanted)
+    )
+    distances = combined_distances(near, far)
+    order = np.argsort(distances, kind="stable")
+    return [replace(candidates[k], distance=float(distances[k])) for k in order]
+
+
+def _distances(found: Matches, candidates: Sequence[Match]) -> list[float]:
+    """Distance of the match that shares more than half with each candidate, the least.
+
+    A candidate without one is as far as the farthest that was found.
+    """
+    by_motion: dict[str, list[Match]] = {}
+    for match in found:
+        by_motion.setdefault(match.motion, []).append(match)
+    far = max((match.distance for match in found), default=np.inf)
+    out = []
+    for one in candidates:
+        least = far
+        for match in by_motion.get(one.motion, ()):
+            shared = min(one.end_frame, match.end_frame) - max(one.start_frame, match.start_frame)
+            shorter = min(one.end_frame - one.start_frame, match.end_frame - match.start_frame)
+            if 2 * shared > shorter:
+                least = min(least, match.distance)
+        out.append(least)
+    return out
+
+
+def _by_way_of(example: Query, found: Matches, of_query: Matches) -> Matches:
+    """Matches of an accepted match, aligned with the query by way of it.
+
+    The second round of query expansion. Without an alignment of the example with the query they
+    have none.
+    """
+    there = next((match for match in of_query if covers(match, example)), None)
+    if there is None or not len(there.alignment):
+        rows = [replace(one, tier=2, alignment=np.empty((0, 2), np.int64)) for one in found]
+        return Matches(rows, query=found.query, unit=found.unit)
+    length = int(there.alignment[-1, 0]) + 1
+    span = (example.start_frame, example.end_frame)
+    first = fitted(there.alignment, (0, length), span)
+    rows = []
+    for one in found:
+        pairs = fitted(one.alignment, (0, span[1] - span[0]), (one.start_frame, one.end_frame))
+        times = np.rint(composed([first, pairs], length)).astype(np.int64) + one.start_frame
+        rows.append(replace(one, tier=2, alignment=np.column_stack([np.arange(length), times])))
+    return Matches(rows, query=found.query, unit=found.unit)
+
+
+def _suppressed(
+    ranked: Sequence[Match], hidden: Sequence[Query], settings: SearchSettings
+) -> list[Match]:
+    """Matches by rank without overlaps, without the hidden ones and those that are too far."""
+    method = settings.method
+    overlap = method.max_overlap if isinstance(method, SegmentOptions) else 0.0
+    limit = np.inf if settings.max_distance is None else settings.max_distance
+    kept: dict[str, NonMaximumSuppression] = {}
+    shown = []
+    for match in ranked:
+        if match.distance > limit or any(covers(match, one) for one in hidden):
+            continue
+        suppression = kept.setdefault(match.motion, NonMaximumSuppression(overlap))
+        if suppression.keep(match.start_frame, match.end_frame):
+            shown.append(match)
+    return shown
