@@ -43,7 +43,7 @@ def words(command, place, folder):
         "march": ["march", "--ranks", 1, "--files", 2, "--seconds", 4],
         "dancefloor": ["dancefloor", place, "--count", 2, "--seconds", 4],
         "synthesize": ["synthesize", place, "kick", f"--at={at}"],
-        "reconstruct": ["reconstruct", folder / "in.bvh", "--library", place],
+        "reconstruct": ["reconstruct", place, folder / "in.bvh"],
     }[command] + out
 
 

@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 
+import motionloom as ml
 from motionloom.blending.player import ScenePlayer
 from motionloom.crowd.ballroom import BallroomPlayer, ballroom
 from motionloom.crowd.built_in import march_steps, waltz_steps
+from motionloom.crowd.dance_floor import DanceFloorPlayer, dance_floor
 from motionloom.crowd.march import MarchPlayer, march
-from motionloom.crowd.settings import BallroomSettings, MarchSettings
+from motionloom.crowd.settings import BallroomSettings, DanceFloorSettings, MarchSettings
 from motionloom.errors import InvalidInput
 
+FLOOR = DanceFloorSettings(count=2, seconds=5)
+GROOVE = [ml.demo.clip("dance_groove")]
 BALL = BallroomSettings(couples=2, tempo_bpm=90, seconds=5)
 PARADE = MarchSettings(points=((0, 0), (0, 9)), ranks=2, files=2, tempo_bpm=96, seconds=4)
 
@@ -19,6 +23,7 @@ PARADE = MarchSettings(points=((0, 0), (0, 9)), ranks=2, files=2, tempo_bpm=96, 
     [
         (lambda: BallroomPlayer(BALL, waltz_steps()), lambda: ballroom(BALL, waltz_steps())),
         (lambda: MarchPlayer(PARADE, march_steps()), lambda: march(PARADE, march_steps())),
+        (lambda: DanceFloorPlayer(GROOVE, FLOOR), lambda: dance_floor(GROOVE, FLOOR)),
     ],
 )
 def test_a_crowd_read_in_pieces_is_the_same(player, whole):
@@ -29,7 +34,13 @@ def test_a_crowd_read_in_pieces_is_the_same(player, whole):
         root = np.concatenate([piece[n].root for piece in pieces])
         np.testing.assert_array_equal(root, motion.root)
         assert tuple(s for piece in pieces for s in piece[n].seams) == motion.provenance.seams
+        assert piece_contacts(pieces, n).any()
+        assert playing.quality(n, motion).line() == motion.quality.line()
     assert all(not len(block) for block in playing.read(10))  # it has ended
+
+
+def piece_contacts(pieces, n):
+    return np.concatenate([piece[n].contacts for piece in pieces])
 
 
 def test_a_crowd_is_recorded_as_a_scene_with_provenance():

@@ -8,8 +8,8 @@ import pytest
 import motionloom as ml
 from motionloom.crowd.ballroom import ballroom
 from motionloom.crowd.couples import couple_radius, couple_steps, found_couples, guessed_couples
-from motionloom.crowd.march import march
-from motionloom.crowd.settings import BallroomSettings, MarchSettings
+from motionloom.crowd.march import fitted_march, march
+from motionloom.crowd.settings import STREET, BallroomSettings, MarchSettings
 from motionloom.crowd.strides import StrideRules, marching_steps, pace
 from motionloom.errors import InvalidInput
 from motionloom.library.crowd_plan import expanded
@@ -206,6 +206,19 @@ def test_patterns_stand_for_names_and_pairs():
     assert expanded("6*_0*", names) == ["60_01", "60_02", "61_01", "61_02"]
     with pytest.raises(InvalidInput, match=r"no take matches 7\*; there are 60_01"):
         expanded("7*", names)
+
+
+@pytest.mark.cmu
+def test_strides_that_do_not_fit_do_not_follow_each_other(cmu30):
+    walks = [ml.load(cmu30 / "007" / f"07_0{k}.bvh") for k in (1, 2, 3, 4)]
+    street = MarchSettings(points=STREET, ranks=3, files=2, tempo_bpm=114, seconds=20, library="07")
+    worst = {}
+    for limit in (1.5, None):
+        steps = marching_steps(walks, max_seam=limit)
+        made = march(fitted_march(street, steps, fit_speed=True, fit_street=True), steps)
+        worst[limit] = made.quality().worst.seam_acceleration_ratio, made.landings().share
+    assert worst[1.5][0] < 1.5 < worst[None][0]  # 0.91 and 1.81
+    assert worst[1.5][1] > 0.95 > worst[None][1]
 
 
 @pytest.mark.cmu

@@ -639,7 +639,7 @@ def test_the_commands_write_a_body_and_measure_it(lib, walk, tmp_path):
     markers = tracked(walk).save(tmp_path / "six.c3d")
     body = tmp_path / "body.bvh"
     run = CliRunner().invoke(
-        app, ["reconstruct", str(markers), "--library", str(lib.path), "-o", str(body), "--json"]
+        app, ["reconstruct", str(lib.path), str(markers), "-o", str(body), "--json"]
     )
     assert run.exit_code == 0, run.output
     answer = json.loads(run.stdout)
@@ -657,6 +657,12 @@ def test_the_commands_write_a_body_and_measure_it(lib, walk, tmp_path):
         ["reconstruct", str(table), "--library", str(lib.path), "-o", str(body), "--roles", "head"],
     )
     assert "roles must be ROLE=LABEL" in str(run.exception)
+    for words, message in (
+        ([lib.path], "reconstruct needs a library and markers, motionloom reconstruct LIB MARKERS"),
+        ([markers, lib.path], f"LIB comes first: motionloom reconstruct {lib.path} {markers}"),
+    ):
+        run = CliRunner().invoke(app, ["reconstruct", *map(str, words), "-o", str(body)])
+        assert message in str(run.exception)
 
 
 @pytest.mark.cmu

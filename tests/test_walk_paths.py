@@ -45,6 +45,35 @@ def test_corners_are_rounded_and_no_laps_are_made(straight, corners):
     assert rate.max() < 1.3  # rad/s: the body is never spun round
 
 
+def test_a_goal_behind_the_walker_is_reached_by_turning(straight):
+    walk = straight.walk(goal=(0.0, -5.0), seconds=8.0, seed=1)
+    report = walk.quality
+    assert report.path.goal_m < 0.25  # without turning 8.7 m
+    assert report.foot_slide_m < 0.015
+    assert "to reach the goal, with the feet held in place" in " ".join(report.warnings)
+    ahead = straight.walk(goal=(0.0, 8.0), seconds=7.0, seed=1).quality
+    assert ahead.path.goal_m < 0.25 and "to reach the goal" not in " ".join(ahead.warnings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "worst"),
+    [
+        ([(0.0, 0.0), (0.0, 6.0), (1.0, 6.0), (1.0, 0.0)], 0.8),  # 2.1 m with turns of 0.8 rad/s
+        ([(0.0, 0.0), (0.0, 6.0), (3.0, 1.0)], 1.0),  # 2.0 m
+        ([(0.0, 0.0), (0.0, 6.0), (0.0, 0.0)], 1.7),  # no route: as wide as the turn
+    ],
+    ids=["lane", "sharp corner", "back along the line"],
+)
+def test_hairpins_are_turned_within_a_few_steps(straight, path, worst):
+    walk = straight.walk(path=path, seed=1)
+    fit = walk.quality.path
+    assert fit.worst_m < worst and fit.mean_m < 0.45 and fit.length_m < 1.2 * fit.path_length_m
+    assert distances(sampled_path(path), hips_path(walk)).max() < 1.1
+    assert "degrees per second" in " ".join(walk.quality.warnings)
+    assert walk.quality.foot_slide_m < 0.02 and walk.quality.jumps == 0
+
+
 def test_the_hips_follow_the_path_below_a_joint_that_stands_still(straight):
     """A carrier above the hips must not be taken for the body."""
     path = [(0.0, 0.0), (0.0, 3.0), (3.0, 3.0)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -229,8 +230,8 @@ class ScenePlayer(Steered, ABC):
     """Frames of several characters together: what `Player` is for one.
 
     A subclass has `skeletons` and `names`, one per character, `fps`, `_read` and controls like a
-    `Player`. Crowds are such players; every character of a recorded scene is a motion with its
-    own provenance.
+    `Player`. All crowds (ballrooms, marches, dance floors) are such players; every character of a
+    recorded scene is a motion with its own provenance and quality.
 
     Examples
     --------
@@ -263,10 +264,16 @@ class ScenePlayer(Steered, ABC):
         """The next frames as a scene; seconds or frames."""
         played = self.read(frame_count(seconds, frames, self.fps))
         motions = [
-            block.to_motion(skeleton, self.fps, name)
-            for block, skeleton, name in zip(played, self.skeletons, self.names, strict=True)
+            block.to_motion(skeleton, self.fps, name).with_quality(partial(self.quality, n))
+            for n, (block, skeleton, name) in enumerate(
+                zip(played, self.skeletons, self.names, strict=True)
+            )
         ]
         return Scene(motions, self.names)
+
+    def quality(self, character: int, motion: Motion) -> QualityReport:
+        """Quality of recorded frames of a character, by its number."""
+        return quality_report(motion)
 
 
 def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:

@@ -30,9 +30,13 @@ if TYPE_CHECKING:
 SUFFIXES = (".glb", ".gltf", ".usd", ".usda", ".usdc")
 VIEWS = (".png", ".svg", ".pdf", ".gif", ".mp4", ".html")
 
+Takes = Annotated[
+    str | None, typer.Argument(metavar="LIB", help="Use takes of this library. [built-in ones]")
+]
 Description = Annotated[
     Path | None, typer.Argument(metavar="FILE", help="Crowd description, .toml or .json.")
 ]
+OldLibrary = Annotated[str | None, typer.Option("--library", hidden=True)]
 Output = Annotated[
     Path, typer.Option("-o", "--output", help="All characters: .glb, .gltf, .usd, .usda or .usdc.")
 ]
@@ -58,6 +62,7 @@ _MOST_FRAMES = 10_000_000  # of all characters together: some gigabytes
 
 @settings_options
 def ballroom(
+    library: Takes = None,
     description: Description = None,
     *,
     output: Output,
@@ -69,18 +74,19 @@ def ballroom(
     bvh: Bvh = None,
     top_view: TopView = None,
     top: OldTopView = None,
+    old_library: OldLibrary = None,
     inspect: Inspect = None,
     details: Details = False,
     json: Json = False,
 ) -> None:
     """Let couples dance around a ballroom, on the beat, without colliding.
 
-    By default they waltz. With --library they dance like the couples of the library; --takes
-    names couples as LEADER+FOLLOWER, with wildcards (60_*+61_*).
+    By default they waltz. With a library they dance like its couples; --takes names couples as
+    LEADER+FOLLOWER, with wildcards (60_*+61_*).
     """
     if room is not None:
         given["room"] = room if room == "open" else list(_size(room, "room", ", or open"))
-    plan = _plan("ballroom", given, description)
+    plan = _plan("ballroom", given, library or old_library, description)
     views = [*(top_view or []), *(top or [])]
     _check_files(output, views, bvh, inspect)
     _check_size(2 * plan.settings.couples, plan.settings.seconds or 60.0, plan.settings.fps)
@@ -96,6 +102,7 @@ def ballroom(
 
 @settings_options
 def march(
+    library: Takes = None,
     description: Description = None,
     *,
     output: Output,
@@ -103,15 +110,16 @@ def march(
     bvh: Bvh = None,
     top_view: TopView = None,
     top: OldTopView = None,
+    old_library: OldLibrary = None,
     inspect: Inspect = None,
     details: Details = False,
     json: Json = False,
 ) -> None:
     """Let soldiers march along a street in formation, in step.
 
-    By default the street has two corners. With --library they walk like the takes of the library.
+    By default the street has two corners. With a library they walk like its takes.
     """
-    plan = _plan("march", given, description)
+    plan = _plan("march", given, library or old_library, description)
     views = [*(top_view or []), *(top or [])]
     _check_files(output, views, bvh, inspect)
     soldiers = plan.settings.ranks * plan.settings.files
@@ -217,7 +225,18 @@ def _size(text: str, what: str, more: str = "") -> tuple[float, float]:
 # --- before the work --------------------------------------------------------------------------
 
 
-def _plan(kind: str, given: dict[str, Any], description: Path | None) -> CrowdPlan:
+def _plan(
+    kind: str, given: dict[str, Any], library: str | None, description: Path | None
+) -> CrowdPlan:
+    """The plan of a crowd; a description may stand alone, without a library before it."""
+    if library is not None and Path(library).suffix.lower() in (".toml", ".json"):
+        if description is not None:
+            raise InvalidInput(
+                f"LIB comes first, then the crowd description; got {library} and {description}"
+            )
+        description, library = Path(library), None
+    if library is not None:
+        given["library"] = library
     from motionloom.cli.arguments import motion_from
     from motionloom.library.crowd_plan import CrowdPlan
 

@@ -23,22 +23,38 @@ if TYPE_CHECKING:
 _UNSURE = 0.4  # mean confidence below which a remark says what to try
 
 
+def _places(first: Path, second: Path | None, old_library: Path | None) -> tuple[Path, Path]:
+    """Library and markers; ``MARKERS --library LIB`` is the order of release 0.1."""
+    if old_library is not None and second is None:
+        return old_library, first
+    if second is None:
+        raise InvalidInput(
+            "reconstruct needs a library and markers, motionloom reconstruct LIB MARKERS; got "
+            f"{first}"
+        )
+    if not is_library(first) and is_library(second):
+        raise InvalidInput(f"LIB comes first: motionloom reconstruct {second} {first}")
+    return first, second
+
+
 @settings_options
 def reconstruct(
+    library: Annotated[
+        Path, typer.Argument(metavar="LIB", help="Library whose poses are the prior.")
+    ],
     markers: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="MARKERS",
             help="Markers (.c3d, .csv, .parquet), or a motion (FILE or LIB:NAME) of which six "
             "joints are used.",
         ),
-    ],
-    library: Annotated[
-        Path, typer.Option("--library", metavar="LIB", help="Library whose poses are the prior.")
-    ],
+    ] = None,
+    *,
     output: Annotated[Path, typer.Option("-o", "--output", help="The body: .bvh, .glb, ...")],
     settings: ReconstructSettings,
     reading: LoadMarkersSettings,
+    old_library: Annotated[Path | None, typer.Option("--library", hidden=True)] = None,
     inspect: Annotated[Path | None, INSPECT] = None,
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
@@ -50,6 +66,7 @@ def reconstruct(
 
     if inspect is not None:
         check_picture(inspect)
+    library, markers = _places(library, markers, old_library)
     options = {
         name: value
         for name, value in reading.arguments().items()

@@ -15,6 +15,7 @@ _HOMES = {
     "BallroomSettings": "settings",
     "CrowdMotion": "player",
     "DanceFloor": "dance_floor",
+    "DanceFloorPlayer": "dance_floor",
     "DanceFloorSettings": "settings",
     "March": "march",
     "MarchPlayer": "march",

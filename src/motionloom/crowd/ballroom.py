@@ -16,10 +16,8 @@ from motionloom.crowd.player import (
     BlockPlayer,
     CrowdMotion,
     CrowdPlayer,
-    counted_blocks,
-    joined_blocks,
     movement_frames,
-    rough_pairs,
+    smoothest,
 )
 from motionloom.crowd.settings import RADIUS, SWAY, BallroomSettings
 from motionloom.crowd.steering import danced
@@ -30,7 +28,6 @@ from motionloom.rhythm.choreography import Choreography
 Array = NDArray[np.float64]
 
 _MARGIN = 0.04  # metres left around a couple
-_ROUNDS = 6  # ballrooms made again without transitions that turned out rough
 _TURN = 0.6  # largest turn of a couple per movement, radians
 
 
@@ -76,22 +73,8 @@ def ballroom(
     >>> len(made.motions), made.clearance() >= 0.0, made.scene.names[:2]
     (3, True, ('couple 1 leader', 'couple 1 follower'))
     """
-    music = settings.loaded_music(choreography.meter)
-    roles = _roles(choreography)
-    avoid: set[tuple[int, int]] = set()
-    best, least = None, np.inf
-    # Steering and locked feet make some seams rougher than when the transitions were checked.
-    for _ in range(_ROUNDS):
-        blocks = counted_blocks(danced_blocks(settings, choreography, avoid=avoid), progress)
-        made = joined_blocks(blocks, choreography, music, "couple", roles)
-        worst, rough = rough_pairs(blocks, made)
-        if worst < least:
-            best, least = made, worst
-        if not rough - avoid:
-            break
-        avoid |= rough
-    assert best is not None  # noqa: S101 - the first worst is finite
-    return Ballroom(**vars(best), settings=settings)
+    made = smoothest(lambda avoid: BallroomPlayer(settings, choreography, avoid=avoid), progress)
+    return Ballroom(**vars(made), settings=settings)
 
 
 def fitted_ballroom(settings: BallroomSettings, choreography: Choreography) -> BallroomSettings:
@@ -112,14 +95,30 @@ class BallroomPlayer(BlockPlayer):
     ----------
     settings : BallroomSettings
     choreography : Choreography
+    avoid : iterable of (int, int)
+        Pairs of movements of which the second does not follow the first.
     """
 
     controls = ("speed", "facing")
 
-    def __init__(self, settings: BallroomSettings, choreography: Choreography) -> None:
-        self._floor = _Floor(settings, choreography)
-        blocks = danced_blocks(settings, choreography, floor=self._floor)
-        super().__init__(blocks, choreography, settings.couples, "couple", _roles(choreography))
+    def __init__(
+        self,
+        settings: BallroomSettings,
+        choreography: Choreography,
+        *,
+        avoid: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        self._floor = _Floor(settings, choreography, avoid)
+        music = settings.loaded_music(choreography.meter)
+        super().__init__(
+            danced_blocks(settings, choreography, floor=self._floor),
+            choreography,
+            settings.couples,
+            "couple",
+            _roles(choreography),
+            music=music,
+            seconds=music.seconds if settings.seconds is None else settings.seconds,
+        )
 
     def _steer(self, **controls: Any) -> None:
         self._floor.steer_to(**controls)
@@ -134,14 +133,13 @@ def danced_blocks(
     settings: BallroomSettings,
     choreography: Choreography,
     *,
-    avoid: Iterable[tuple[int, int]] = (),
     floor: _Floor | None = None,
 ) -> Iterator[Block]:
     """The frames movement by movement, in constant memory."""
     music, fps = settings.loaded_music(choreography.meter), choreography.fps
     seconds = music.seconds if settings.seconds is None else settings.seconds
     frames = frame_count(seconds, None, fps)
-    floor = floor or _Floor(settings, choreography, avoid)
+    floor = floor or _Floor(settings, choreography)
     floor.player.set_speed(choreography.period * music.bpm / 60.0)
     for due in movement_frames(music, choreography, frames):
         chosen, weights = floor.choice(choreography.meter * 60.0 / music.bpm)

@@ -13,16 +13,15 @@ finds all free positions, and the one nearest to the centre of the floor is used
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.blending.player import frame_count
+from motionloom.blending.player import FrameBlock, ScenePlayer, frame_count
 from motionloom.crowd.settings import BODY_WIDTH, DanceFloorSettings
-from motionloom.errors import InvalidInput
+from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion
 from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.diagnostics.quality import QualityReport
@@ -112,31 +111,92 @@ def dance_floor(
     >>> len(floor), floor.method, floor.least_distance > 0.5
     (3, 'choreography', True)
     """
-    if not takes:
-        raise InvalidInput("takes must hold at least one motion; got none")
-    frame_count(settings.seconds, None, takes[0].fps)  # raises before the work
-    seeds = np.random.SeedSequence(settings.seed).spawn(settings.count + 1)
-    method, parts, dances = _dances(takes, settings.method, settings.seconds, seeds[1:], beats_of)
-    moves = packed(
-        dances,
-        floor=settings.floor,
-        width=settings.width,
-        seed=np.random.default_rng(seeds[0]),
-    )
-    placed = tuple(
-        replace(
-            motion.transform(yaw=float(yaw), shift=(x, 0.0, z)), name=f"dancer_{n + 1}"
-        ).with_quality(partial(_same_quality, motion))
-        for n, (motion, (x, z, yaw)) in enumerate(zip(dances, moves, strict=True))
-    )
-    return DanceFloor(placed, method, parts, least_distance(placed))
+    player = DanceFloorPlayer(takes, settings, beats_of=beats_of)
+    motions = player.record(seconds=settings.seconds).motions
+    return DanceFloor(motions, player.method, player.takes, least_distance(motions))
 
 
-def _same_quality(made: Motion, placed: Motion) -> QualityReport:
-    """Quality of a motion that was only turned and moved: that of `made`."""
-    report = made.quality
-    assert report is not None and len(placed) == len(made)
-    return report
+class DanceFloorPlayer(ScenePlayer):
+    """Player of a dance floor, all characters together.
+
+    Characters are placed by all that they will ever step on, so the player knows its whole length:
+    it ends after `settings.seconds` and has no controls.
+
+    Parameters
+    ----------
+    takes, settings, beats_of
+        As of `dance_floor`.
+
+    Attributes
+    ----------
+    method : {"choreography", "graph"}
+        How the dances were made.
+    takes : tuple of Motion
+        The movements or takes they were made from.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> settings = DanceFloorSettings(count=2, seconds=3.0)
+    >>> player = DanceFloorPlayer([ml.demo.clip("dance_groove")], settings)
+    >>> player.names, [len(block) for block in player.read(40)]
+    (('dancer_1', 'dancer_2'), [40, 40])
+    """
+
+    def __init__(
+        self,
+        takes: Sequence[Motion],
+        settings: DanceFloorSettings,
+        *,
+        beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyse_beats,
+    ) -> None:
+        if not takes:
+            raise InvalidInput("takes must hold at least one motion; got none")
+        frame_count(settings.seconds, None, takes[0].fps)  # raises before the work
+        seeds = np.random.SeedSequence(settings.seed).spawn(settings.count + 1)
+        dances = _dances(takes, settings.method, settings.seconds, seeds[1:], beats_of)
+        self.method, self.takes, self._quality = dances.method, dances.takes, dances.quality
+        moves = packed(
+            dances.motions,
+            floor=settings.floor,
+            width=settings.width,
+            seed=np.random.default_rng(seeds[0]),
+        )
+        placed = [
+            motion.transform(yaw=float(yaw), shift=(x, 0.0, z))
+            for motion, (x, z, yaw) in zip(dances.motions, moves, strict=True)
+        ]
+        self.fps = placed[0].fps
+        self.skeletons = tuple(motion.skeleton for motion in placed)
+        self.names = tuple(f"dancer_{n + 1}" for n in range(len(placed)))
+        self._blocks = [_whole_block(motion) for motion in placed]
+        self._played = 0
+
+    def _read(self, count: int) -> tuple[FrameBlock, ...]:
+        start = self._played
+        self._played = min(start + count, len(self._blocks[0]))
+        return tuple(block.cut(start, self._played) for block in self._blocks)
+
+    def quality(self, character: int, motion: Motion) -> QualityReport:
+        """Quality of a character, relative to the takes."""
+        return self._quality(motion)
+
+
+def _whole_block(motion: Motion) -> FrameBlock:
+    """All frames of a motion as one block."""
+    try:
+        standing = motion.contacts().standing_parts()
+    except RoleError:
+        standing = np.zeros((len(motion), 4), bool)
+    made_of = motion.provenance
+    return FrameBlock(
+        motion.rotations,
+        motion.root,
+        standing,
+        0,
+        () if made_of is None else made_of.sources,
+        () if made_of is None else made_of.seams,
+    )
 
 
 def dance_takes(names: Sequence[str], labels: Any) -> list[str]:
@@ -157,14 +217,24 @@ def dance_takes(names: Sequence[str], labels: Any) -> list[str]:
     return dances or list(names)
 
 
+@dataclass(frozen=True, eq=False)
+class _Dances:
+    """Motions around the origin, how they were made, and how their quality is measured."""
+
+    method: str
+    takes: tuple[Motion, ...]
+    motions: list[Motion]
+    quality: Callable[[Motion], QualityReport]
+
+
 def _dances(
     takes: Sequence[Motion],
     method: str,
     seconds: float,
     seeds: Iterable[Any],
     beats_of: Callable[[Sequence[Motion], BeatSettings], Beats],
-) -> tuple[str, tuple[Motion, ...], list[Motion]]:
-    """Method, sources, and one motion for each seed, around the origin."""
+) -> _Dances:
+    """One motion for each seed."""
     if method != "graph":
         try:
             steps = Choreography.from_takes(takes, beats_of=beats_of)
@@ -173,7 +243,8 @@ def _dances(
                 raise
         else:
             parts = tuple(movement.motion for movement in steps.movements)
-            return "choreography", parts, [_danced(steps, seconds, seed) for seed in seeds]
+            danced = [_danced(steps, seconds, seed) for seed in seeds]
+            return _Dances("choreography", parts, danced, steps.quality)
     minutes = sum(take.duration for take in takes) / 60.0
     if minutes > _MOST_MINUTES:
         raise InvalidInput(
@@ -181,7 +252,8 @@ def _dances(
             f"select up to {_MOST_MINUTES:.0f} minutes by label or name"
         )
     graph = motion_graph(takes)
-    return "graph", graph.motions, [_walked(graph, seconds, seed) for seed in seeds]
+    walked = [_walked(graph, seconds, seed) for seed in seeds]
+    return _Dances("graph", graph.motions, walked, graph.quality)
 
 
 def _danced(steps, seconds: float, seed) -> Motion:

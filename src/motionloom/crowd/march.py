@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,9 +14,8 @@ from motionloom.crowd.player import (
     BlockPlayer,
     CrowdMotion,
     CrowdPlayer,
-    counted_blocks,
-    joined_blocks,
     movement_frames,
+    smoothest,
 )
 from motionloom.crowd.settings import CADENCE, MarchSettings
 from motionloom.crowd.steering import marched
@@ -85,9 +84,7 @@ def march(
     >>> made.centres.shape, bool(made.misplacement().mean() < 0.25), made.left_feet_in_step() > 0.9
     ((4, 120, 2), True, True)
     """
-    music = settings.loaded_music(choreography.meter, settings.seconds_on_street)
-    blocks = counted_blocks(marched_blocks(settings, choreography), progress)
-    made = joined_blocks(blocks, choreography, music, "soldier", ("",))
+    made = smoothest(lambda avoid: MarchPlayer(settings, choreography, avoid=avoid), progress)
     return March(**vars(made), settings=settings)
 
 
@@ -131,14 +128,35 @@ class MarchPlayer(BlockPlayer):
     ----------
     settings : MarchSettings
     choreography : Choreography
+    avoid : iterable of (int, int)
+        Pairs of strides of which the second does not follow the first.
     """
 
-    def __init__(self, settings: MarchSettings, choreography: Choreography) -> None:
-        blocks = marched_blocks(settings, choreography)
-        super().__init__(blocks, choreography, settings.ranks * settings.files, "soldier", ("",))
+    def __init__(
+        self,
+        settings: MarchSettings,
+        choreography: Choreography,
+        *,
+        avoid: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        music = settings.loaded_music(choreography.meter, settings.seconds_on_street)
+        super().__init__(
+            marched_blocks(settings, choreography, avoid=avoid),
+            choreography,
+            settings.ranks * settings.files,
+            "soldier",
+            ("",),
+            music=music,
+            seconds=min(settings.seconds or music.seconds, settings.seconds_on_street),
+        )
 
 
-def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Iterator[Block]:
+def marched_blocks(
+    settings: MarchSettings,
+    choreography: Choreography,
+    *,
+    avoid: Iterable[tuple[int, int]] = (),
+) -> Iterator[Block]:
     """The frames movement by movement, in constant memory."""
     fps, meter = choreography.fps, choreography.meter
     if len(choreography.movements[0].bodies) != 1:
@@ -147,7 +165,7 @@ def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Itera
     seconds = min(settings.seconds or music.seconds, settings.seconds_on_street)
     frames = frame_count(seconds, None, fps)
     starts = formation(settings, np.zeros(1))[:, 0]
-    player = CrowdPlayer(choreography, starts)
+    player = CrowdPlayer(choreography, starts, avoid=avoid)
     player.set_speed(choreography.period * music.bpm / 60.0)
     count, graph = len(starts), choreography.graph
     rng, number = np.random.default_rng([settings.seed, 2]), -1
@@ -165,8 +183,11 @@ def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Itera
         target[:, 2] = (target[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
         # All soldiers take one path through the graph, so that they are in step.
         odds = graph.start if number < 0 else graph.transitions[number]
-        number = int(rng.choice(len(graph), p=odds))
         able = np.stack([player.able(i) for i in range(count)])
+        smooth = np.array([able[:, list(group)].any(axis=1).all() for group in graph.members])
+        if smooth.any():  # where no likely stride is smooth, any that is
+            odds = odds * smooth if (odds * smooth).any() else smooth.astype(np.float64)
+        number = int(rng.choice(len(graph), p=odds / odds.sum()))
         weights = player.weights_for(number, target, able)
 
         def steer(natural: Array, headings: Array, goals: Array = goals) -> tuple[Array, Array]:

@@ -8,9 +8,10 @@ The blocks make a `CrowdMotion`, which measures its quality.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from motionloom.blending.player import FrameBlock, ScenePlayer
 from motionloom.blending.poses import blend_kernel
 from motionloom.crowd.holds import Holds
 from motionloom.crowd.settings import SWAY
-from motionloom.motion import Motion, Provenance
+from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import BeatFit, QualityReport, seam_accelerations
 from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.feet.streaming import StreamingFootLock
@@ -44,6 +45,8 @@ Steer = Callable[[Array, Array], tuple[Array, Array]]
 # Locked feet move bodies off their discs by at most the margin of the discs; less for rounding.
 _LEASH = 0.999 * SWAY
 _TOO_SHORT = 5.0  # seconds in which no rhythm can be found
+_LOG = 10_000  # last movements that are remembered
+_ROUNDS = 6  # crowds made again without transitions that turned out rough
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,41 +388,6 @@ def movement_frames(music: Music, choreography: Choreography, frames: int) -> It
         yield np.clip(due, 0.0, None)
 
 
-def counted_blocks(blocks: Iterable[Block], progress: Progress | None) -> list[Block]:
-    """All blocks; `progress` is called with 1 after each, and may raise to stop."""
-    found = []
-    for block in blocks:
-        found.append(block)
-        if progress is not None:
-            progress(1)
-    return found
-
-
-def joined_blocks(
-    blocks: list[Block], choreography: Choreography, music: Music, name: str, roles: Sequence[str]
-) -> CrowdMotion:
-    """Consecutive blocks as one motion per character, named by agent and role."""
-    nodes = choreography.dance_nodes
-    skeletons = [clips.skeleton for clips in nodes[0].clips]
-    bodies = range(len(skeletons))
-    turned = [np.concatenate([one.rotations[c] for one in blocks], axis=1) for c in bodies]
-    moved = [np.concatenate([one.root[c] for one in blocks], axis=1) for c in bodies]
-    motions = tuple(
-        tuple(
-            Motion(
-                skeletons[c], turned[c][i], moved[c][i], choreography.fps,
-                name=character_name(name, i, roles[c]),
-                provenance=_provenance(blocks, nodes, i, c),
-            ).with_quality(partial(choreography.quality, body=c))
-            for c in bodies
-        )
-        for i in range(len(moved[0]))
-    )  # fmt: skip
-    # From the final roots, after the feet were locked.
-    centres = np.asarray(np.mean([one[..., [0, 2]] for one in moved], axis=0, dtype=np.float64))
-    return CrowdMotion(motions, centres, music, choreography)
-
-
 class BlockPlayer(ScenePlayer):
     """Player of the blocks of a crowd, in constant memory.
 
@@ -432,6 +400,9 @@ class BlockPlayer(ScenePlayer):
         Of an agent: ``"couple"``.
     roles : sequence of str
         Of its bodies.
+    music : Music
+    seconds : float
+        Length of the whole.
     """
 
     def __init__(
@@ -441,9 +412,15 @@ class BlockPlayer(ScenePlayer):
         agents: int,
         name: str,
         roles: Sequence[str],
+        *,
+        music: Music,
+        seconds: float,
     ) -> None:
         self._blocks, self._nodes = blocks, choreography.dance_nodes
+        self.choreography, self.music, self.seconds = choreography, music, seconds
         bodies = [clips.skeleton for clips in self._nodes[0].clips]
+        self._bodies = len(bodies)
+        self._danced: deque[list[int]] = deque(maxlen=_LOG)  # movement of each agent
         self.fps = choreography.fps
         self.skeletons = tuple(bodies) * agents
         self.names = tuple(
@@ -451,6 +428,7 @@ class BlockPlayer(ScenePlayer):
         )
         self._waiting: list[list[FrameBlock]] = []
         self._played = self._made = 0
+        self._progress: Progress | None = None
 
     def _read(self, count: int) -> tuple[FrameBlock, ...]:
         while self._made < self._played + count:
@@ -458,6 +436,9 @@ class BlockPlayer(ScenePlayer):
             if block is None:
                 break
             self._waiting.append(self._frame_blocks(block))
+            self._danced.append(self._movements(block))
+            if self._progress is not None:
+                self._progress(1)
             self._made += len(block.frames)
         end = min(self._played + count, self._made)
         out = tuple(
@@ -468,6 +449,53 @@ class BlockPlayer(ScenePlayer):
         self._waiting = [rows for rows in self._waiting if rows[0].start + len(rows[0]) > end]
         self._played = end
         return out
+
+    def quality(self, character: int, motion: Motion) -> QualityReport:
+        """Quality of a character, relative to the movements of the same body."""
+        return self.choreography.quality(motion, body=character % self._bodies)
+
+    def perform(self, progress: Progress | None = None) -> CrowdMotion:
+        """The whole crowd, from the first frame to the last; the player must be new.
+
+        `progress` is called with 1 after every movement, and may raise to stop.
+        """
+        self._progress = progress
+        scene = self.record(seconds=self.seconds)
+        bodies = self._bodies
+        every = scene.motions
+        agents = tuple(every[k : k + bodies] for k in range(0, len(every), bodies))
+        # From the final roots, after the feet were locked.
+        centres = np.array(
+            [
+                np.mean([one.root[:, [0, 2]] for one in agent], axis=0, dtype=np.float64)
+                for agent in agents
+            ]
+        )
+        return CrowdMotion(agents, centres, self.music, self.choreography)
+
+    def rough_pairs(self, made: CrowdMotion) -> tuple[float, set[tuple[int, int]]]:
+        """The worst seam of what was played, and the movements at seams above the limit."""
+        steps, rough, worst = self.choreography, set(), 0.0
+        if steps.max_seam is None:
+            return 0.0, set()
+        for i, agent in enumerate(made.motions):
+            path = [danced[i] for danced in self._danced]
+            ratios = np.max(
+                [seam_accelerations(motion) / max(level, 1e-9)
+                 for motion, level in zip(agent, steps.accelerations, strict=True)], axis=0,
+            )  # fmt: skip
+            pairs = list(zip(path, path[1:], strict=False))
+            rough |= {pair for pair, one in zip(pairs, ratios, strict=True) if one > steps.max_seam}
+            worst = max(worst, float(ratios.max(initial=0.0)))
+        return worst, rough
+
+    def _movements(self, block: Block) -> list[int]:
+        """The movement with the largest weight of each agent."""
+        members = self.choreography.graph.members
+        return [
+            members[node][int(row.argmax())]
+            for node, row in zip(block.chosen, block.weights, strict=True)
+        ]
 
     def _frame_blocks(self, block: Block) -> list[FrameBlock]:
         """One block of frames per character."""
@@ -488,32 +516,30 @@ def character_name(name: str, agent: int, role: str) -> str:
     return " ".join(filter(None, (name, str(agent + 1), role)))
 
 
-def rough_pairs(blocks: list[Block], made: CrowdMotion) -> tuple[float, set[tuple[int, int]]]:
-    """The worst seam of a crowd, and the pairs of movements with seams above the limit."""
-    steps, rough, worst = made.choreography, set(), 0.0
-    if steps.max_seam is None:
-        return 0.0, set()
-    members = steps.graph.members
-    for i, agent in enumerate(made.motions):
-        path = [members[b.chosen[i]][int(b.weights[i].argmax())] for b in blocks]
-        ratios = np.max(
-            [seam_accelerations(motion) / max(level, 1e-9)
-             for motion, level in zip(agent, steps.accelerations, strict=True)], axis=0,
-        )  # fmt: skip
-        pairs = list(zip(path, path[1:], strict=False))
-        rough |= {pair for pair, one in zip(pairs, ratios, strict=True) if one > steps.max_seam}
-        worst = max(worst, float(ratios.max(initial=0.0)))
-    return worst, rough
+def smoothest(
+    make: Callable[[set[tuple[int, int]]], BlockPlayer], progress: Progress | None = None
+) -> CrowdMotion:
+    """The crowd whose worst seam is least, of a few: each without what was rough in those before.
 
+    Steering and locked feet make some seams rougher than when the transitions were checked.
 
-def _provenance(
-    blocks: list[Block], nodes: Sequence[DanceNode], agent: int, body: int
-) -> Provenance:
-    """Source frames of one body of an agent, with their weights."""
-    sources, seams, start = [], [], 0
-    for block in blocks:
-        node = nodes[block.chosen[agent]]
-        sources += node.sources(block.weights[agent], block.frames, start, body)
-        seams += [start] * (start > 0)
-        start += len(block.frames)
-    return Provenance(tuple(sources), tuple(seams))
+    Parameters
+    ----------
+    make : callable
+        The player of the crowd without some pairs of movements.
+    progress : callable, optional
+        Called with 1 after every movement.
+    """
+    avoid: set[tuple[int, int]] = set()
+    best, least = None, np.inf
+    for _ in range(_ROUNDS):
+        player = make(avoid)
+        made = player.perform(progress)
+        worst, rough = player.rough_pairs(made)
+        if worst < least:
+            best, least = made, worst
+        if not rough - avoid:
+            break
+        avoid |= rough
+    assert best is not None  # noqa: S101 - the first worst is finite
+    return best

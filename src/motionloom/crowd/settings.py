@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from motionloom.checked_files import parse_json, parse_toml
 from motionloom.errors import InvalidInput
-from motionloom.rhythm.settings import TUNE
+from motionloom.rhythm.settings import MAX_SEAM, TUNE
 from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class CrowdSettings(Settings):
     )
     seed: int = setting(0, "Random seed.", least=0)
     fps: float = setting(30.0, "Frames per second.", least=10.0, greatest=240.0)
-    library: str | None = setting(None, "Use takes of this library.", metavar="LIB")
+    library: str | None = setting(None, "Use takes of this library.", command=False)
     takes: tuple[str, ...] = setting(
         (), "Names of takes, or files if no library is given.", metavar="NAME,...", commas=True
     )
@@ -86,6 +86,12 @@ class CrowdSettings(Settings):
         "[where transitions are smoothest]",
         least=0.0,
         greatest=0.95,
+    )
+    max_seam: float | None = setting(
+        MAX_SEAM,
+        "Do not use transitions with more than this multiple of the accelerations of the takes, "
+        "onto another foot, or with a jump of the body.",
+        above=0.0,
     )
     preset: Literal["kp03"] | None = setting(None, PRESET)
 

@@ -25,7 +25,7 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.motion_beats.beats import analyse_beats
 from motionloom.rhythm.movements import Movement, transition_differences
-from motionloom.rhythm.settings import BeatSettings
+from motionloom.rhythm.settings import MAX_SEAM, BeatSettings
 from motionloom.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
@@ -77,6 +77,7 @@ def marching_steps(
     graph: str = "learnt",
     groups: int = 2,
     transition_phase: float | None = None,
+    max_seam: float | None = MAX_SEAM,
     kind: str = "march",
     rules: StrideRules = _OUR_RULES,
     progress: Callable[[int], None] | None = None,
@@ -99,6 +100,9 @@ def marching_steps(
     transition_phase : float, optional
         Beats in [0, 1) after their first beat at which movements begin. Default: where
         transitions are smoothest.
+    max_seam : float, optional
+        Strides follow each other only with less than this multiple of the accelerations of the
+        takes, and on the same foot. None: as the graph says.
     kind : str
     rules : StrideRules
         Rules of a learnt graph that the paper does not have.
@@ -162,6 +166,7 @@ def marching_steps(
             left_out=left_out, connected=False, same_lead=rules.same_lead,
             choose=None if most is None else lambda movements, k: _chosen(movements, k, most),
         )  # fmt: skip
+        made = replace(made, max_seam=max_seam)
         return replace(made, graph=starting_left(made.graph)) if rules.start_left else made
     phase = transition_phase
     if phase is None:
@@ -172,7 +177,7 @@ def marching_steps(
     movements = [cut.movement(every, phase) for cut in cuts]
     chosen = _chosen(movements, list(range(len(movements))), _MOST)
     one = TransitionGraph(("stride",), (tuple(chosen),), np.ones(1), np.ones((1, 1)))
-    return compact_steps(movements, one, kind, left_out)
+    return replace(compact_steps(movements, one, kind, left_out), max_seam=max_seam)
 
 
 def starting_left(graph: TransitionGraph) -> TransitionGraph:

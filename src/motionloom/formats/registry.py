@@ -75,7 +75,7 @@ _CONVERTED = {
 # Files of motion capture that an import leaves out, and what to do about them.
 LEFT_OUT = {
     ".c3d": "markers without a skeleton; make motions of them with "
-    "motionloom reconstruct FILE --library LIB -o OUT.bvh, and import those",
+    "motionloom reconstruct LIB FILE -o OUT.bvh, and import those",
     ".fbx": "no reader; convert to GLB with Blender (motionloom info FILE says how)",
     ".blend": "no reader; convert to GLB with Blender (motionloom info FILE says how)",
     ".trc": "markers, no reader; export them as C3D",

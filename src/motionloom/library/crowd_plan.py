@@ -95,11 +95,12 @@ class CrowdPlan:
             steps = waltz_steps if self.kind == "ballroom" else march_steps
             return steps(settings.fps, **graph)
         takes = self.takes() if takes is None else takes
+        graph["max_seam"] = None if settings.preset == "kp03" else settings.max_seam
         if self.kind == "ballroom":
             from motionloom.crowd.couples import couple_steps
 
             if settings.preset == "kp03":
-                graph |= {"max_seam": None, "align": "beats"}
+                graph["align"] = "beats"
             if self._library is not None:
                 from motionloom.rhythm.given_beats import beats_in
 

@@ -333,6 +333,7 @@ class RhythmVerbs(Store):
         graph: Literal["learnt", "built-in"] = "learnt",
         groups: int | None = None,
         transition_phase: float | None = None,
+        max_seam: float | None = MAX_SEAM,
         preset: Literal["kp03"] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Ballroom:
@@ -374,6 +375,9 @@ class RhythmVerbs(Store):
         transition_phase : float, optional
             Beats after a beat at which movements begin; 0: on the beat. Default: where
             transitions are smoothest.
+        max_seam : float, optional
+            Do not use transitions with more than this multiple of the accelerations of the takes,
+            onto another foot, or with a jump of the body. None: use all.
         preset : {"kp03"}, optional
             Settings of Kim, Park and Shin (2003).
         progress : callable, optional
@@ -395,7 +399,7 @@ class RhythmVerbs(Store):
             "speed": speed, "facing": facing, "music": music, "tempo_bpm": tempo_bpm,
             "seconds": seconds, "seed": seed, "fps": fps, "takes": takes, "label": label,
             "meter": meter, "graph": graph, "groups": groups,
-            "transition_phase": transition_phase, "preset": preset,
+            "transition_phase": transition_phase, "max_seam": max_seam, "preset": preset,
         }  # fmt: skip
         return self._crowd("ballroom", given, progress)
 
@@ -418,6 +422,7 @@ class RhythmVerbs(Store):
         graph: Literal["learnt", "built-in"] = "learnt",
         groups: int | None = None,
         transition_phase: float | None = None,
+        max_seam: float | None = MAX_SEAM,
         preset: Literal["kp03"] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> March:
@@ -434,7 +439,7 @@ class RhythmVerbs(Store):
             Distance of neighbours, metres.
         speed : float, optional
             m/s along the street. Default: of the takes.
-        music, tempo_bpm, seconds, seed, fps, label, meter, transition_phase, preset, progress
+        music, tempo_bpm, seconds, seed, fps, label, meter, transition_phase, max_seam, preset
             As in `ballroom`.
         graph : {"learnt", "built-in"}
             The transition graph: learnt from the strides, or one node of strides that begin
@@ -443,6 +448,8 @@ class RhythmVerbs(Store):
             Nodes of a learnt graph. Default: 2, the strides of the two feet.
         takes : sequence of str
             Walks by name, with wildcards. Default: all that `label` selects.
+        progress : callable, optional
+            Called with 1 for every analysed walk.
 
         Examples
         --------
@@ -460,7 +467,7 @@ class RhythmVerbs(Store):
             "speed": speed, "music": music, "tempo_bpm": tempo_bpm, "seconds": seconds,
             "seed": seed, "fps": fps, "takes": takes, "label": label, "meter": meter,
             "graph": graph, "groups": groups, "transition_phase": transition_phase,
-            "preset": preset,
+            "max_seam": max_seam, "preset": preset,
         }  # fmt: skip
         return self._crowd("march", given, progress)
 
@@ -470,7 +477,7 @@ class RhythmVerbs(Store):
         values = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in given.items()
-            if value is not None or name == "room"
+            if value is not None or name in ("room", "max_seam")
         }
         if values.get("music") is not None:
             values["music"] = str(values["music"])

@@ -26,7 +26,7 @@ from motionloom.motion_graph.paths import (
     sampled_path,
 )
 from motionloom.motion_graph.settings import WalkSettings
-from motionloom.motion_graph.walk_quality import path_notes
+from motionloom.motion_graph.walk_quality import path_notes, turn_notes
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
@@ -39,15 +39,20 @@ GENTLE_TURN = 0.35  # rad/s: turning the body by this much is hardly visible
 # rad/s: 25 degrees in a step of 0.55 s. Walkers turn a corner by 30 to 60 degrees per step
 # (Hase and Stein 1999), so the legs of a straight walk can follow this.
 STRONG_TURN = 0.8
+SHARP_TURN = 1.6  # rad/s: 50 degrees in a step, for hairpins and goals behind the walker
 # Least radius in metres of the bends of a path, and turning allowed: tried in this order until
 # one is followed without cutting much; else the best of them. A radius of 0.3 m is not walked: it
-# keeps the tips of hairpins, which the walker then passes in a bend of his own.
+# keeps the tips of hairpins, which the walker then passes in a bend of his own. A hairpin that
+# leads back along the same line has no rounded form; the last of them walks it as it is.
 _ROUNDINGS = (
     (0.0, GENTLE_TURN), (0.75, STRONG_TURN), (0.3, STRONG_TURN), (1.5, STRONG_TURN),
-    (3.0, STRONG_TURN),
+    (3.0, STRONG_TURN), (0.3, SHARP_TURN), (0.0, SHARP_TURN),
 )  # fmt: skip
+_REACHED = 0.2  # metres from a goal, below the limit of the quality report
+_FACED = 0.35  # radians from the heading at a goal
 _CUT = 0.5  # metres by which a corner may be cut without looking for a better radius
 _FOLLOWED = 0.3  # metres: a path is followed if no frame is farther from it
+_MISSED = 0.8  # metres: a step; only routes that miss the path by more are turned sharply
 _LABEL_KEPT = 0.8  # share of its time in which a label of a timeline should hold
 _DETOUR = 1.1  # a walk along a path that is longer is no good walk
 
@@ -300,12 +305,52 @@ def plan(graph: MotionGraph, settings: WalkSettings, *, progress: Progress | Non
     begin = None if settings.start is None else graph.locate(settings.start)
     if settings.path is not None:
         return _along_path(graph, settings, rng, begin, progress)
-    goal = Goal()
     if settings.goal is not None:
-        goal = position_goal(settings.goal_values(), seconds, graph)
-    if settings.labels is not None:
-        goal = label_goal(goal, settings.timeline(), seconds, graph)
+        return _to_position(graph, settings, rng, begin, progress)
+    assert settings.labels is not None
+    goal = label_goal(Goal(), settings.timeline(), seconds, graph)
     return best_route(graph, goal, rng, begin, progress)
+
+
+def _to_position(
+    graph: MotionGraph,
+    settings: WalkSettings,
+    rng: np.random.Generator,
+    begin: tuple[int, int] | None,
+    progress: Progress | None,
+) -> Route:
+    """The route to a goal; the body is turned as little as it takes to get there."""
+    from motionloom.motion_graph.beam_search import best_route
+
+    goal = position_goal(settings.goal_values(), settings.seconds, graph)
+    if settings.labels is not None:
+        goal = label_goal(goal, settings.timeline(), settings.seconds, graph)
+    best: tuple[float, Route] | None = None
+    for turning in (GENTLE_TURN, STRONG_TURN, SHARP_TURN):
+        route = best_route(graph, replace(goal, most_turning=turning), rng, begin, progress)
+        assert route.places is not None and route.turns is not None
+        missed = float(abs(route.places[-1] - goal.position)) / _REACHED
+        if goal.heading is not None:
+            off = abs(float(np.angle(np.exp(1j * (_facing(graph, route) - goal.heading)))))
+            missed = max(missed, off / _FACED)
+        if best is None or missed < best[0]:
+            notes = turn_notes(route.turns, graph.fps, "reach the goal")
+            best = (missed, replace(route, notes=(*route.notes, *notes)))
+        if missed <= 1.0:
+            break
+    assert best is not None
+    return best[1]
+
+
+def _facing(graph: MotionGraph, route: Route) -> float:
+    """Heading of the body in the last frame of a route."""
+    motion, transform = route.start[0], route.transform
+    for number in route.transitions:
+        motion = int(graph.transitions.target[number, 0])
+        transform = transform @ PlanarTransform.from_array(graph.transitions.transforms[number])
+    turned = 0.0 if route.turns is None else float(route.turns.sum())
+    last = graph.motions[motion][route.end_frame - 1]
+    return float(last.headings()[0]) + float(transform.yaw) + turned
 
 
 def _along_path(
@@ -325,7 +370,10 @@ def _along_path(
     if settings.labels is not None:
         goal = label_goal(replace(goal, path=path), settings.timeline(), None, graph)
     best: tuple[float, Route] | None = None
+    farthest = np.inf  # of the best route and the path from each other
     for radius, turning in _ROUNDINGS:
+        if turning == SHARP_TURN and farthest <= _MISSED:
+            break
         here = rounded(path, radius) if radius else path
         try:
             route = best_route(
@@ -340,6 +388,7 @@ def _along_path(
         if best is None or badness < best[0]:
             notes = path_notes(path, radius, route.turns, graph)
             best = (badness, replace(route, notes=(*route.notes, *notes)))
+            farthest = max(float(away.max()), float(missed.max()))
         cut = distances(path, here).max()
         if cut <= _CUT and away.max() <= cut + _FOLLOWED and detour <= 0.0:
             break

@@ -106,7 +106,7 @@ def path_notes(
         Radians by which the body is turned in each frame.
     graph : MotionGraph
     """
-    notes, fps = [], graph.fps
+    notes: list[str] = []
     if radius:
         away = distances(path, rounded(path, radius))
         corners = _corners(path, away)
@@ -121,15 +121,20 @@ def path_notes(
                 f"{away.max():.2f} m: the takes do not turn that sharply. Add takes that turn"
                 + ("" if mirrored else ", or mirror them (mirror=True)")
             )
+    return notes + turn_notes(turns, graph.fps, "follow the path")
+
+
+def turn_notes(turns: NDArray[np.float64], fps: float, what: str) -> list[str]:
+    """One sentence if the body is turned visibly; `turns` (T,) in radians, `what` it is for."""
     rate = np.degrees(np.abs(turns) * fps)
     strong = rate > 22.0  # beyond what is hardly visible, 0.35 rad/s
-    if strong.any():
-        notes.append(
-            f"the body is turned by up to {rate.max():.0f} degrees per second "
-            f"({rate.max() * _STEP_SECONDS:.0f} per step) for {strong.sum() / fps:.1f} s to follow "
-            "the path, with the feet held in place"
-        )
-    return notes
+    if not strong.any():
+        return []
+    return [
+        f"the body is turned by up to {rate.max():.0f} degrees per second "
+        f"({rate.max() * _STEP_SECONDS:.0f} per step) for {strong.sum() / fps:.1f} s to {what}, "
+        "with the feet held in place"
+    ]
 
 
 def _corners(path: Floor, away: NDArray[np.float64]) -> list[complex]:

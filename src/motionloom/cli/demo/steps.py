@@ -248,7 +248,7 @@ def whole_body(tour: Tour) -> dict[str, Any]:
 
     body = tour.folder / "body.bvh"
     tour.command(
-        f"reconstruct {tour.takes / 'walk_p0.bvh'} --library {tour.place} "
+        f"reconstruct {tour.place} {tour.takes / 'walk_p0.bvh'} "
         f"--skeleton walk_p0 --exclude walk_p0 -o {body}"
     )
     truth = tour.lib["walk_p0"]

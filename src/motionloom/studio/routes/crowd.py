@@ -70,15 +70,16 @@ class CrowdRequest(BaseModel):
 
     def cli(self, library: Path) -> str:
         """The crowd as a command line."""
+        words = [self.kind] if self.within is None else [self.kind, str(library)]
         if self.kind == "ballroom":
-            words = ["ballroom", "--couples", f"{self.couples}"]
+            words += ["--couples", f"{self.couples}"]
             words += ["--room", f"{self.width:g}x{self.depth:g}"]
         else:
-            words = ["march", "--ranks", f"{self.ranks}", "--files", f"{self.files}"]
+            words += ["--ranks", f"{self.ranks}", "--files", f"{self.files}"]
         words += ["--music", "tune", "--tempo", f"{self.tempo:g}", "--seconds", f"{self.seconds:g}"]
         words += ["--seed", f"{self.seed}"]
         if self.within is not None:
-            words += ["--library", str(library), "--label", self.within]
+            words += ["--label", self.within]
         return shlex.join(["motionloom", *words, "-o", f"{self.kind}.glb"])
 
     def python(self) -> str:
