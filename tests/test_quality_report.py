@@ -108,6 +108,11 @@ def test_each_limit_is_a_warning_of_its_own(report, warning):
     assert CLEAN.with_parts().warnings == ()
 
 
+def test_a_few_landings_are_no_warning():
+    assert replace(CLEAN, beats=BeatFit(62, 61, 0, 7)).with_parts().warnings == ()
+    assert len(replace(CLEAN, beats=BeatFit(62, 61, 0, 8)).with_parts().warnings) == 1
+
+
 def test_parts_are_added_without_losing_warnings():
     said = beyond("slide", 0.05, 0.03).with_parts(warnings=["the music is slow"])
     both = said.with_parts(path=PathFit(goal_m=1.5))
@@ -166,6 +171,7 @@ def test_one_short_line_tells_the_main_figures_and_details_tell_all():
             "beyond limits: 56 % of landings on a beat",
         ),
         (replace(CLEAN, beats=BeatFit(222, 220)), "220 of 222 beats met"),
+        (replace(CLEAN, beats=BeatFit(62, 61, 0, 3)), "0 of 3 landings on a beat"),
         (
             replace(CLEAN, retarget=RetargetFit(0.4, 1.0, 12.0, "left_knee")),
             "beyond limits: shoulders 40 %, limbs 12 degrees off; ",

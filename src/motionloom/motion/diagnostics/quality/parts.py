@@ -16,6 +16,7 @@ MAX_PATH_WORST = 1.0  # metres: about one step
 MAX_DETOUR = 1.3  # length walked over length of the path
 MAX_GOAL = 0.25  # metres
 MIN_BEATS = 0.8  # share of the foot landings that are on a beat
+FEWEST_LANDINGS = 8  # with fewer, the share tells nothing: motion beats count
 MAX_WIDTH_CHANGE = 0.05  # of shoulders and hips, after retargeting
 MAX_LIMB_ANGLE = 10.0  # degrees between limbs of a motion and of the retargeted one
 MAX_HEIGHT_CHANGE = 0.10  # of the height at which the head is carried
@@ -323,15 +324,18 @@ class BeatFit:
 
     @property
     def landings_missed(self) -> bool:
-        """Whether fewer landings are on a beat than the limit."""
-        on, total = self.landings_on_beat, self.landings_total
-        return on is not None and bool(total) and on < MIN_BEATS * (total or 0)
+        """Whether fewer landings are on a beat than the limit, if there are enough to tell."""
+        on, total = self.landings_on_beat, self.landings_total or 0
+        return on is not None and total >= FEWEST_LANDINGS and on < MIN_BEATS * total
 
     def short_figures(self) -> Iterator[tuple[str, bool]]:
         """Figures in a few letters, and whether each is beyond its limit."""
         if self.landings_on_beat is not None and self.landings_total:
             share = self.landings_on_beat / self.landings_total
-            yield f"{100 * share:.0f} % of landings on a beat", self.landings_missed
+            text = f"{100 * share:.0f} % of landings on a beat"
+            if self.landings_total < FEWEST_LANDINGS:
+                text = f"{self.landings_on_beat} of {self.landings_total} landings on a beat"
+            yield text, self.landings_missed
         else:
             yield f"{self.within_one_frame} of {self.total} beats met", False
 
