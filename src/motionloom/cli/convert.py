@@ -107,6 +107,7 @@ def _jobs(
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
     """Sources and targets, and what cannot be read; the structure of folders is kept."""
     from motionloom.formats import FORMATS
+    from motionloom.formats.registry import instead_of
 
     found, failed = [], []
     for source in sources:
@@ -127,10 +128,8 @@ def _jobs(
     if out.suffix and not out.is_dir() and suffix is None:
         # `walk.fbx` is probably meant as a file, not as a folder.
         known = ", ".join(s for s, f in FORMATS.items() if f.writes)
-        raise InvalidInput(
-            f"cannot write {out}: the suffix must be one of {known}. If it is a folder, make it "
-            "first or say --to"
-        )
+        way = instead_of(out) or ". If it is a folder, make it first or say --to"
+        raise InvalidInput(f"cannot write {out}: the suffix must be one of {known}{way}")
     ending = "." + (suffix or "bvh").lstrip(".").lower()
     if ending not in FORMATS or not FORMATS[ending].writes:
         known = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)

@@ -175,6 +175,11 @@ def _check_song(song: str, tempo: float | None) -> None:
         raise InvalidInput(f"--tempo is for a {TUNE}; {song} has its own tempo")
     if not Path(song).is_file():
         raise InvalidInput(f"{song}: no such music file; give a file, or the word {TUNE}")
+    from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES
+
+    known = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
+    if Path(song).suffix.lower() not in known:
+        raise InvalidInput(f"{song}: music is read from {', '.join(known)}")
 
 
 def _path(file: Path):

@@ -311,6 +311,8 @@ def walk(
     settings, graph = _with_old_timeline(settings, graph)
     if settings.random and settings.seconds is None:
         raise InvalidInput("a walk without a goal needs its duration: --seconds 60")
+    if settings.goal is not None and settings.seconds is None:
+        raise InvalidInput("a walk to a goal needs its duration: --seconds 8")
     lib = open_library(library)
     made = built_graph(lib, used_settings(lib, context, graph)[0])
     player, frames = made.walk_player(settings)

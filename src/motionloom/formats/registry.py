@@ -102,6 +102,21 @@ def way_out(path: Path) -> str | None:
     return f"{kind} files cannot be read. Convert it to GLB with Blender:\n{command}"
 
 
+def instead_of(path: Path) -> str:
+    """What to write instead of a format that others write, as the end of a message; or nothing.
+
+    Examples
+    --------
+    >>> instead_of(Path("walk.fbx"))
+    '. For FBX write .glb, import it into Blender and export it from there'
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _CONVERTED:
+        return ""
+    kind = suffix[1:].upper()
+    return f". For {kind} write .glb, import it into Blender and export it from there"
+
+
 MOTION_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads == "motion")
 MARKER_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads == "markers")
 
@@ -379,7 +394,9 @@ def writer_options(path: Path) -> tuple[str, ...]:
     suffix = path.suffix.lower()
     if suffix not in FORMATS or not FORMATS[suffix].writes:
         known = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
-        raise InvalidInput(f"cannot write {path}: the suffix must be one of {known}")
+        raise InvalidInput(
+            f"cannot write {path}: the suffix must be one of {known}{instead_of(path)}"
+        )
     return _option_names(importlib.import_module(FORMATS[suffix].module).write)
 
 
@@ -388,6 +405,7 @@ def _written_format(path: Path, kind: str) -> Format:
     if known is None or kind not in known.writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
         way = "; motionloom reconstruct makes a motion of them" if kind == "markers" else ""
+        way += instead_of(path)
         raise InvalidInput(
             f"cannot write {kind} to {path}: the suffix must be one of {suffixes}{way}"
         )

@@ -70,9 +70,10 @@ class Segment:
             return cls(name, 0, len(motion), motion.fps)
         start, end = (_frame(text, each, motion.fps) for each in written)
         if not 0 <= start < end <= len(motion):
+            order = "; the start must come before the end" if start >= end else ""
             raise InvalidInput(
                 f"{text}: the range must lie within the motion's {len(motion)} frames "
-                f"({motion.duration:.2f} s); got {start} to {end}"
+                f"({motion.duration:.2f} s); got {start} to {end}{order}"
             )
         return cls(name, start, end, motion.fps)
 
