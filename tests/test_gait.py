@@ -77,7 +77,7 @@ def test_segments_are_labelled_and_found(lib):
     lib.label("take:2s-4s", "calm")
     parts = [(str(part), label) for part, label in lib.segment_labels("take")]
     assert parts == [("take:0-100", "calm"), ("take:0-100", "start"), ("take:60-120", "calm")]
-    assert lib.with_label("calm") == ("take",) == lib.find("calm")
+    assert lib.with_label("calm") == ("take",) == lib.find("calm").motions
     assert lib.label_counts() == {"calm": 1, "run": 1, "start": 1}
     assert lib.labels("take") == ("run",) and lib.digest() != before
     lib.label("take:0-100", "start", "calm", remove=True)

@@ -61,6 +61,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Evaluation": {
         "evaluate": "evaluation",
         "evaluate-reconstruct": "reconstruct",
+        "evaluate-sentences": "evaluation",
         "study": "evaluation",
     },
     "Tools": {"demo": "demo", "cluster": "cluster", "warm-up": "demo"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,12 @@ from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_libra
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, print_table, progress, remark
 from motionloom.errors import InvalidInput
-from motionloom.evaluation.settings import DEFAULT_METHODS, EvaluateSettings, StudySettings
+from motionloom.evaluation.settings import (
+    DEFAULT_METHODS,
+    EvaluateSettings,
+    SentenceSettings,
+    StudySettings,
+)
 
 if TYPE_CHECKING:
     from motionloom.evaluation.clips import Evaluation
@@ -77,6 +83,37 @@ def _print_scores(found: Evaluation) -> None:
             remark(f"{name} compares the joints that all clips have: {', '.join(score.joints)}")
     if found.unmatched:
         remark(f"{len(found.unmatched)} labels name no motion: {found.unmatched[0]} ...")
+
+
+@settings_options
+def evaluate_sentences(
+    library: Annotated[Path, LIB],
+    sentences: Annotated[
+        Path, typer.Argument(metavar="FILE", help="CSV file with columns take and sentence.")
+    ],
+    settings: SentenceSettings,
+    *,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Score finding by sentences: how often the take is among the first ten.
+
+    For each sentence, all takes of the performers in its fold are ranked; words are learnt from
+    the labels and sentences of the other performers.
+    """
+    lib = open_library(library)
+    with progress("describing", len(lib), quiet=json) as advance:
+        found = lib.evaluate_sentences(sentences, **settings.arguments(), progress=advance)
+    if json:
+        print_json(asdict(found))
+        return
+    print(f"recall at 10 of {found.sentences} sentences, among {_among(found.takes)} takes")
+    print(f"captions and learnt words  {found.motion:.3f}")
+    print(f"with labels                {found.with_labels:.3f}")
+    print(f"chance                     {found.chance:.3f}")
+
+
+def _among(takes: tuple[int, ...]) -> str:
+    return " and ".join(str(count) for count in takes)
 
 
 @settings_options

@@ -15,11 +15,11 @@ from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.cli.wording import worded
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import ImportSettings
+from motionloom.library.settings import FindSettings, ImportSettings
 from motionloom.motion.segment import split_segment
 
 if TYPE_CHECKING:
-    from motionloom.library import ImportReport, Library
+    from motionloom.library import ImportReport, Library, TextMatch
 
 
 _SHOWN_FAILURES = 50
@@ -121,39 +121,76 @@ def _spell(seconds: float) -> str:
     return f"{seconds / 3600.0:.2f} h of motion"
 
 
+@settings_options
 def find(
     library: Annotated[Path, LIB],
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words to look for.")],
+    words: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to look for.")],
+    settings: FindSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """List the motions whose name or labels contain all of the words."""
+    """Find motions by describing them: "right foot kicks high, then turns left".
+
+    Motions whose name or labels contain all words come first; the others are found by what they
+    show, and by words that motions like them are called. The segment with the events is printed.
+    """
     lib = open_library(library)
-    names = lib.find(" ".join(words))
+    text = " ".join(words)
+    with progress("describing", len(lib), quiet=json) as advance:
+        found = lib.find(text, **settings.arguments(), progress=advance)
     if json:
-        print_json([{"motion": name, "labels": list(lib.labels(name))} for name in names])
+        print_json([_found(lib, each) for each in found])
         return
-    sought = [word.casefold() for word in " ".join(words).split()]
-    for name in names:
-        print("  ".join([name, *lib.labels(name)]))
-        for part, text in lib.segment_labels(name):
-            if any(word in text.casefold() for word in sought):
-                print(f"{part}  {text}")
-    remark(f"{counted(len(names), 'motion')} of {len(lib)}")
+    for each in found:
+        shown = each.motion if each.whole else str(each)
+        print("  ".join([shown, each.text or ", ".join(lib.labels(each.motion))]).rstrip())
+    for word, near in found.unknown.items():
+        remark(f"no motion is described by {word!r}" + (f"; {near!r} was looked for" * bool(near)))
+    remark(f"{counted(len(found), 'result')} of {counted(len(lib), 'motion')}")
+
+
+def _found(lib: Library, each: TextMatch) -> dict:
+    return {
+        "motion": each.motion,
+        "labels": list(lib.labels(each.motion)),
+        "start_frame": each.start_frame,
+        "end_frame": each.end_frame,
+        "start": round(each.start, 3),
+        "end": round(each.end, 3),
+        "score": round(each.score, 3),
+        "text": each.text,
+        "words": list(each.words),
+        "sources": list(each.sources),
+    }
 
 
 def label(
     library: Annotated[Path, LIB],
     motion: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="MOTION[:START-END]", help="A motion, or frames (1s-3s: seconds) of it."
+            metavar="[MOTION[:START-END]]", help="A motion, or frames (1s-3s: seconds) of it."
         ),
-    ],
+    ] = None,
     labels: Annotated[
         list[str] | None, typer.Argument(metavar="[LABEL]...", help="Labels to add.")
     ] = None,
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove the labels instead of adding them.")
+    ] = False,
+    from_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--import", metavar="FILE", help="Add the labels of a .csv, .eaf (ELAN) or .json file."
+        ),
+    ] = None,
+    to_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--export", metavar="FILE", help="Write all labels, or those of MOTION, to such a file."
+        ),
+    ] = None,
+    captions: Annotated[
+        bool, typer.Option("--captions", help="Print what the motion shows, found by rule.")
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -162,19 +199,48 @@ def label(
     Without labels, print those it has, and the gait that was measured: stand, walk, jog, run.
     """
     lib = open_library(library)
+    if from_file is not None:
+        report = lib.import_labels(from_file)
+        if json:
+            print_json(report)
+        else:
+            skipped = report["unmatched"]
+            remark(
+                f"added {counted(report['labels'], 'label')} to "
+                f"{counted(report['motions'], 'motion')}"
+                + (f"; {skipped} rows name no motion of the library" if skipped else "")
+            )
+        return
+    if to_file is not None:
+        count = lib.export_labels(to_file, only=motion)
+        print_json({"file": str(to_file), "labels": count}) if json else remark(
+            f"wrote {counted(count, 'label')} to {to_file}"
+        )
+        return
+    if motion is None:
+        raise InvalidInput("name a motion of the library, or give --import or --export")
     if labels:
         lib.label(motion, *labels, remove=remove)
     name = lib.entry(motion if motion in lib else split_segment(motion)[0]).name
     segments = [{"segment": str(part), "label": text} for part, text in lib.segment_labels(name)]
     gaits = [] if labels else [{"gait": g, "start": a, "end": b} for g, a, b in lib.gaits(name)]
+    shown = lib.captions(name) if captions else []
     if json:
-        measured = {} if labels else {"gaits": gaits}
+        measured: dict = {} if labels else {"gaits": gaits}
+        if captions:
+            measured["captions"] = [
+                {"start": round(e.start, 3), "end": round(e.end, 3), "event": e.name,
+                 "text": e.text, "count": e.count}
+                for e in shown
+            ]  # fmt: skip
         all_labels = {"labels": list(lib.labels(name)), "segments": segments}
         print_json({"motion": name, **all_labels, **measured})
         return
     print("  ".join([name, *lib.labels(name)]))
     for each in segments:
         print(f"{each['segment']}  {each['label']}")
+    for event in shown:
+        print(event)
     if gaits:
         measured_text = ", ".join(f"{g['gait']} {g['start']}-{g['end']}" for g in gaits)
         remark(f"gait measured: {measured_text}")

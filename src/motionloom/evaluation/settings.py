@@ -133,3 +133,20 @@ class StudySettings(Settings):
     neighbours: int = setting(256, "Number of nearest frames that are ranked.", least=3)
     ranked: int = setting(8, "Number of nearest clips that are ranked.", least=3)
     seed: int = setting(0, "Random seed of the draws.", least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceSettings(Settings):
+    """Settings of an evaluation of finding by sentences; see `Library.evaluate_sentences`."""
+
+    same: Any = setting(
+        None,
+        "CSV file with columns file and duplicate_of: takes that repeat another count once.",
+        metavar="FILE",
+    )
+    performer: str = setting(
+        r"^([^_/]+)_", "Regular expression on the name of a take, with a group for its performer."
+    )
+    folds: int = setting(2, "Parts into which the performers are divided.", least=2)
+    seed: int = setting(0, "Seed of the division.", least=0)
+    workers: int | None = setting(None, "Processes to use. [one per core]", least=1)

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         left_out_lines,
     )
     from motionloom.store.lock import writer_lock
+    from motionloom.words.captions import Event
+    from motionloom.words.text_search import TextMatch, TextMatches
 
 # Module -> names; loaded on first use, so that the help of a command imports nothing heavy.
 _NAMES = {
@@ -98,6 +100,11 @@ _NAMES = {
         "left_out_lines",
     ),
     "store.lock": ("writer_lock",),
+    "words.captions": ("Event",),
+    "words.text_search": (
+        "TextMatches",
+        "TextMatch",
+    ),
 }
 _HOMES = {name: f"motionloom.{module}" for module, names in _NAMES.items() for name in names}
 
@@ -112,7 +119,10 @@ __all__ = [
     "Dance",
     "DancePlayer",
     "EditedGraph",
+    "Event",
     "Family",
+    "TextMatches",
+    "TextMatch",
     "FrameBlock",
     "ImportReport",
     "LeftToBuild",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
@@ -11,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from motionloom.configuration import trust
-from motionloom.errors import InvalidInput, LibraryError
+from motionloom.errors import LibraryError
 from motionloom.library.blend_verbs import BlendVerbs
 from motionloom.library.graph_verbs import GraphVerbs
 from motionloom.library.matching_verbs import MatchingVerbs
 from motionloom.library.rhythm_verbs import RhythmVerbs
 from motionloom.library.search_verbs import SearchVerbs
+from motionloom.library.word_verbs import WordVerbs
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.gait import gait_segments
 from motionloom.motion.retargeting.retarget import retarget
@@ -37,7 +37,7 @@ def _decoded_web(data: bytes) -> Any:
     return decoded(data)
 
 
-class Library(BlendVerbs, GraphVerbs, MatchingVerbs, RhythmVerbs):
+class Library(BlendVerbs, GraphVerbs, MatchingVerbs, RhythmVerbs, WordVerbs):
     """Many motions on disk, by name.
 
     Parameters
@@ -227,46 +227,6 @@ class Library(BlendVerbs, GraphVerbs, MatchingVerbs, RhythmVerbs):
         from motionloom.search.clips.measures import CLIP_MEASURES
 
         return dict(CLIP_MEASURES)
-
-    def find(self, text: str) -> tuple[str, ...]:
-        """Names of the motions whose name or labels contain every word of a text.
-
-        Parameters
-        ----------
-        text : str
-            Words, separated by spaces; upper and lower case are the same.
-
-        Returns
-        -------
-        names : tuple of str
-            Motions in which the words stand as whole words come first, then those in which they
-            are parts of words; within both, the order of the library.
-
-        Raises
-        ------
-        InvalidInput
-            If the text has no words.
-
-        Examples
-        --------
-        >>> lib.find("kick high")
-        ('kick_front_high_right',)
-        """
-        words = text.casefold().split()
-        if not words:
-            raise InvalidInput("text must have at least one word; got none")
-        whole, part = [], []
-        of_segments: dict[str, list[str]] = {}
-        for name, _, _, label in self.catalogue.segment_labels():
-            of_segments.setdefault(name, []).append(label)
-        for name in self.names:
-            labels = [*self.labels(name), *of_segments.get(name, ())]
-            known = " ".join([name, *labels]).casefold()
-            if all(word in re.split(r"[\W_]+", known) for word in words):
-                whole.append(name)
-            elif all(word in known for word in words):
-                part.append(name)
-        return (*whole, *part)
 
     def retarget(self, name: str, skeleton: Skeleton | Motion) -> Motion:
         """A motion of the library, transferred to another skeleton.

@@ -31,6 +31,7 @@ from motionloom.search.settings import (
 )
 from motionloom.search.settings import METHODS as SEARCH_METHODS
 from motionloom.store.settings import ImportSettings
+from motionloom.words.settings import FindSettings
 
 __all__ = [
     "BallroomSettings",
@@ -43,6 +44,7 @@ __all__ = [
     "FAMILY_DISTANCE",
     "FamilySettings",
     "FatGraphSettings",
+    "FindSettings",
     "GraphSettings",
     "ImportSettings",
     "JOIN_DISTANCE",

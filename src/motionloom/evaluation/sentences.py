@@ -1,0 +1,184 @@
+"""Finding takes by sentences that people wrote about them: recall at ten.
+
+The protocol of the CMU takes of the KIT Motion-Language Dataset: performers are divided into folds;
+for each sentence about a performer of a fold, all takes of these performers are ranked, takes that
+repeat another counted once, and the sentence counts as answered if its take is among the first ten.
+Words are learnt from labels and sentences of all other performers, and from no take that repeats
+one of those ranked.
+
+References
+----------
+M. Plappert, C. Mandery, T. Asfour. The KIT Motion-Language Dataset. Big Data 4(4), 2016.
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+import re
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from motionloom.errors import InvalidInput
+from motionloom.parallel import Progress
+from motionloom.store.store import Store
+from motionloom.words.caption_table import CaptionTable, caption_table
+from motionloom.words.learnt import learn_words
+from motionloom.words.text_index import IndexedEvent, IndexedTake, TextIndex, write_takes
+from motionloom.words.text_search import find
+from motionloom.words.vocabulary import Synonyms, library_synonyms, words
+
+FIRST = 10  # results that count
+
+
+@dataclass(frozen=True)
+class SentenceScores:
+    """Recall at ten, in shares of the sentences, and what it is out of."""
+
+    motion: float  # from captions and learnt words alone
+    with_labels: float  # with the labels of the takes ranked, too
+    chance: float
+    sentences: int
+    takes: tuple[int, ...]  # ranked in each fold
+    learnt_from: tuple[int, ...]  # texts in each fold
+
+
+def score_sentences(
+    library: Store,
+    sentences: str | Path,
+    *,
+    same: str | Path | None = None,
+    performer: str = r"^([^_/]+)_",
+    folds: int = 2,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> SentenceScores:
+    """Recall at ten of the takes of sentences; see `motionloom.Library.evaluate_sentences`."""
+    asked = _table(sentences, ("take", "sentence"))
+    repeats = dict(_table(same, ("file", "duplicate_of"))) if same is not None else {}
+    one = {name: repeats.get(name) or name for name in library.names}
+    asked = [(take, text) for take, text in asked if take in one]
+    if not asked:
+        raise InvalidInput(f"{sentences}: no sentence is about a take of the library")
+    who = {name: _performer(name, performer) for name in one}
+    captions = caption_table(library, workers=workers, progress=progress)
+    synonyms = library_synonyms(library.path)
+    hits: dict[bool, list[bool]] = {False: [], True: []}
+    sizes, texts_of = [], []
+    for chosen in _folds(asked, one, who, folds, seed):
+        ranked = sorted({one[name] for name in one if who[name] in chosen and one[name] in one})
+        texts = _texts(library, asked, one, who, chosen, set(ranked), synonyms)
+        place = {name: m for m, name in enumerate(captions.names)}
+        learnt = learn_words(captions.statistics, [(place[name], found) for name, found in texts])
+        for labelled in (False, True):
+            index = _index(library, captions, ranked, labelled, learnt, synonyms)
+            for take, text in asked:
+                if who[take] in chosen and one[take] in one:
+                    found = find(index, text, most=FIRST)
+                    hits[labelled].append(one[take] in found.motions)
+        sizes.append(len(ranked))
+        texts_of.append(len(texts))
+    chance = float(np.mean([min(1.0, FIRST / n) for n in sizes]))
+    return SentenceScores(
+        float(np.mean(hits[False])), float(np.mean(hits[True])), chance, len(hits[False]),
+        tuple(sizes), tuple(texts_of),
+    )  # fmt: skip
+
+
+def _table(path: str | Path, columns: Sequence[str]) -> list[tuple[str, str]]:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            missing = [name for name in columns if name not in (reader.fieldnames or ())]
+            if missing:
+                raise InvalidInput(f"{path}: expected the columns {', '.join(columns)}")
+            return [(row[columns[0]].strip(), row[columns[1]] or "") for row in reader]
+    except (FileNotFoundError, UnicodeDecodeError):
+        raise InvalidInput(f"{path}: there is no such table in UTF-8") from None
+
+
+def _performer(name: str, pattern: str) -> str:
+    found = re.search(pattern, name)
+    return found[1] if found and found.groups() else name
+
+
+def _folds(asked, one, who, folds: int, seed: int) -> list[set[str]]:
+    """Performers of each fold; those that share a take are in one."""
+    group = {who[take]: who[take] for take, _ in asked}
+
+    def top(name: str) -> str:
+        while group[name] != name:
+            name = group[name]
+        return name
+
+    owners: dict[str, str] = {}
+    for name in sorted(one):
+        if who[name] in group:
+            first = owners.setdefault(one[name], who[name])
+            group[top(who[name])] = top(first)
+    parts: dict[str, list[str]] = {}
+    for name in sorted(group):
+        parts.setdefault(top(name), []).append(name)
+    size = {key: len({one[n] for n in one if who[n] in set(part)}) for key, part in parts.items()}
+    rng = random.Random(seed)
+    order = sorted(parts, key=lambda key: (-size[key] + 15.0 * rng.random(), key))
+    out: list[tuple[int, set[str]]] = [(0, set()) for _ in range(folds)]
+    for key in order:
+        k = min(range(folds), key=lambda n: out[n][0])
+        out[k] = (out[k][0] + size[key], out[k][1] | set(parts[key]))
+    return [names for _, names in out if names]
+
+
+def _texts(library, asked, one, who, chosen, ranked, synonyms) -> list[tuple[str, list[str]]]:
+    """Texts about takes of other performers, that repeat none of the takes ranked."""
+    labels = library.catalogue.labels()
+    texts = [
+        (name, words(label, synonyms))
+        for name in one
+        if who[name] not in chosen and one[name] == name and name not in ranked
+        for label in labels.get(name, ())
+    ]
+    texts += [
+        (one[take], words(text, synonyms))
+        for take, text in asked
+        if who[take] not in chosen and one[take] not in ranked and one[take] in one
+    ]
+    return texts
+
+
+def _index(
+    library: Store, captions: CaptionTable, ranked: Sequence[str], labelled: bool, learnt,
+    synonyms: Synonyms,
+) -> TextIndex:  # fmt: skip
+    from dataclasses import replace
+
+    place = {name: m for m, name in enumerate(captions.names)}
+    takes = []
+    for name in ranked:
+        entry = library.entry(name)
+        found = [
+            (event, words(f"{event.text} {event.more}", synonyms))
+            for event in captions.events[place[name]]
+        ]
+        events = [
+            IndexedEvent(int(e.start * 30), int(e.end * 30) + 1, e.text, frozenset(w), "caption")
+            for e, w in found
+        ]
+        named = [w for label in library.labels(name) for w in words(label, synonyms)]
+        takes.append(
+            IndexedTake(
+                name, entry.fps, entry.frames, named if labelled else [],
+                [word for _, each in found for word in each], events,
+            )
+        )  # fmt: skip
+    connection = sqlite3.connect(":memory:")
+    write_takes(connection, takes)
+    if learnt is not None:
+        columns = [place[name] for name in ranked]
+        learnt = replace(learnt, predicted=np.ascontiguousarray(learnt.predicted[:, columns]))
+    return TextIndex(connection, learnt, synonyms)

@@ -1,0 +1,289 @@
+"""Labels of segments in files: CSV tables, ELAN (``.eaf``) and JSON as in BABEL.
+
+=========  =======================================================================================
+format     content
+=========  =======================================================================================
+``.csv``   columns ``motion``, ``start``, ``end`` (seconds; empty: the whole motion), ``label``;
+           ``start_frame`` and ``end_frame`` are read, too
+``.eaf``   annotations of ELAN, of one motion: that of its media file, or that of the file's name
+``.json``  as BABEL: for every motion ``seq_ann`` (the whole) and ``frame_ann`` (``start_t``,
+           ``end_t`` in seconds), with ``proc_label`` or ``raw_label``
+=========  =======================================================================================
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from motionloom.atomic_write import atomic_write
+from motionloom.errors import InvalidInput
+
+SUFFIXES = (".csv", ".eaf", ".json")
+_LARGEST = 200_000_000  # bytes of a file
+_MOTION = ("motion", "file", "name", "take", "clip", "path")
+
+
+@dataclass(frozen=True)
+class LabelRow:
+    """One label: of a motion, or of a part of it, in seconds or in frames."""
+
+    motion: str
+    label: str
+    start: float | None = None
+    end: float | None = None
+    in_frames: bool = False
+
+
+def read_labels(path: str | Path) -> list[LabelRow]:
+    """All labels of a file.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is none of the formats, or damaged; the message names the place.
+    """
+    path = Path(path)
+    readers = {".csv": _read_csv, ".eaf": _read_elan, ".json": _read_json}
+    if path.suffix.lower() not in readers:
+        raise InvalidInput(f"{path}: labels are read from {', '.join(SUFFIXES)} files")
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise InvalidInput(f"{path}: more than {_LARGEST // 10**6} MB, too large for labels")
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidInput(f"{path}: there is no such file") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: not UTF-8 text, at byte {error.start}") from None
+    rows = readers[path.suffix.lower()](text, path)
+    for row in rows:
+        _check(row, path)
+    return rows
+
+
+def write_labels(rows: Sequence[LabelRow], path: str | Path, lengths: dict[str, float]) -> Path:
+    """Write labels to a file; `lengths` are the durations of the motions in seconds."""
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind == ".csv":
+        text = _csv_text(rows)
+    elif kind == ".json":
+        text = _json_text(rows, lengths)
+    elif kind == ".eaf":
+        text = _elan_text(rows, lengths, path)
+    else:
+        raise InvalidInput(f"{path}: labels are written to {', '.join(SUFFIXES)} files")
+    with atomic_write(path) as scratch:
+        scratch.write_text(text, encoding="utf-8")
+    return path
+
+
+def _check(row: LabelRow, path: Path) -> None:
+    if row.start is None or row.end is None:
+        return
+    if not (math.isfinite(row.start) and math.isfinite(row.end) and 0.0 <= row.start < row.end):
+        raise InvalidInput(
+            f"{path}: {row.label!r} of {row.motion}: the start must be before the end, both from 0 "
+            f"on; got {row.start:g} to {row.end:g}"
+        )
+
+
+# --- CSV ------------------------------------------------------------------------------------
+
+
+def _read_csv(text: str, path: Path) -> list[LabelRow]:
+    header = text.lstrip().partition("\n")[0]
+    reader = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=header.count))
+    columns = {name.strip().lower(): name for name in reader.fieldnames or () if name}
+    motion = next((columns[name] for name in _MOTION if name in columns), None)
+    if motion is None or "label" not in columns:
+        raise InvalidInput(
+            f"{path}: expected the columns motion, start, end, label; found "
+            f"{', '.join(columns) or 'nothing'}"
+        )
+    in_frames = "start_frame" in columns and "start" not in columns
+    start, end = ("start_frame", "end_frame") if in_frames else ("start", "end")
+    rows = []
+    for row in reader:
+        label = (row[columns["label"]] or "").strip()
+        name = (row[motion] or "").strip()
+        if not label or not name:
+            continue
+        limits = [
+            _number(row.get(columns.get(each, ""), ""), f"{path}: line {reader.line_num}")
+            for each in (start, end)
+        ]
+        if (limits[0] is None) != (limits[1] is None):
+            raise InvalidInput(
+                f"{path}: line {reader.line_num}: {start} and {end} must both be given, or neither"
+            )
+        rows.append(LabelRow(_stem(name), label, limits[0], limits[1], in_frames))
+    return rows
+
+
+def _csv_text(rows: Iterable[LabelRow]) -> str:
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["motion", "start", "end", "label"])
+    for row in rows:
+        table.writerow([row.motion, _plain(row.start), _plain(row.end), row.label])
+    return out.getvalue()
+
+
+# --- BABEL ----------------------------------------------------------------------------------
+
+
+def _read_json(text: str, path: Path) -> list[LabelRow]:
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path}: not JSON: {error}") from None
+    if not isinstance(held, dict):
+        raise InvalidInput(f"{path}: expected an object with one entry per motion")
+    rows: list[LabelRow] = []
+    for key, entry in held.items():
+        if not isinstance(entry, dict):
+            raise InvalidInput(f"{path}: {key}: expected an object with seq_ann or frame_ann")
+        name = _stem(str(entry.get("feat_p") or entry.get("motion") or key))
+        if name.endswith("_poses"):
+            name = name.removesuffix("_poses")  # as AMASS names its files
+        for whole, where in ((True, "seq_ann"), (False, "frame_ann")):
+            part = entry.get(where) or {}
+            for label in (part.get("labels") or []) if isinstance(part, dict) else []:
+                rows.append(_babel_row(name, label, whole, f"{path}: {key}: {where}"))
+    return rows
+
+
+def _babel_row(name: str, label: Any, whole: bool, where: str) -> LabelRow:
+    if not isinstance(label, dict):
+        raise InvalidInput(f"{where}: a label must be an object; got {label!r}")
+    text = str(label.get("proc_label") or label.get("raw_label") or "").strip()
+    if not text:
+        raise InvalidInput(f"{where}: a label needs proc_label or raw_label")
+    if whole:
+        return LabelRow(name, text)
+    start, end = (_number(label.get(each), where) for each in ("start_t", "end_t"))
+    if start is None or end is None:
+        raise InvalidInput(f"{where}: {text!r} needs start_t and end_t in seconds")
+    return LabelRow(name, text, start, end)
+
+
+def _json_text(rows: Sequence[LabelRow], lengths: dict[str, float]) -> str:
+    held: dict[str, Any] = {}
+    for row in rows:
+        entry = held.setdefault(
+            row.motion,
+            {"feat_p": row.motion, "dur": round(lengths[row.motion], 4), "seq_ann": None,
+             "frame_ann": None},
+        )  # fmt: skip
+        where = "seq_ann" if row.start is None else "frame_ann"
+        part = entry[where] = entry[where] or {"labels": []}
+        label: dict[str, Any] = {"raw_label": row.label, "proc_label": row.label}
+        if row.start is not None:
+            label |= {"start_t": row.start, "end_t": row.end}
+        part["labels"].append(label)
+    return json.dumps(held, indent=1, ensure_ascii=False) + "\n"
+
+
+# --- ELAN -----------------------------------------------------------------------------------
+
+
+def _read_elan(text: str, path: Path) -> list[LabelRow]:
+    from xml.etree import ElementTree
+
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise InvalidInput(f"{path}: an ELAN file has no DOCTYPE; refused")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise InvalidInput(f"{path}: not an ELAN file: {error}") from None
+    if root.tag != "ANNOTATION_DOCUMENT":
+        raise InvalidInput(f"{path}: expected ANNOTATION_DOCUMENT, found {root.tag}")
+    media = root.find("HEADER/MEDIA_DESCRIPTOR")
+    name = _stem(media.get("MEDIA_URL", "") if media is not None else "") or path.stem
+    times: dict[str, float] = {}
+    for slot in root.iterfind("TIME_ORDER/TIME_SLOT"):
+        value = _number(slot.get("TIME_VALUE"), f"{path}: TIME_SLOT")
+        if value is not None:
+            times[slot.get("TIME_SLOT_ID", "")] = value / 1000.0
+    rows = []
+    for note in root.iterfind("TIER/ANNOTATION/ALIGNABLE_ANNOTATION"):
+        label = (note.findtext("ANNOTATION_VALUE") or "").strip()
+        ends = [note.get(f"TIME_SLOT_REF{k}", "") for k in (1, 2)]
+        if any(end not in times for end in ends):
+            raise InvalidInput(f"{path}: the annotation {label!r} has no times")
+        if label:
+            rows.append(LabelRow(name, label, times[ends[0]], times[ends[1]]))
+    return rows
+
+
+def _elan_text(rows: Sequence[LabelRow], lengths: dict[str, float], path: Path) -> str:
+    from xml.etree import ElementTree as tree
+
+    names = sorted({row.motion for row in rows})
+    if len(names) != 1:
+        raise InvalidInput(
+            f"{path}: an ELAN file holds the labels of one motion; got those of {len(names)}: "
+            "choose one by only="
+        )
+    root = tree.Element(
+        "ANNOTATION_DOCUMENT",
+        AUTHOR="motionloom", DATE="1970-01-01T00:00:00+00:00", FORMAT="3.0", VERSION="3.0",
+    )  # fmt: skip
+    header = tree.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
+    tree.SubElement(header, "MEDIA_DESCRIPTOR", MEDIA_URL=names[0], MIME_TYPE="unknown")
+    order = tree.SubElement(root, "TIME_ORDER")
+    tier = tree.SubElement(root, "TIER", LINGUISTIC_TYPE_REF="default", TIER_ID="labels")
+    for n, row in enumerate(rows):
+        start, end = (0.0, lengths[row.motion]) if row.start is None else (row.start, row.end)
+        refs = {}
+        for k, value in ((1, start), (2, end)):
+            slot = f"ts{2 * n + k}"
+            tree.SubElement(
+                order, "TIME_SLOT", TIME_SLOT_ID=slot, TIME_VALUE=str(round(1000.0 * (value or 0)))
+            )
+            refs[f"TIME_SLOT_REF{k}"] = slot
+        note = tree.SubElement(
+            tree.SubElement(tier, "ANNOTATION"),
+            "ALIGNABLE_ANNOTATION",
+            {"ANNOTATION_ID": f"a{n + 1}", **refs},
+        )
+        tree.SubElement(note, "ANNOTATION_VALUE").text = row.label
+    tree.SubElement(
+        root, "LINGUISTIC_TYPE",
+        GRAPHIC_REFERENCES="false", LINGUISTIC_TYPE_ID="default", TIME_ALIGNABLE="true",
+    )  # fmt: skip
+    tree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tree.tostring(root, "unicode") + "\n"
+
+
+# --- values ---------------------------------------------------------------------------------
+
+
+def _number(text: Any, where: str) -> float | None:
+    if text is None or (isinstance(text, str) and not text.strip()):
+        return None
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{where}: expected a number, found {text!r}") from None
+    if not math.isfinite(value):
+        raise InvalidInput(f"{where}: expected a number, found {text!r}")
+    return value
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def _stem(name: str) -> str:
+    """A name without the suffix of a motion or media file; folders stay."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    known = {".bvh", ".amc", ".asf", ".npz", ".c3d", ".glb", ".fbx", ".usd", ".mp4", ".wav"}
+    return str(path.with_suffix("")) if path.suffix.lower() in known else name

@@ -1,0 +1,17 @@
+"""Settings of the verbs that use words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from motionloom.settings import MotionChoice, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindSettings(MotionChoice):
+    """How motions are found by words; see `motionloom.Library.find`."""
+
+    max: int | None = setting(20, "Greatest number of results.", least=1)
+    workers: int | None = setting(
+        None, "Processes that describe motions, the first time. [one per core]", least=1
+    )

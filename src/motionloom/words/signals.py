@@ -1,0 +1,450 @@
+"""Body signals: what every part of the body does in every frame, as plain named curves.
+
+Captions and motion statistics are computed from these curves alone. They depend neither on the
+skeleton nor on the size of the body: lengths are metres of a body scaled to `HEIGHT`, angles are
+degrees, places of hands and feet are relative to the body and its heading, at `RATE`.
+
+=========================  =======================================================================
+signal                     what
+=========================  =======================================================================
+``level``                  height of the hip joints above the floor, 1 in standing; ``head_height``
+``speed``                  of the hips along the floor, m/s; ``forward`` and ``leftward`` parts
+``rise``                   vertical speed of the hips, m/s
+``heading``, ``turning``   degrees to the left; degrees per second
+``tilt``                   of the trunk from the vertical; ``bow`` forwards, ``lean`` to the left
+``twist``                  of the shoulders against the hips, to the left
+``look``, ``nod``          of the head against the chest: to the left, down
+``S_hand_height``          S is left or right: of the hand above the floor
+``S_hand_forward, _out``   of the hand from its shoulder: forward, outward; ``_up``
+``S_hand_reach``           distance from the shoulder, 1 for a straight arm
+``S_hand_speed``           relative to the hips, m/s; ``S_hand_push``: away from the shoulder
+``S_hand_moving``          its speed in the world, m/s
+``S_hand_to_head``         distances; also ``_to_hips``, ``_to_knee``, ``_to_foot``; ``hands_apart``
+``S_elbow``, ``S_knee``    flexion, 0 for a straight limb
+``S_foot_height``          of the ankle above where it is in standing; ``S_knee_height``
+``S_foot_forward, _out``   of the ankle from its hip joint: forward, outward
+``S_foot_reach``           distance from the hip joint, 1 for a straight leg
+``S_foot_speed``           relative to the hips, m/s; ``feet_apart``
+``S_stands``               1 where the foot is in contact with the ground; ``grounded`` for either
+``ground``                 height of the ground below the body, 0 for the main floor
+``weight``                 vertical acceleration of the centre of mass, in g: -1 in free fall
+``air``                    1 in free flight, with no foot on the ground
+``walking``                1 from the first to the last of some steps; ``jogging``, ``running``
+``S_step``                 1 while the foot moves to another place on the ground; ``any_step``
+``S_step_forward, _out``   metres of that step, forward and outward; ``S_step_length``
+``S_knee_up``              1 where the knee is nearly as high as the hip of a trunk that is upright
+``S_arm``                  angle of the arm from hanging straight down, 90 horizontal, 180 up
+``S_above_head``           height of the hand above the top of the head
+``seated``                 1 where hips are low, knees bent and both feet before the hips
+``low``                    1 where the hips are low
+``ground_rate``            of ``ground``, m/s; ``hands_rate`` of ``hands_apart``
+``S_swing``                half the width of quick movements of the hand to and fro, metres
+``S_reversal``             1 where such a movement turns back
+``belly``                  1 where the front of the trunk faces up, -1 where it faces down
+``S_foot_away``            distance of the ankle from its hip joint along the floor
+=========================  =======================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import RoleError
+from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.gait import gaits
+from motionloom.motion.kinematics.body import body_height, centre_of_mass, facing, leg_length
+from motionloom.motion.resampling import resample
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.segment import intervals
+from motionloom.motion.smoothing import gaussian_smooth
+
+Array = NDArray[np.float64]
+
+RATE = 30.0  # frames per second of all signals
+HEIGHT = 1.75  # metres of the body to which all are scaled
+_GRAVITY = 9.81
+_LEGS = 0.505  # length of the legs over the height, where no other bone tells it
+_SHORTEST_STEP, _LONGEST_STEP = 0.12, 2.0  # metres, seconds
+_STANCE = 0.45  # seconds between two steps of one walk with both feet on the ground
+_SHORTEST_GAIT = 0.8  # seconds: a shorter change of gait within some steps is none
+_REVERSAL = 0.06  # metres, the least width of a movement to and fro
+_STANDING = 0.92  # metres of the hip joints above the floor in standing
+_SKULL = 0.12  # metres of the top of the head above its joint
+_ANKLE = 0.039  # height of the ankle over the height of the body (Winter 2009)
+NEEDED = (
+    "hips", "head",
+    *(f"{s}_{part}" for s in SIDES for part in ("shoulder", "elbow", "wrist")),
+    *(f"{s}_{part}" for s in SIDES for part in ("hip", "knee", "ankle", "foot")),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class BodySignals:
+    """Named curves of one motion, all of shape (T,), at `RATE`.
+
+    Attributes
+    ----------
+    curves : dict of str to ndarray
+    frames : int
+        T, at `RATE`.
+    scale : float
+        Metres of the scaled body per metre of the motion.
+    """
+
+    curves: Mapping[str, Array]
+    frames: int
+    scale: float
+
+    def __getitem__(self, name: str) -> Array:
+        return self.curves[name]
+
+
+def missing_roles(motion: Motion) -> list[str]:
+    """Roles that signals need and the skeleton lacks."""
+    return [role for role in NEEDED if role not in motion.skeleton.roles]
+
+
+def body_signals(motion: Motion) -> BodySignals:
+    """The signals of a motion.
+
+    Raises
+    ------
+    RoleError
+        If the skeleton lacks a joint of trunk, arms or legs.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = body_signals(ml.demo.clip("walk"))
+    >>> bool(1.0 < walk["speed"].mean() < 1.5), bool(0.9 < walk["level"].mean() < 1.0)
+    (True, True)
+    """
+    missing = missing_roles(motion)
+    if missing:
+        raise RoleError(
+            f"captions need the joints of trunk, arms and legs; the skeleton of {motion.name!r} "
+            f"lacks {', '.join(missing)}"
+        )
+    if motion.fps != RATE:
+        motion = resample(motion, RATE)
+    height = body_height(motion.skeleton) or leg_length(motion.skeleton) / _LEGS
+    scale = HEIGHT / height
+    contacts = motion.contacts()
+    points = motion.positions(end_sites=True).astype(np.float64)
+    face = facing(motion, points.astype(np.float32))
+    face = face / np.where(np.abs(face) > 0.0, np.abs(face), 1.0)
+    roles = motion.skeleton.roles
+    ankles = [points[:, motion.skeleton.point(f"{side}_ankle"), 1] for side in SIDES]
+    floor = _floor(contacts, ankles, height)
+
+    def at(role: str) -> Array:
+        place = scale * points[:, motion.skeleton.point(role)]
+        place[:, 1] -= scale * floor
+        return place
+
+    body = {role: at(role) for role in NEEDED}
+    body["neck"] = (
+        at("neck") if "neck" in roles else 0.5 * (body["left_shoulder"] + body["right_shoulder"])
+    )
+    for side in SIDES:
+        hand = f"{side}_hand"
+        body[hand] = at(hand) if hand in roles else body[f"{side}_wrist"]
+    curves = _trunk(body, face)
+    curves |= _head(motion)
+    for side in SIDES:
+        curves |= _arm(body, face, side) | _leg(body, face, side)
+        curves[f"{side}_stands"] = contacts.standing(side).astype(np.float64)
+    curves["hands_apart"] = _length(body["left_hand"] - body["right_hand"])
+    curves["feet_apart"] = _length(body["left_ankle"] - body["right_ankle"])
+    curves["grounded"] = np.maximum(curves["left_stands"], curves["right_stands"])
+    curves["ground"] = scale * _ground(contacts, len(motion))
+    fall = gaussian_smooth(scale * centre_of_mass(motion)[:, 1], 0.035 * RATE)
+    curves["weight"] = _rate(_rate(fall)) / (_GRAVITY * scale)
+    curves["air"] = _flights(curves)
+    for side in SIDES:
+        curves |= _steps(body[f"{side}_ankle"], curves[f"{side}_stands"] > 0.5, face, side)
+    curves["any_step"] = np.maximum(curves["left_step"], curves["right_step"])
+    curves |= _gaits(gaits(motion), curves["any_step"] > 0.5)
+    curves |= _poses(curves)
+    return BodySignals(curves, len(motion), float(scale))
+
+
+def _floor(contacts, ankles: list[Array], height: float) -> float:
+    """Height of the floor: below the ankles by what it is in standing."""
+    heel = [
+        plant.height
+        for side in SIDES
+        for plant in contacts.plants[f"{side}_heel"]
+        for _ in range(max(1, (plant.end_frame - plant.start_frame) // 5))
+    ]
+    level = np.percentile(heel, 20.0) if heel else min(np.percentile(a, 2.0) for a in ankles)
+    return float(level) - _ANKLE * height
+
+
+def _ground(contacts, frames: int) -> Array:
+    """Height of the ball of the standing foot above the main floor, interpolated, shape (T,)."""
+    plants = sorted(
+        (plant.start_frame, plant.end_frame, plant.height)
+        for side in SIDES
+        for plant in contacts.plants[f"{side}_ball"]
+    )
+    if not plants:
+        return np.zeros(frames)
+    middles = [0.5 * (a + b) for a, b, _ in plants]
+    heights = [h - contacts.floor for _, _, h in plants]
+    return np.interp(np.arange(frames), middles, heights)
+
+
+def _flights(curves: dict[str, Array]) -> Array:
+    """1 between the moments at which the body leaves the ground and lands on it."""
+    bare = curves["grounded"] < 0.5
+    falling = bare & (curves["weight"] < -0.4)
+    air = np.zeros(len(bare))
+    for start, end in intervals(bare):
+        fallen = np.flatnonzero(falling[start:end])
+        if len(fallen) >= 2:
+            air[start + fallen[0] : start + fallen[-1] + 1] = 1.0
+    return air
+
+
+def _steps(
+    ankle: Array, stands: NDArray[np.bool_], face: NDArray[np.complex128], side: str
+) -> dict[str, Array]:
+    """Curves of the steps of a foot from one place on the ground to another."""
+    sign = 1.0 if side == "left" else -1.0
+    found = np.zeros((4, len(ankle)))
+    for start, end in intervals(~stands):
+        first, last = max(start - 1, 0), min(end, len(ankle) - 1)
+        moved = ankle[last] - ankle[first]
+        ahead = (moved[2] + 1j * moved[0]) * np.conj(face[first])
+        whole = start > 0 and end < len(ankle)  # else a step that the motion begins or ends in
+        least = _SHORTEST_STEP if whole else 0.3 * _SHORTEST_STEP
+        if end - start < _LONGEST_STEP * RATE and abs(ahead) > least:
+            values = (1.0, ahead.real, sign * ahead.imag, abs(ahead))
+            found[:, start:end] = np.array(values)[:, None]
+    names = ("step", "step_forward", "step_out", "step_length")
+    return {f"{side}_{name}": curve for name, curve in zip(names, found, strict=True)}
+
+
+def _poses(curves: dict[str, Array]) -> dict[str, Array]:
+    """Curves that combine others."""
+    ahead = np.minimum(curves["left_foot_forward"], curves["right_foot_forward"])
+    bent = np.minimum(curves["left_knee"], curves["right_knee"])
+    found = {
+        "low": curves["level"] < 0.76,
+        "seated": (curves["level"] < 0.76) & (ahead > 0.17) & (bent > 40.0),
+        "side_lean": np.abs(curves["lean"]),
+        "ground_rate": _rate(curves["ground"]),
+        "hands_rate": _rate(gaussian_smooth(curves["hands_apart"], 0.03 * RATE)),
+    }
+    hips = curves["level"] * _STANDING
+    for side in SIDES:
+        high = (hips - curves[f"{side}_knee_height"] < 0.24) & (curves["tilt"] < 45.0)
+        found[f"{side}_knee_up"] = high & (curves["level"] > 0.8)
+        above = curves[f"{side}_hand_height"] - curves["head_height"]
+        found[f"{side}_above_head"] = above - _SKULL
+    return {name: np.asarray(curve, np.float64) for name, curve in found.items()}
+
+
+def _gaits(measured: NDArray[np.str_], stepping: NDArray[np.bool_]) -> dict[str, Array]:
+    """Curves of walking, jogging and running, from the gait and the steps of both feet."""
+    kinds = np.select([measured == "jog", measured == "run"], [2, 3], 1)
+    runs: list[tuple[int, int]] = []
+    for start, end in intervals(stepping):
+        if runs and start - runs[-1][1] <= _STANCE * RATE:
+            runs[-1] = (runs[-1][0], end)
+        else:
+            runs.append((start, end))
+    found = np.zeros(len(kinds), np.int64)
+    for start, end in runs:
+        found[start:end] = _without_short(kinds[start:end], round(_SHORTEST_GAIT * RATE))
+    names = ("walking", "jogging", "running")
+    return {name: (found == kind).astype(np.float64) for kind, name in enumerate(names, 1)}
+
+
+def _without_short(kinds: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
+    """Gaits in which each that lasts too short became the longer of its neighbours."""
+    tidy = kinds.copy()
+    while True:
+        edges = [0, *(np.flatnonzero(np.diff(tidy)) + 1).tolist(), len(tidy)]
+        lengths = np.diff(edges)
+        if len(lengths) < 2 or lengths.min() >= shortest:
+            return tidy
+        k = int(np.argmin(lengths))
+        near = [n for n in (k - 1, k + 1) if 0 <= n < len(lengths)]
+        best = max(near, key=lambda n: int(lengths[n]))
+        tidy[edges[k] : edges[k + 1]] = tidy[edges[best]]
+
+
+def _trunk(body: dict[str, Array], face: NDArray[np.complex128]) -> dict[str, Array]:
+    hips = body["hips"]
+    path = gaussian_smooth(hips[:, [0, 2]], 0.2 * RATE)
+    moving = np.gradient(path, axis=0) * RATE if len(path) > 1 else np.zeros_like(path)
+    ahead = gaussian_smooth(np.column_stack([face.real, face.imag]), 0.1 * RATE)
+    steady = ahead[:, 0] + 1j * ahead[:, 1]
+    steady = steady / np.maximum(np.abs(steady), 1e-9)
+    # Velocity as a complex number in the heading frame: forward + i leftward.
+    velocity = (moving[:, 1] + 1j * moving[:, 0]) * np.conj(steady)
+    heading = np.degrees(np.unwrap(np.angle(steady)))
+    spine = body["neck"] - hips
+    up = np.clip(spine[:, 1] / np.maximum(_length(spine), 1e-9), -1.0, 1.0)
+    lying = (spine[:, 2] + 1j * spine[:, 0]) * np.conj(face)
+    across = {part: body[f"left_{part}"] - body[f"right_{part}"] for part in ("hip", "shoulder")}
+    turned = [a[:, 0] - 1j * a[:, 2] for a in across.values()]
+    front = np.cross(across["shoulder"], spine)
+    standing = _ANKLE * HEIGHT + 0.5 * sum(
+        _bone(body[f"{s}_hip"], body[f"{s}_knee"]) + _bone(body[f"{s}_knee"], body[f"{s}_ankle"])
+        for s in SIDES
+    )
+    return {
+        "level": 0.5 * (body["left_hip"][:, 1] + body["right_hip"][:, 1]) / standing,
+        "head_height": body["head"][:, 1],
+        "speed": np.abs(velocity),
+        "forward": velocity.real,
+        "leftward": velocity.imag,
+        "rise": _rate(gaussian_smooth(hips[:, 1], 0.1 * RATE)),
+        "heading": heading,
+        "turning": _rate(gaussian_smooth(heading, 0.15 * RATE)),
+        "tilt": np.degrees(np.arccos(up)),
+        "bow": np.degrees(np.arctan2(lying.real, spine[:, 1])),
+        "lean": np.degrees(np.arctan2(lying.imag, spine[:, 1])),
+        "twist": np.degrees(np.angle(turned[1] * np.conj(turned[0]))),
+        "belly": front[:, 1] / np.maximum(_length(front), 1e-9),
+    }
+
+
+def _head(motion: Motion) -> dict[str, Array]:
+    """Yaw and pitch of the head against the chest, from its rest pose."""
+    roles, skeleton = motion.skeleton.roles, motion.skeleton
+    below = next(role for role in ("chest", "spine", "hips") if role in roles)
+    every = motion.global_rotations().astype(np.float64)
+    try:
+        head, chest = (every[:, skeleton.joint(roles[role])] for role in ("head", below))
+    except (KeyError, ValueError, RoleError):
+        return {"look": np.zeros(len(motion)), "nod": np.zeros(len(motion))}
+    turned = rot.multiply(rot.inverse(chest), head)
+    usual = turned[len(turned) // 2]
+    signs = np.where(np.sum(turned * usual, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
+    mean = np.mean(signs * turned, axis=0)
+    mean /= max(float(np.linalg.norm(mean)), 1e-9)
+    # Against the mean, in the world's axes of the chest.
+    away = rot.log(rot.multiply(signs * turned, rot.inverse(mean)))
+    return {"look": np.degrees(away[:, 1]), "nod": np.degrees(away[:, 0])}
+
+
+def _arm(body: dict[str, Array], face: NDArray[np.complex128], side: str) -> dict[str, Array]:
+    sign = 1.0 if side == "left" else -1.0
+    shoulder, elbow, hand = (body[f"{side}_{part}"] for part in ("shoulder", "elbow", "hand"))
+    wrist = body[f"{side}_wrist"]
+    reach = hand - shoulder
+    arm = _bone(shoulder, elbow) + _bone(elbow, wrist) + _bone(wrist, hand)
+    away = _length(reach) / max(arm, 1e-6)
+    ahead = (reach[:, 2] + 1j * reach[:, 0]) * np.conj(face)
+    foot = 0.5 * (body["left_foot"] + body["right_foot"])
+    knees = np.minimum(*(_length(hand - body[f"{s}_knee"]) for s in SIDES))
+    name = f"{side}_hand"
+    return {
+        f"{name}_height": hand[:, 1],
+        f"{name}_up": reach[:, 1],
+        f"{name}_forward": ahead.real,
+        f"{name}_out": sign * ahead.imag,
+        f"{name}_reach": away,
+        f"{name}_push": _rate(gaussian_smooth(away * arm, 0.03 * RATE)),
+        f"{name}_speed": _local_speed(hand, body["hips"], face),
+        f"{name}_moving": _speed(hand),
+        f"{name}_to_head": _length(hand - body["head"]),
+        f"{name}_to_hips": _length(hand - body[f"{side}_hip"]),
+        f"{name}_to_knee": knees,
+        f"{name}_to_foot": _length(hand - foot),
+        f"{side}_elbow": _flexion(shoulder, elbow, wrist),
+        f"{side}_arm": np.degrees(np.arctan2(np.abs(ahead), -reach[:, 1])),
+        f"{side}_swing": _swing(np.column_stack([ahead.imag, reach[:, 1]])),
+        f"{side}_reversal": np.maximum(_reversals(ahead.imag), _reversals(reach[:, 1])),
+    }
+
+
+def _leg(body: dict[str, Array], face: NDArray[np.complex128], side: str) -> dict[str, Array]:
+    sign = 1.0 if side == "left" else -1.0
+    hip, knee, ankle = (body[f"{side}_{part}"] for part in ("hip", "knee", "ankle"))
+    reach = ankle - hip
+    leg = _bone(hip, knee) + _bone(knee, ankle)
+    ahead = (reach[:, 2] + 1j * reach[:, 0]) * np.conj(face)
+    name = f"{side}_foot"
+    return {
+        f"{name}_height": ankle[:, 1] - _ANKLE * HEIGHT,
+        f"{name}_forward": ahead.real,
+        f"{name}_out": sign * ahead.imag,
+        f"{name}_away": np.abs(ahead),
+        f"{name}_reach": _length(reach) / max(leg, 1e-6),
+        f"{name}_speed": _local_speed(ankle, body["hips"], face),
+        f"{side}_knee": _flexion(hip, knee, ankle),
+        f"{side}_knee_height": knee[:, 1],
+    }
+
+
+def _local_speed(point: Array, hips: Array, face: NDArray[np.complex128]) -> Array:
+    """Speed of a point relative to hips and heading, m/s."""
+    away = point - hips
+    turned = (away[:, 2] + 1j * away[:, 0]) * np.conj(face)
+    return _speed(np.column_stack([turned.real, away[:, 1], turned.imag]))
+
+
+def _speed(place: Array) -> Array:
+    """Speed of a point, m/s."""
+    if len(place) < 2:
+        return np.zeros(len(place))
+    return _length(np.gradient(gaussian_smooth(place, 0.03 * RATE), axis=0)) * RATE
+
+
+def _swing(places: Array) -> Array:
+    """Amplitude of movements to and fro, faster than about once a second, shape (T,)."""
+    quick = places - gaussian_smooth(places, 0.25 * RATE)
+    power = gaussian_smooth(np.sum(quick**2, axis=1), 0.25 * RATE)
+    return np.sqrt(2.0 * power)
+
+
+def _reversals(place: Array) -> Array:
+    """1 where a coordinate turns back after and before a movement of `_REVERSAL`, shape (T,)."""
+    turns = np.zeros(len(place))
+    lowest = highest = 0
+    going = 0
+    for k, value in enumerate(place.tolist()):
+        if value < place[lowest]:
+            lowest = k
+        if value > place[highest]:
+            highest = k
+        if going >= 0 and value < place[highest] - _REVERSAL:
+            turns[highest] = float(going)
+            going, lowest = -1, k
+        elif going <= 0 and value > place[lowest] + _REVERSAL:
+            turns[lowest] = float(-going)
+            going, highest = 1, k
+        if going > 0 and value >= place[highest]:
+            highest = k
+        elif going < 0 and value <= place[lowest]:
+            lowest = k
+    return turns
+
+
+def _flexion(a: Array, b: Array, c: Array) -> Array:
+    """Degrees by which the limb a-b-c is bent at b."""
+    upper, lower = b - a, c - b
+    cosine = np.sum(upper * lower, axis=1) / np.maximum(_length(upper) * _length(lower), 1e-9)
+    return np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+
+def _bone(a: Array, b: Array) -> float:
+    return float(np.median(_length(a - b)))
+
+
+def _length(vectors: Array) -> Array:
+    return np.sqrt(np.sum(vectors * vectors, axis=-1))
+
+
+def _rate(values: Array) -> Array:
+    return np.gradient(values) * RATE if len(values) > 1 else np.zeros(len(values))

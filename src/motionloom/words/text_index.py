@@ -1,0 +1,294 @@
+"""The text index: names, labels and captions of all motions in SQLite's FTS5, and learnt words.
+
+::
+
+    derived/text-index.KEY.VERSION/
+      index.sqlite     takes: two FTS5 tables, `named` (names, folders, labels) and `captioned`;
+                       events: captions and labelled segments with their frames and words
+      learnt.npy       predicted words, (V, M), memory-mapped
+      learnt.json      vocabulary and confidence
+
+It depends on the motions, the labels and the synonyms; a change of these builds it again, from the
+captions, which are kept apart (`motionloom.words.caption_table`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import LibraryError
+from motionloom.parallel import Progress
+from motionloom.store.records import text_digest
+from motionloom.store.remote.folder import Folder
+from motionloom.store.store import Store
+from motionloom.words import caption_table as table
+from motionloom.words.learnt import LearntWords, learn_words
+from motionloom.words.vocabulary import RELATED, Synonyms, expanded, library_synonyms, words
+
+KIND = "text-index"
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE takes (number INTEGER PRIMARY KEY, name TEXT, fps REAL, frames INTEGER);
+CREATE VIRTUAL TABLE named USING fts5(words, tokenize = "unicode61 remove_diacritics 0");
+CREATE VIRTUAL TABLE captioned USING fts5(words, tokenize = "unicode61 remove_diacritics 0");
+CREATE TABLE events (take INTEGER, start_frame INTEGER, end_frame INTEGER, text TEXT, words TEXT,
+                     source TEXT);
+CREATE INDEX events_of ON events (take);
+CREATE TABLE vocabulary (word TEXT PRIMARY KEY, takes INTEGER);
+"""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class IndexedEvent:
+    """A caption or a labelled segment: frames ``[start_frame, end_frame)`` and its words."""
+
+    start_frame: int
+    end_frame: int
+    text: str
+    words: frozenset[str]
+    source: str  # "caption" or "label"
+
+
+@dataclass(frozen=True)
+class IndexedTake:
+    """What is indexed of one motion."""
+
+    name: str
+    fps: float
+    frames: int
+    named: Sequence[str]  # words of name and labels
+    captioned: Sequence[str]
+    events: Sequence[IndexedEvent] = ()
+
+
+class TextIndex:
+    """An open text index; see `open_index` and `build_index`."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, learnt: LearntWords | None, synonyms: Synonyms
+    ) -> None:
+        self.connection = connection
+        self.learnt = learnt
+        self.synonyms = synonyms
+        rows = connection.execute("SELECT name, fps, frames FROM takes ORDER BY number").fetchall()
+        self.names = tuple(name for name, _, _ in rows)
+        self.fps = [fps for _, fps, _ in rows]
+        self.frames = [frames for _, _, frames in rows]
+        counts = connection.execute("SELECT word, takes FROM vocabulary").fetchall()
+        self.takes_with: dict[str, int] = dict(counts)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, as they are indexed."""
+        return words(text, self.synonyms)
+
+    def known(self, word: str) -> bool:
+        """Whether any motion is found by a word."""
+        return word in self.takes_with or (
+            self.learnt is not None and word in self.learnt.vocabulary
+        )
+
+    def text_scores(self, field: str, query: Iterable[str]) -> Array:
+        """BM25 of every motion in the field ``named`` or ``captioned``, shape (M,)."""
+        scores = np.zeros(len(self))
+        weights = expanded(query, self.synonyms)
+        for weight in (1.0, RELATED):
+            asked = [word for word, w in weights.items() if w == weight]
+            if not asked:
+                continue
+            match = " OR ".join(f'"{word}"' for word in asked)
+            statement = f"SELECT rowid, bm25({field}) FROM {field} WHERE {field} MATCH ?"
+            for number, score in self.connection.execute(statement, (match,)):
+                scores[number] -= weight * score  # FTS5: better is more negative
+        return scores
+
+    def events(self, take: int) -> list[IndexedEvent]:
+        """Captions and labelled segments of a motion, in order of time."""
+        statement = (
+            "SELECT start_frame, end_frame, text, words, source FROM events WHERE take = ? "
+            "ORDER BY start_frame, end_frame"
+        )
+        return [
+            IndexedEvent(start, end, text, frozenset(found.split()), source)
+            for start, end, text, found, source in self.connection.execute(statement, (take,))
+        ]
+
+    def rarity(self, word: str) -> float:
+        """How much a word tells: the logarithm of the share of motions without it."""
+        return float(np.log(1.0 + len(self) / (1.0 + self.takes_with.get(word, 0))))
+
+
+def open_index(
+    library: Store, *, workers: int | None = None, progress: Progress | None = None
+) -> TextIndex:
+    """The text index of a library; built first where motions, labels or synonyms have changed."""
+    synonyms = library_synonyms(library.path)
+    options = {"version": _VERSION, "captions": table.options(), "texts": _texts_digest(library)}
+    artifacts = library.artifacts
+
+    def read(folder: Folder) -> TextIndex:
+        return _read(folder, synonyms, len(library))
+
+    def needed(folder: Path, previous: Folder | None) -> None:
+        raise _NotBuilt
+
+    try:
+        return artifacts.derive(KIND, options, build=needed, read=read)
+    except _NotBuilt:
+        pass
+    # Captions first: an artifact must not be built within the build of another.
+    captions = table.caption_table(library, workers=workers, progress=progress)
+    for old in artifacts.list():  # of other labels and synonyms
+        if old.kind == KIND:
+            artifacts.delete(KIND, old.key)
+
+    def build(folder: Path, previous: Folder | None) -> None:
+        takes, texts, statistics = _takes(library, captions, synonyms)
+        learnt = learn_words(statistics, texts)
+        with closing(sqlite3.connect(folder / "index.sqlite")) as connection:
+            write_takes(connection, takes)
+        _save_learnt(folder, learnt)
+
+    return artifacts.derive(KIND, options, build=build, read=read)
+
+
+class _NotBuilt(Exception):
+    """There is no current index."""
+
+
+def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) -> None:
+    """Write the tables of the index."""
+    connection.executescript(_SCHEMA)
+    with connection:
+        count: dict[str, int] = {}
+        for number, take in enumerate(takes):
+            connection.execute(
+                "INSERT INTO takes VALUES (?, ?, ?, ?)",
+                (number, take.name, take.fps, take.frames),
+            )
+            for field in ("named", "captioned"):
+                text = " ".join(getattr(take, field))
+                connection.execute(
+                    f"INSERT INTO {field} (rowid, words) VALUES (?, ?)", (number, text)
+                )
+            connection.executemany(
+                "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        number,
+                        e.start_frame,
+                        e.end_frame,
+                        e.text,
+                        " ".join(sorted(e.words)),
+                        e.source,
+                    )
+                    for e in take.events
+                ],
+            )
+            for word in {*take.named, *take.captioned}:
+                count[word] = count.get(word, 0) + 1
+        connection.executemany("INSERT INTO vocabulary VALUES (?, ?)", sorted(count.items()))
+
+
+def _texts_digest(library: Store) -> str:
+    own = library.path / "synonyms.txt"
+    return text_digest(
+        repr(sorted(library.catalogue.labels().items())),
+        repr(sorted(library.catalogue.segment_labels())),
+        own.read_text(encoding="utf-8", errors="replace") if own.is_file() else "",
+        repr(sorted(library_synonyms(library.path).same.items())),
+    )
+
+
+def _takes(
+    library: Store, captions: table.CaptionTable, synonyms: Synonyms
+) -> tuple[list[IndexedTake], list[tuple[int, list[str]]], NDArray[np.float32]]:
+    """All takes, the texts that words are learnt from, and the statistics of the motions."""
+    place = {name: m for m, name in enumerate(captions.names)}
+    labels, segments = library.catalogue.labels(), library.catalogue.segment_labels()
+    parts: dict[str, list[tuple[int, int, str]]] = {}
+    for name, start, end, label in segments:
+        parts.setdefault(name, []).append((start, end, label))
+    takes, texts = [], []
+    for entry in library.entries():
+        m = place[entry.name]
+        named = words(re.sub(r"[/\\]", " ", entry.name), synonyms)
+        for label in labels.get(entry.name, ()):
+            found = words(label, synonyms)
+            named += found
+            if entry.name not in captions.left_out:
+                texts.append((m, found))
+        events = [
+            IndexedEvent(
+                round(event.start * entry.fps),
+                min(max(round(event.end * entry.fps), round(event.start * entry.fps) + 1),
+                    entry.frames),
+                event.text, frozenset(words(f"{event.text} {event.more}", synonyms)), "caption",
+            )
+            for event in captions.events[m]
+        ]  # fmt: skip
+        captioned = [
+            word
+            for event in captions.events[m]
+            for word in words(f"{event.text} {event.more}", synonyms)
+        ]
+        for start, end, label in parts.get(entry.name, ()):
+            found = words(label, synonyms)
+            named += found
+            events.append(IndexedEvent(start, end, label, frozenset(found), "label"))
+        takes.append(IndexedTake(entry.name, entry.fps, entry.frames, named, captioned, events))
+    return takes, texts, captions.statistics
+
+
+def _save_learnt(folder: Path, learnt: LearntWords | None) -> None:
+    about = None
+    if learnt is not None:
+        np.save(folder / "learnt.npy", learnt.predicted)
+        about = {
+            "vocabulary": learnt.vocabulary,
+            "idf": learnt.idf.tolist(),
+            "limits": learnt.limits.tolist(),
+            "confidence": learnt.confidence.tolist(),
+            "texts": learnt.texts,
+        }
+    (folder / "learnt.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def _read(folder: Folder, synonyms: Synonyms, motions: int) -> TextIndex:
+    try:
+        path = (folder / "index.sqlite").absolute()
+        if not path.is_file():
+            raise FileNotFoundError(path)
+        connection = sqlite3.connect(
+            f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
+        )
+        about = json.loads((folder / "learnt.json").read_text(encoding="utf-8"))
+        learnt = None
+        if about is not None:
+            predicted = np.load(folder / "learnt.npy", mmap_mode="r", allow_pickle=False)
+            idf = np.array(about["idf"], np.float64)
+            limits, confidence = (np.array(about[k], np.float64) for k in ("limits", "confidence"))
+            if predicted.shape != (len(about["vocabulary"]), motions) or len(idf) != len(predicted):
+                raise ValueError(f"learnt words of shape {predicted.shape}")
+            learnt = LearntWords(
+                tuple(about["vocabulary"]), idf, predicted, limits, confidence, about["texts"]
+            )
+        index = TextIndex(connection, learnt, synonyms)
+        if len(index) != motions:
+            raise ValueError(f"{len(index)} motions instead of {motions}")
+        return index
+    except (ValueError, KeyError, TypeError, EOFError, sqlite3.Error) as error:
+        raise LibraryError(f"{folder}: the text index is damaged: {error}") from None

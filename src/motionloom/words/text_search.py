@@ -1,0 +1,228 @@
+"""Finding motions by words: text and learnt words rank the motions, events give the frames.
+
+Three scores of every motion are standardized and added: BM25 over names and labels, BM25 over
+captions, and learnt words. The best motions are then looked into: the events that match each part
+of the query, in the order that it asks for, give the segment, and how much of the query they
+answer is added to the score.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.words.query import QueryPart, query_parts
+from motionloom.words.text_index import IndexedEvent, TextIndex
+from motionloom.words.vocabulary import MODIFIERS, nearest
+
+Array = NDArray[np.float64]
+
+# Weights of the standardized scores, chosen on sentences of other performers than those asked for.
+_NAMED, _CAPTIONED, _LEARNT = 0.6, 0.5, 1.0
+_LITERAL = 1000.0  # added where the name or the labels contain every word
+# Of the share of the query that events answer in its order: with one part, with several.
+_LOCATED = (0.15, 0.5)
+_LOOKED_INTO = 80  # motions whose events are read
+_MODIFIER = 0.3  # weight of words that say where and how, in events
+_LEAST = 0.35  # share of a part that an event must answer
+_SURE = 0.3  # confidence from which a learnt word is shown
+
+
+@dataclass(frozen=True)
+class TextMatch:
+    """A segment that answers a query.
+
+    Attributes
+    ----------
+    motion : str
+    start_frame, end_frame : int
+        Frames ``[start_frame, end_frame)``; the whole motion where no event tells more.
+    start, end : float
+        Seconds.
+    score : float
+        Higher is better; comparable within one query only.
+    text : str
+        What is there: captions or labels that match, or else learnt words.
+    words : tuple of str
+        Words of the query that were found.
+    sources : tuple of str
+        Where they were found: ``name``, ``label``, ``caption``, ``learnt``.
+    """
+
+    motion: str
+    start_frame: int
+    end_frame: int
+    start: float
+    end: float
+    score: float
+    text: str
+    words: tuple[str, ...]
+    sources: tuple[str, ...]
+    whole: bool = False  # no event tells which part of the motion it is
+
+    def __str__(self) -> str:
+        return f"{self.motion}:{self.start_frame}-{self.end_frame}"
+
+
+@dataclass(frozen=True, eq=False)
+class TextMatches(Sequence[TextMatch]):
+    """What was found, best first, and the words that nothing is known of.
+
+    `unknown` maps each word without any motion to the known word that is spelt like it, or to "".
+    """
+
+    found: tuple[TextMatch, ...]
+    unknown: dict[str, str]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.found[k]
+
+    @property
+    def motions(self) -> tuple[str, ...]:
+        """Names of the motions, best first."""
+        return tuple(dict.fromkeys(each.motion for each in self.found))
+
+
+def find(
+    index: TextIndex,
+    text: str,
+    *,
+    among: Collection[str] | None = None,
+    literal: Mapping[str, int] | None = None,
+    most: int | None = 20,
+) -> TextMatches:
+    """The segments that answer a text, best first; see `motionloom.Library.find`.
+
+    Motions of `literal` come first, the higher their number the earlier.
+    """
+    parts = query_parts(text, index.words)
+    unknown: dict[str, str] = {}
+    for word in {word for part in parts for word in part.words}:
+        if not index.known(word):
+            unknown[word] = nearest(word, index.takes_with) or ""
+    parts = [_respelt(part, unknown) for part in parts]
+    asked = [word for part in parts for word in part.words if index.known(word)]
+    if not len(index) or not (asked or literal):
+        return TextMatches((), unknown)
+    scores, matched = rank(index, asked)
+    for name, tier in (literal or {}).items():
+        m = bisect_left(index.names, name)
+        matched[m] = True
+        scores[m] += _LITERAL * tier
+    allowed = np.array([among is None or name in among for name in index.names])
+    order = [int(m) for m in np.argsort(-scores, kind="stable") if matched[m] and allowed[m]]
+    looked = order[:_LOOKED_INTO]
+    located = {m: locate(index.events(m), parts, index.rarity) for m in looked}
+    bonus = _LOCATED[len(parts) > 1]
+    final = {m: scores[m] + bonus * located[m][0] for m in looked}
+    looked.sort(key=lambda m: -final[m])
+    every = [*looked, *order[_LOOKED_INTO:]] if most is None else looked
+    rows = [
+        _found(index, m, final.get(m, scores[m]), located.get(m, (0.0, ()))[1], asked)
+        for m in every[:most]
+    ]
+    return TextMatches(tuple(rows), unknown)
+
+
+def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
+    """Score of every motion for the words of a query, and whether any of them was found there."""
+    named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
+    scores = _NAMED * _standard(named) + _CAPTIONED * _standard(captioned)
+    matched = (named > 0.0) | (captioned > 0.0)
+    if index.learnt is not None and asked:
+        learnt = index.learnt.scores(asked)
+        scores = scores + _LEARNT * _standard(learnt)
+        matched |= learnt > 0.0
+    return scores, matched
+
+
+def locate(
+    events: Sequence[IndexedEvent], parts: Sequence[QueryPart], rarity: Callable[[str], float]
+) -> tuple[float, tuple[IndexedEvent, ...]]:
+    """Share of a query that events answer in its order, and the events.
+
+    Each part takes one event, or none. An event of a later part may not start before that of the
+    part before it; one that happens together must overlap it.
+    """
+    weights = [
+        {word: rarity(word) * (_MODIFIER if word in MODIFIERS else 1.0) for word in part.words}
+        for part in parts
+    ]
+    best: list[tuple[float, tuple[IndexedEvent, ...]]] = [(0.0, ())]
+    for part, weight in zip(parts, weights, strict=True):
+        total = sum(weight.values())
+        options = []
+        for event in events:
+            answered = sum(w for word, w in weight.items() if word in event.words)
+            if answered >= _LEAST * total:
+                options.append((answered / total, event))
+        options.sort(key=lambda each: -each[0])
+        grown = list(best)
+        for score, chosen in best:
+            for value, event in options[:40]:
+                if not chosen or _follows(event, chosen[-1], together=part.together):
+                    grown.append((score + value, (*chosen, event)))
+        # Of chains with the same end, the best; few are kept.
+        kept: dict[tuple[int, int], tuple[float, tuple[IndexedEvent, ...]]] = {}
+        for score, chosen in grown:
+            key = (chosen[-1].start_frame, chosen[-1].end_frame) if chosen else (-1, -1)
+            if key not in kept or kept[key][0] < score:
+                kept[key] = (score, chosen)
+        best = sorted(kept.values(), key=lambda each: -each[0])[:60]
+    score, chosen = max(best, key=lambda each: each[0])
+    return score / len(parts), chosen
+
+
+def _follows(event: IndexedEvent, before: IndexedEvent, *, together: bool) -> bool:
+    if together:
+        return event.start_frame < before.end_frame and before.start_frame < event.end_frame
+    return event is not before and event.start_frame > before.start_frame
+
+
+def _respelt(part: QueryPart, unknown: dict[str, str]) -> QueryPart:
+    words = tuple(unknown.get(word) or word for word in part.words)
+    return QueryPart(part.text, words, part.together)
+
+
+def _standard(scores: Array) -> Array:
+    return (scores - scores.mean()) / (scores.std() + 1e-9)
+
+
+def _found(
+    index: TextIndex, m: int, score: float, events: Sequence[IndexedEvent], asked: Sequence[str]
+) -> TextMatch:
+    fps, frames = index.fps[m], index.frames[m]
+    start = min((event.start_frame for event in events), default=0)
+    end = max((event.end_frame for event in events), default=frames)
+    sources: dict[str, set[str]] = {}
+    for event in events:
+        sources.setdefault(event.source, set()).update(event.words & set(asked))
+    name = set(index.words(index.names[m])) & set(asked)
+    if name:
+        sources.setdefault("name", set()).update(name)
+    statement = "SELECT words FROM {} WHERE rowid = ?"
+    for field, source in (("named", "label"), ("captioned", "caption")):
+        row = index.connection.execute(statement.format(field), (m,)).fetchone()
+        more = set(row[0].split()) & set(asked) - set().union(*sources.values(), set())
+        if more:
+            sources.setdefault(source, set()).update(more)
+    text = "; ".join(dict.fromkeys(event.text for event in events))
+    if index.learnt is not None:
+        sure = [word for word, share in index.learnt.words_of(m, 12) if share >= _SURE]
+        more = set(sure) & set(asked) - set().union(*sources.values(), set())
+        if more:
+            sources.setdefault("learnt", set()).update(more)
+        text = text or ("perhaps " + ", ".join(sure[:4]) if sure else "")
+    matched = [word for word in dict.fromkeys(asked) if any(word in s for s in sources.values())]
+    return TextMatch(
+        index.names[m], start, end, start / fps, end / fps, float(score), text,
+        tuple(matched), tuple(sorted(sources)), not events,
+    )  # fmt: skip

@@ -1,0 +1,313 @@
+"""Finding by words, learnt words, synonyms, and labels in files."""
+
+import json
+import sqlite3
+from collections import Counter
+
+import numpy as np
+import pytest
+from commands import ran
+
+import motionloom as ml
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.words import learnt, vocabulary
+from motionloom.words.caption_table import KIND as CAPTIONS
+from motionloom.words.label_files import read_labels
+from motionloom.words.query import query_parts
+from motionloom.words.text_index import KIND as INDEX
+from motionloom.words.text_index import IndexedEvent, open_index
+from motionloom.words.text_search import locate
+
+CLIPS = (
+    "walk", "jog", "kick_front_high_right", "kick_side_high_left", "punch_mid_left", "sit_stand",
+    "jump_turn_left", "cartwheel_left", "reach_front_high_right", "walk_left_tight",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    library = ml.Library.create(tmp_path_factory.mktemp("words") / "takes.loom")
+    for n, name in enumerate(CLIPS):  # names say nothing
+        library.add_motion(ml.demo.clip(name), name=f"take_{n}")
+    return library
+
+
+def named(found):
+    return [CLIPS[int(name.removeprefix("take_"))] for name in found.motions]
+
+
+@pytest.mark.parametrize(
+    ("text", "clip"),
+    [
+        ("right foot kicks high", "kick_front_high_right"),
+        ("somebody kicking sideways with his left leg", "kick_side_high_left"),
+        ("boxing with the left fist", "punch_mid_left"),
+        ("a person sits down on a chair, then stands up", "sit_stand"),
+        ("jumps and turns left in the air", "jump_turn_left"),
+        ("handstand", "cartwheel_left"),
+        ("jogging", "jog"),
+        ("walking in a circle", "walk_left_tight"),
+        ("raises the right hand above the head", "reach_front_high_right"),
+    ],
+)
+def test_a_motion_is_found_by_what_it_shows(lib, text, clip):
+    assert named(lib.find(text))[0] == clip
+
+
+def test_the_segment_the_words_and_the_order_are_told(lib):
+    best = lib.find("sits down, then stands up")[0]
+    assert best.text == "sits down; stands up" and best.start_frame < best.end_frame
+    assert set(best.words) == {"sit", "down", "stand", "up"} and "caption" in best.sources
+    assert 0.2 < best.start < best.end <= lib["take_5"].duration and not best.whole
+    # The other way round no take has it, so that only one of the events is named.
+    assert "; " not in lib.find("stands up, then sits down")[0].text
+
+
+def test_events_are_taken_in_the_order_of_the_query():
+    kick, turn = (
+        IndexedEvent(a, a + 10, text, frozenset(vocabulary.words(text)), "caption")
+        for a, text in ((10, "kicks"), (40, "turns left"))
+    )
+    wave = IndexedEvent(5, 30, "waves", frozenset({"wave"}), "caption")
+    events = [wave, kick, turn]
+
+    def located(text):
+        parts = query_parts(text, vocabulary.words)
+        score, chosen = locate(events, parts, lambda word: 1.0)
+        return round(score, 2), [event.text for event in chosen]
+
+    assert located("kick, then turn left") == (1.0, ["kicks", "turns left"])
+    assert located("turn left, then kick")[0] < 1.0
+    assert located("wave while kicking") == (1.0, ["waves", "kicks"])
+    assert located("wave while turning left")[0] < 1.0
+
+
+def test_filters_and_numbers_of_results(lib):
+    assert len(lib.find("walk", max=1)) == 1
+    assert lib.find("kick", exclude="take_2").motions[0] == "take_3"
+    with pytest.raises(InvalidInput, match="max must be at least 1"):
+        lib.find("walk", max=0)
+
+
+def test_bad_texts_are_one_clear_line(lib):
+    for text, message in (
+        ("", "text must have at least one word"),
+        ("the a of", "at least one word that says something"),
+        ("kick " * 2000, "at most 2000 characters; got 10000"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            lib.find(text)
+    done = ran("find", lib.path, "プリンをたべる")
+    assert done.returncode == 0 and done.stdout == ""
+    assert "no motion is described by 'プリンをたべる'" in done.stderr
+    assert len(lib.find('"; DROP TABLE takes --', max=3)) <= 3
+    assert lib.find("cartwhel").unknown == {"cartwhel": "cartwheel"}
+    assert named(lib.find("cartwhel"))[0] == "cartwheel_left"
+
+
+def test_labels_are_found_at_once_and_change_the_index(lib):
+    lib.label("take_0:10-40", "moonwalk")
+    found = lib.find("moonwalk")
+    assert str(found[0]) == "take_0:10-40" and found[0].sources == ("label",)
+    lib.label("take_0:10-40", "moonwalk", remove=True)
+    assert len(lib.find("moonwalk")) == 0
+    assert len([one for one in lib.artifacts.list() if one.kind == INDEX]) == 1
+
+
+def test_own_synonyms_are_used(lib):
+    own = lib.path / "synonyms.txt"
+    own.write_text("kick: zonk  # ours\n", encoding="utf-8")
+    try:
+        assert named(lib.find("zonk with the left foot"))[0] == "kick_side_high_left"
+        own.write_text("kick zonk\n", encoding="utf-8")
+        with pytest.raises(InvalidInput, match=r"line 1: expected WORD: SYNONYM"):
+            lib.find("zonk")
+    finally:
+        own.unlink()
+
+
+def test_damaged_artifacts_are_made_again(lib):
+    index = open_index(lib)
+    index.connection.close()
+    folder = lib.path / "derived"
+    for path in folder.glob(f"{INDEX}.*/index.sqlite"):
+        path.write_bytes(b"no database")
+    for path in folder.glob(f"{CAPTIONS}.*/captions.json.z"):
+        path.write_bytes(b"no captions")
+    assert named(lib.find("handstand"))[0] == "cartwheel_left"
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def test_words_of_all_forms_are_the_same():
+    same = vocabulary.words("He was running and kicks backwards; JUMPED, sitting down!")
+    assert same == ["run", "kick", "backward", "jump", "sit", "down"]
+    assert vocabulary.words("kick_front-2") == ["kick", "forward", "2"]
+    assert vocabulary.expanded(["jog"]) == {"jog": 1.0, "run": 0.5}
+
+
+def test_every_synonym_has_one_meaning():
+    text = (vocabulary.resources.files("motionloom.words") / "synonyms.txt").read_text("utf-8")
+    rows = [line.partition("#")[0] for line in text.splitlines()]
+    heads = Counter(word for row in rows if ":" in row for word in row.partition(":")[2].split())
+    assert [word for word, count in heads.items() if count > 1] == []
+
+
+def test_words_of_motions_without_texts_are_those_of_their_kind():
+    rng = np.random.default_rng(0)
+    kind = np.arange(60) % 3
+    statistics = kind[:, None] * [1.0, -2.0, 3.0] + 0.1 * rng.normal(size=(60, 3))
+    said = [["walk"], ["run", "fast"], ["sit"]]
+    texts = [(m, said[kind[m]]) for m in range(0, 60, 2)]
+    found = learnt.learn_words(statistics, texts)
+    for m in range(1, 60, 2):  # motions without a text
+        best, share = found.words_of(m, 1)[0]
+        assert best in said[kind[m]] and share > 0.5
+    assert found.scores(["unheard"]).max() == 0.0
+    assert learnt.learn_words(statistics, texts[:5]) is None
+
+
+def test_leave_one_out_is_exact():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    kernel = learnt._kernel(x, x)
+    inverse = np.linalg.inv(kernel + learnt._RIDGE * np.eye(30))
+    quick = y - (inverse @ y) / np.diag(inverse)[:, None]
+    for n in range(0, 30, 7):
+        rest = np.delete(np.arange(30), n)
+        part = np.linalg.solve(kernel[np.ix_(rest, rest)] + learnt._RIDGE * np.eye(29), y[rest])
+        np.testing.assert_allclose(quick[n], kernel[n, rest] @ part, atol=1e-10)
+
+
+def test_words_are_learnt_from_labels(tmp_path):
+    library = ml.Library.create(tmp_path / "learn.loom")
+    for n in range(24):
+        name = ("walk", "kick_front_mid_right")[n % 2]
+        motion = ml.demo.clip(name, performer=n % 4, seed=n)
+        labels = [("florp", "grault")[n % 2]] if n < 22 else []
+        library.add_motion(motion, name=f"take_{n}", labels=labels)
+    assert library.learnt_words("take_22")[0][0] == "florp"
+    assert library.find("grault", exclude=[f"take_{n}" for n in range(22)]).motions[0] == "take_23"
+    assert library.labels("take_22") == ()  # labels of people are never written
+    words = dict(library.learnt_words("take_23"))
+    assert words["grault"] > 0.5 and all(0.0 <= share <= 1.0 for share in words.values())
+
+
+# --- label files --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".eaf"])
+def test_labels_go_to_a_file_and_back(tmp_path, suffix):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    library.add_motion(ml.demo.clip("walk"), name="walk")
+    library.label("walk:30-60", "calm, slow <&>")
+    library.label("walk:45-90", "über")
+    file = tmp_path / f"walk{suffix}"
+    assert library.export_labels(file) == 2
+    before = library.segment_labels("walk")
+    for part, text in before:
+        library.label(str(part), text, remove=True)
+    assert library.import_labels(file) == {"labels": 2, "motions": 1, "unmatched": 0}
+    assert library.segment_labels("walk") == before
+
+
+def test_whole_motions_keep_their_labels_in_files(tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    library.add_motion(ml.demo.clip("walk"), name="walk", labels=["stroll"])
+    for suffix in (".csv", ".json"):
+        library.export_labels(tmp_path / f"all{suffix}")
+        library.set_labels("walk", [])
+        library.import_labels(tmp_path / f"all{suffix}")
+        assert library.labels("walk") == ("stroll",)
+
+
+def test_labels_as_babel_writes_them(tmp_path):
+    held = {
+        "1234": {
+            "feat_p": "CMU/CMU/01/walk_poses.npz",
+            "seq_ann": {"labels": [{"raw_label": "walks", "proc_label": "walk"}]},
+            "frame_ann": {
+                "labels": [{"raw_label": "turn", "proc_label": "", "start_t": 1.0, "end_t": 2.5}]
+            },
+        }
+    }
+    (tmp_path / "babel.json").write_text(json.dumps(held))
+    rows = read_labels(tmp_path / "babel.json")
+    assert [(row.motion, row.label, row.start) for row in rows] == [
+        ("CMU/CMU/01/walk", "walk", None), ("CMU/CMU/01/walk", "turn", 1.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", "x", "labels are read from .csv, .eaf, .json"),
+        ("a.csv", "file,start\nwalk,1\n", "expected the columns motion, start, end, label"),
+        ("a.csv", "motion,start,end,label\nwalk,x,2,a\n", "line 2: expected a number, found 'x'"),
+        ("a.csv", "motion,start,end,label\nwalk,1,,a\n", "start and end must both be given"),
+        ("a.csv", "motion,start,end,label\nwalk,3,2,a\n", "the start must be before the end"),
+        ("a.csv", "motion,start,end,label\nwalk,99,100,a\n", "starts at frame 2970, after"),
+        ("a.csv", "motion,start,end,label\nrun,1,2,a\n", "none of its 1 labels names a motion"),
+        ("a.json", "{", "not JSON"),
+        ("a.json", "[]", "expected an object with one entry per motion"),
+        ("a.json", '{"walk": {"frame_ann": {"labels": [{"raw_label": "a"}]}}}', "needs start_t"),
+        ("a.eaf", "<a>", "not an ELAN file"),
+        ("a.eaf", "<a/>", "expected ANNOTATION_DOCUMENT, found a"),
+        ("a.eaf", "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "has no DOCTYPE"),
+    ],
+)
+def test_damaged_label_files_are_refused(tmp_path, name, content, message):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    library.add_motion(ml.demo.clip("walk")[:60], name="walk")
+    (tmp_path / name).write_text(content)
+    done = ran("label", library.path, "--import", tmp_path / name)
+    assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
+    assert library.labels("walk") == () and library.segment_labels("walk") == []
+
+
+def test_the_commands_for_labels_and_captions(lib, tmp_path):
+    ran("label", lib.path, "take_0:5-20", "first steps")
+    done = ran("label", lib.path, "--export", tmp_path / "labels.csv")
+    assert "wrote 1 label" in done.stderr
+    assert "take_0,0.1667,0.6667,first steps" in (tmp_path / "labels.csv").read_text()
+    ran("label", lib.path, "take_0:5-20", "first steps", "--remove")
+    shown = ran("label", lib.path, "take_5", "--captions").stdout
+    assert "sits down" in shown and "stands up" in shown
+    held = json.loads(ran("label", lib.path, "take_5", "--captions", "--json").stdout)
+    assert {"sit_down", "sit", "stand_up"} <= {each["event"] for each in held["captions"]}
+    assert ran("label", lib.path).returncode == 2
+    with pytest.raises(InvalidInput, match="there are no labels to write"):
+        lib.export_labels(tmp_path / "none.csv")
+
+
+def test_sqlite_has_full_text_search():
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5(a)")
+    assert issubclass(LibraryError, ValueError)
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+def test_sentences_are_scored_without_the_performer_asked_about(tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    clips = ("walk", "jump_up", "kick_front_mid_right", "sit_stand")
+    said = ("walks on", "jumps up", "kicks a ball", "sits down on a chair")
+    rows = ["take,sentence"]
+    for p in range(4):
+        for name, text in zip(clips, said, strict=True):
+            take = f"{p}_{name.split('_')[0]}"
+            library.add_motion(ml.demo.clip(name, performer=p), name=take, labels=[f"label {name}"])
+            rows.append(f"{take},{text}")
+    (tmp_path / "said.csv").write_text("\n".join(rows) + "\n")
+    scores = library.evaluate_sentences(tmp_path / "said.csv")
+    assert scores.sentences == 16 and scores.takes == (8, 8) and scores.chance == 1.0
+    assert scores.motion == 1.0 and scores.learnt_from == (16, 16)
+    done = ran("evaluate-sentences", library.path, tmp_path / "said.csv", "--json")
+    assert json.loads(done.stdout)["sentences"] == 16
+    with pytest.raises(InvalidInput, match="no such table"):
+        library.evaluate_sentences(tmp_path / "none.csv")
+    (tmp_path / "bad.csv").write_text("a,b\n")
+    with pytest.raises(InvalidInput, match="expected the columns take, sentence"):
+        library.evaluate_sentences(tmp_path / "bad.csv")
