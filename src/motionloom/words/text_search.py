@@ -30,6 +30,7 @@ _LOCATED = (0.15, 0.5)
 _LOOKED_INTO = 80  # motions whose events are read
 _MODIFIER = 0.3  # weight of words that say where and how, in events
 _LEAST = 0.35  # share of a part that an event must answer
+_BY_HAND = 0.1  # added where the event is a labelled segment
 _SURE = 0.3  # confidence from which a learnt word is shown
 
 
@@ -163,7 +164,8 @@ def locate(
         for event in events:
             answered = sum(w for word, w in weight.items() if word in event.words)
             if answered >= _LEAST * total:
-                options.append((answered / total, event))
+                # What a person wrote comes before what a rule found.
+                options.append((answered / total + _BY_HAND * (event.source == "label"), event))
         options.sort(key=lambda each: -each[0])
         grown = list(best)
         for score, chosen in best:
