@@ -213,3 +213,30 @@ def test_files_show_the_body(tmp_path, suffix):
     if suffix == ".glb":
         assert sizes["body"] > sizes["low"] > sizes["sticks"] > sizes["none"]
         assert sizes[True] == sizes["body"] and sizes[False] == sizes["none"]
+
+
+def test_vrm_animations_rest_in_a_t_pose_and_name_the_human_bones(tmp_path):
+    from motionloom.formats.gltf.container import GltfFile
+
+    walk = WALK[:5]
+    down = walk.skeleton.rest_rotations.copy()
+    for side, sign in (("left", -1.0), ("right", 1.0)):  # arms hang at rest
+        joint = walk.skeleton.point(f"{side}_shoulder")
+        turn = rot.from_axis_angle(np.array([0.0, 0.0, sign]), np.radians(80.0))
+        down[joint] = rot.multiply(turn, down[joint])
+    motion = replace(walk, skeleton=replace(walk.skeleton, rest=down))
+    path = motion.save(tmp_path / "a.vrma")
+    file = GltfFile(path)
+    bones = file.document["extensions"]["VRMC_vrm_animation"]["humanoid"]["humanBones"]
+    assert file.document["extensionsUsed"] == ["VRMC_vrm_animation"]
+    assert {"hips", "leftUpperArm", "rightHand", "leftFoot", "head"} <= bones.keys()
+    assert file.items("nodes")[bones["leftUpperLeg"]["node"]]["name"] == "LeftUpLeg"
+    again = ml.load(path)
+    assert np.abs(again.positions() - motion.positions()).max() < 1e-5
+    rest = Motion(again.skeleton, again.skeleton.rest_rotations[None], np.zeros((1, 3)), 1.0)
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        line = np.diff(rest.role_positions([f"{side}_shoulder", f"{side}_wrist"])[0], axis=0)[0]
+        assert sign * line[0] / np.linalg.norm(line) > 0.999
+    headless = walk.skeleton.with_roles({"head": None})
+    with pytest.raises(InvalidInput, match="needs joints for the roles head, which are missing"):
+        replace(walk, skeleton=headless).save(tmp_path / "b.vrma")

@@ -109,10 +109,10 @@ def test_files_of_markers_are_described(tmp_path):
     assert "Hips" in facts["markers"]
 
 
-@pytest.mark.parametrize("suffix", ["fbx", "blend"])
+@pytest.mark.parametrize("suffix", ["blend"])
 def test_formats_without_a_reader_name_a_way_out(tmp_path, suffix):
     path = tmp_path / f"walk.{suffix}"
-    path.write_bytes(b"Kaydara FBX Binary")
+    path.write_bytes(b"BLENDER")
     for command in (("info", path), ("import", tmp_path / "a.loom", path)):
         told = run(*command, code=2).stderr
         assert "Convert it to GLB with Blender:\nblender -b " in told
@@ -130,12 +130,12 @@ def test_what_an_import_leaves_out_is_told(tmp_path):
     assert "no motion files" in told
     assert "2 .c3d files: markers without a skeleton" in told
     walk.save(takes / "walk.bvh")
-    (takes / "c.FBX").write_bytes(b"")
+    (takes / "c.BLEND").write_bytes(b"")
     told = run("import", tmp_path / "a.loom", takes).stderr
     assert "left out 2 .c3d files: markers without a skeleton; make motions of them" in told
-    assert "left out 1 .fbx file: no reader; convert to GLB" in told
+    assert "left out 1 .blend file: no reader; convert to GLB" in told
     facts = json.loads(run("import", tmp_path / "a.loom", takes, "--json").stdout)
-    assert facts["left_out"] == {".c3d": 2, ".fbx": 1}
+    assert facts["left_out"] == {".c3d": 2, ".blend": 1}
 
 
 @pytest.mark.parametrize("columns", ["40", "80", "300"])

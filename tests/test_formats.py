@@ -22,7 +22,7 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.settings import described
 
 ROOT = Path(__file__).parents[1]
-NEEDS = {"usd": "pxr", "parquet": "pyarrow"}
+NEEDS = {"usd": "pxr", "parquet": "pyarrow", "fbx": "ufbx"}
 
 
 def cases(pairs):
@@ -104,13 +104,15 @@ def _check_scene(scene, path):
         points = [ml.load_markers(path, subject=name).positions for name in scene.names]
         assert np.isnan(points[1][30:]).all()
     else:
-        option = "skeleton" if "usd" in path.suffix else "skin"
+        option = "skin" if "gl" in path.suffix else "skeleton"
         points = [ml.load(path, **{option: name}).positions(end_sites=True) for name in scene.names]
     for found, motion in zip(points, scene, strict=True):
         assert np.abs(found[: len(motion)] - motion.positions(end_sites=True)).max() < 1e-4
 
 
-SCENES = cases((suffix,) for suffix in FORMATS if FORMATS[suffix].module.endswith(("gltf", "usd")))
+SCENES = cases(
+    (suffix,) for suffix in FORMATS if FORMATS[suffix].module.endswith(("gltf", "usd", "fbx"))
+)
 
 
 @pytest.mark.parametrize("suffix", SCENES)

@@ -1,6 +1,6 @@
 """Characters: the neutral body, skinned meshes, and a user's own character."""
 
-from motionloom.character.body import FIGURES, body_mesh, figure_mesh, has_body
+from motionloom.character.body import FIGURES, body_mesh, figure_mesh, has_body, t_pose
 from motionloom.character.skinned_mesh import Material, SkinnedMesh, rest_pose, transform_matrices
 
 __all__ = [
@@ -11,5 +11,6 @@ __all__ = [
     "figure_mesh",
     "has_body",
     "rest_pose",
+    "t_pose",
     "transform_matrices",
 ]

@@ -100,7 +100,7 @@ class _Wanted:
 @lru_cache(maxsize=32)
 def _cached(wanted: _Wanted) -> SkinnedMesh:
     skeleton = wanted.skeleton
-    bind = bind_pose(skeleton, _apart(skeleton, _neutral(skeleton, wanted.example)))
+    bind = bind_pose(skeleton, _apart(skeleton, t_pose(skeleton, wanted.example)))
     cell = DETAILS[wanted.detail] * float(np.ptp(bind.positions[:, 1]))
     parts = body_parts(skeleton, bind, thinnest=_THINNEST * cell)
     corners = np.stack([part.bounds for part in parts])
@@ -158,8 +158,8 @@ def vertex_normals(vertices: Array, triangles: NDArray) -> NDArray[np.float32]:
     )
 
 
-def _neutral(skeleton: Skeleton, example: Motion | None) -> Array:
-    """Local rotations (J, 4) of the neutral pose: a T-pose that faces +Z."""
+def t_pose(skeleton: Skeleton, example: Motion | None = None) -> Array:
+    """Local rotations (J, 4) of the neutral pose: a T-pose that faces +Z; see `body_mesh`."""
     pose: NeutralPose = neutral_pose(skeleton)
     if pose.unknown and example is not None and len(example):
         pose = observed_pose(example, pose, None)

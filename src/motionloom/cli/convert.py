@@ -126,7 +126,7 @@ def _jobs(
             )
         return [(found[0][0], out)], failed
     if out.suffix and not out.is_dir() and suffix is None:
-        # `walk.fbx` is probably meant as a file, not as a folder.
+        # `walk.blend` is probably meant as a file, not as a folder.
         known = ", ".join(s for s, f in FORMATS.items() if f.writes)
         way = instead_of(out) or ". If it is a folder, make it first or say --to"
         raise InvalidInput(f"cannot write {out}: the suffix must be one of {known}{way}")

@@ -4,7 +4,8 @@
 - *unreal*: centimetres, z up, the joint names of the Mannequin (pelvis, spine_01, thigh_l ...),
   and a bone ``root`` on the floor that carries the root motion;
 - *unity*: metres, y up, the names of Unity's human bones (Hips, LeftUpperLeg ...);
-- *maya*: centimetres, y up, the names of HumanIK (Hips, LeftUpLeg ...).
+- *maya*, *motionbuilder*: centimetres, y up, the names of HumanIK (Hips, LeftUpLeg ...);
+- *mixamo*: centimetres, y up, the names of Mixamo (mixamorig:Hips ...).
 
 A root bone of the source that travels on the floor is kept; other joints above the hips are left
 out. A preset also moves the motion onto the floor, with its first frame over the origin and facing
@@ -49,6 +50,9 @@ _HUMANIK = _names(
     left="Left{}",
     right="Right{}",
 )
+_MIXAMO = {
+    role: f"mixamorig:{'Spine2' if role == 'chest' else name}" for role, name in _HUMANIK.items()
+}
 _UNITY = _names(
     "Hips Spine Chest Neck Head",
     "Shoulder UpperArm LowerArm Hand UpperLeg LowerLeg Foot Toes",
@@ -88,6 +92,8 @@ PRESETS: dict[str, Preset] = {
     "unreal": Preset("cm", up="z", names=_MANNEQUIN, ground_root=True),
     "unity": Preset("m", names=_UNITY),
     "maya": Preset("cm", names=_HUMANIK),
+    "motionbuilder": Preset("cm", names=_HUMANIK),
+    "mixamo": Preset("cm", names=_MIXAMO),
 }
 
 
@@ -111,7 +117,7 @@ def convert(
         Retarget onto this skeleton, or that of this motion with the joints above its hips.
     clean : bool
         Remove foot skate first.
-    preset : {"blender", "unreal", "unity", "maya"}, optional
+    preset : {"blender", "unreal", "unity", "maya", "motionbuilder", "mixamo"}, optional
 
     Raises
     ------

@@ -37,6 +37,8 @@ class Format:
         read only.
     extra : str
         The optional dependency it needs, as in ``pip install motionloom[usd]``.
+    extra_writes : bool
+        Whether writing needs it, too.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Format:
     reads: str = "motion"
     writes: tuple[str, ...] = ("motion",)
     extra: str = ""
+    extra_writes: bool = True
 
 
 _POINTS = ("motion", "markers")
@@ -55,6 +58,10 @@ FORMATS = {
     ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
     ".glb": Format("binary glTF", "motionloom.formats.gltf", writes=_SCENES),
     ".gltf": Format("glTF", "motionloom.formats.gltf", writes=_SCENES),
+    ".vrma": Format("VRM Animation", "motionloom.formats.vrma"),
+    ".fbx": Format(
+        "FBX", "motionloom.formats.fbx", writes=_SCENES, extra="fbx", extra_writes=False
+    ),
     ".usd": Format("USD", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".usda": Format("USD text", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".usdc": Format("USD crate", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
@@ -65,18 +72,12 @@ FORMATS = {
 _BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
 # Formats without a reader, whose motions Blender writes as GLB: what to do before the export.
 _CONVERTED = {
-    ".fbx": (
-        "",
-        "bpy.ops.wm.read_factory_settings(use_empty=1); "
-        "bpy.ops.import_scene.fbx(filepath={path!r}); ",
-    ),
     ".blend": ("{path} ", ""),
 }
 # Files of motion capture that an import leaves out, and what to do about them.
 LEFT_OUT = {
     ".c3d": "markers without a skeleton; make motions of them with "
     "motionloom reconstruct LIB FILE -o OUT.bvh, and import those",
-    ".fbx": "no reader; convert to GLB with Blender (motionloom info FILE says how)",
     ".blend": "no reader; convert to GLB with Blender (motionloom info FILE says how)",
     ".trc": "markers, no reader; export them as C3D",
 }
@@ -89,8 +90,8 @@ def way_out(path: Path) -> str | None:
     --------
     >>> way_out(Path("walk.doc")) is None
     True
-    >>> way_out(Path("walk.fbx"))[:56]
-    'FBX files cannot be read. Convert it to GLB with Blender'
+    >>> way_out(Path("walk.blend"))[:58]
+    'BLEND files cannot be read. Convert it to GLB with Blender'
     """
     suffix = path.suffix.lower()
     if suffix not in _CONVERTED:
@@ -107,8 +108,8 @@ def instead_of(path: Path) -> str:
 
     Examples
     --------
-    >>> instead_of(Path("walk.fbx"))
-    '. For FBX write .glb, import it into Blender and export it from there'
+    >>> instead_of(Path("walk.blend"))
+    '. For BLEND write .glb, import it into Blender and export it from there'
     """
     suffix = path.suffix.lower()
     if suffix not in _CONVERTED:
@@ -172,11 +173,12 @@ def load(
     max_gap : float, optional
         Acclaim: longest run of missing frames to interpolate, in seconds. Default: 0.5.
     skin, animation : str or int, optional
-        glTF: name or index of the skin and of the animation. Default: the first of each.
+        glTF: name or index of the skin and of the animation. Default: the first of each. FBX:
+        `animation` is the take. Default: the first with keys.
     skeleton : str, optional
-        USD: path of the skeleton. Default: the first.
+        USD: path of the skeleton. Default: the first. FBX: name of its root. Default: the largest.
     timeout : float, optional
-        USD: time limit in seconds. Default: 600.
+        USD, FBX: time limit in seconds. Default: 600.
 
     Returns
     -------
@@ -293,20 +295,20 @@ def save(
     Parameters
     ----------
     motion : Motion, Markers or Scene
-        Only C3D and tables take markers; only glTF, USD and C3D take scenes.
+        Only C3D and tables take markers; only glTF, USD, FBX and C3D take scenes.
     path : str or Path
     unit : str or float, optional
-        BVH, C3D: unit of the file. Default: that of the source if it had the same format,
-        else centimetres (BVH), millimetres (C3D).
+        BVH, C3D, FBX: unit of the file. Default: that of the source if it had the same format,
+        else centimetres (BVH), millimetres (C3D); FBX: centimetres.
     up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        BVH, C3D: up axis of the file. Default: y (BVH); that of the source if it was a C3D
-        file, else z (C3D).
+        BVH, C3D, FBX: up axis of the file. Default: y (BVH, FBX); that of the source if it was a
+        C3D file, else z (C3D).
     order : str, optional
         BVH: order of the rotation channels. Default: that of the source, else ``"ZYX"``.
     rest_frame : bool
         BVH: write the rest pose as a first frame, as CMU's conversion does.
     mesh : {"body", "low", "sticks", "none"} or bool
-        glTF, USD: the figure that shows the motion: a neutral body, one with few triangles, an
+        glTF, USD, FBX: the figure that shows the motion: a neutral body, one with few triangles, an
         octahedron per bone, or none. Skeletons without the roles of a body have sticks. True is
         ``"body"``, False is ``"none"``.
     compact : bool
@@ -369,7 +371,7 @@ def check_output(path: Path, kind: str = "motion") -> None:
         If the format needs an extra that is not installed.
     """
     known = _written_format(path, kind)
-    if known.extra:
+    if known.extra and known.extra_writes:
         importlib.import_module(known.module).require_extra()
 
 

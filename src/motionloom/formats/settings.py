@@ -39,10 +39,10 @@ class LoadSettings(Settings):
     max_gap: float | None = setting(None, "Acclaim: longest gap to interpolate. [0.5]", unit="s")
     skin: str | int | None = setting(None, "glTF: name or number of the skin to read. [first]")
     animation: str | int | None = setting(
-        None, "glTF: name or number of the animation to read. [first]"
+        None, "glTF, FBX: name or number of the animation to read. [first]"
     )
-    skeleton: str | None = setting(None, "USD: path of the skeleton to read. [first]")
-    timeout: float | None = setting(None, "USD: time limit of reading. [600]", unit="s")
+    skeleton: str | None = setting(None, "USD, FBX: path or root of the skeleton to read. [first]")
+    timeout: float | None = setting(None, "USD, FBX: time limit of reading. [600]", unit="s")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +63,12 @@ class LoadMarkersSettings(Settings):
 class SaveSettings(Settings):
     """How to write a motion, markers or a scene; see `motionloom.save`."""
 
-    unit: str | float | None = setting(None, "BVH, C3D: unit of the written file.")
-    up: str | None = setting(None, "BVH, C3D: up axis of the written file.")
+    unit: str | float | None = setting(None, "BVH, C3D, FBX: unit of the written file.")
+    up: str | None = setting(None, "BVH, C3D, FBX: up axis of the written file.")
     order: str | None = setting(None, "BVH: order of the rotation channels.")
     rest_frame: bool = setting(False, "BVH: write the rest pose as a first frame.")
     mesh: bool | str = setting(
-        "body", "glTF, USD: figure that shows the motion: body, low, sticks or none."
+        "body", "glTF, USD, FBX: figure that shows the motion: body, low, sticks or none."
     )
     compact: bool = setting(False, "glTF: 16-bit rotations, one key for joints that never turn.")
     decimals: int = setting(6, "CSV: digits after the decimal point.")
@@ -79,7 +79,9 @@ class ConvertSettings(Settings):
     """How to convert files; see `motionloom.formats.presets.convert`."""
 
     preset: str | None = setting(
-        None, "Conventions of a program: blender, unreal, unity or maya (unit, axis, names, root)."
+        None,
+        "Conventions of a program: blender, unreal, unity, maya, motionbuilder or mixamo "
+        "(unit, axis, names, root).",
     )
     fps: float | None = setting(None, "Resample to this rate.")
     unit: str | None = setting(None, "Unit of the written file.")

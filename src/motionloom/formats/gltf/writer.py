@@ -41,17 +41,26 @@ def write(
     size, with position errors of at most 0.1 mm.
     """
     cast = characters(motion)
-    if not cast or any(len(one) == 0 for _, one in cast):
-        raise InvalidInput("a glTF file needs at least one motion, and each at least one frame")
     path = Path(path)
-    draft = _Document(compact)
-    kind = figure_kind(mesh)
-    for number, (name, one) in enumerate(cast):
-        draft.add_character(name, one, number, kind)
-    document, binary = draft.finished()
+    document, binary = gltf_document(cast, kind=figure_kind(mesh), compact=compact)
     coded = glb_bytes if path.suffix.lower() == ".glb" else gltf_bytes
     with atomic_write(path) as scratch:
         scratch.write_bytes(coded(document, binary))
+
+
+def gltf_document(
+    cast: Sequence[tuple[str, Motion]], *, kind: str = "body", compact: bool = False
+) -> tuple[dict[str, Any], bytes]:
+    """The document and the buffer of a file of named motions.
+
+    The joints of the first motion are the first nodes.
+    """
+    if not cast or any(len(one) == 0 for _, one in cast):
+        raise InvalidInput("a glTF file needs at least one motion, and each at least one frame")
+    draft = _Document(compact)
+    for number, (name, one) in enumerate(cast):
+        draft.add_character(name, one, number, kind)
+    return draft.finished()
 
 
 class _Document:

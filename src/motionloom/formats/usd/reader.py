@@ -6,11 +6,6 @@ Needs the extra ``usd`` (usd-core). Files are read in a separate process, see
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.errors import MotionFormatError
+from motionloom.formats.child_process import child_result
 from motionloom.formats.conventions import (
     Repairs,
     nominal_rate,
@@ -36,9 +32,6 @@ from motionloom.formats.usd import child_process
 from motionloom.formats.usd.writer import require_extra
 from motionloom.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
-
-_MEMORY = 4 << 30  # bytes of memory that reading any file may use
-_GROWTH = 200  # or, for larger files, per byte
 
 
 def read(
@@ -59,11 +52,11 @@ def read(
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
-    if not timeout > 0.0:
-        raise InvalidInput(f"timeout must be positive; got {timeout}")
     require_extra()
     refuse_folder(path, "a USD file")
-    facts, arrays = _child_result(path, skeleton, fps, timeout)
+    request = {"skeleton": skeleton, "fps": fps}
+    script = child_process.__file__
+    facts, arrays = child_result(script, path, request, timeout=timeout, library="USD")
     motion = _motion(facts, arrays, path, repairs)
     warnings = []
     others = facts["skeletons"]
@@ -83,47 +76,6 @@ def read(
     scale = Unit(metres, "metersPerUnit says so" if unit is None else "given")
     origin = repairs.origin("usd", scale, up=up, frame_time=1.0 / motion.fps, warnings=warnings)
     return replace(scaled_to_metres(to_y_up(motion, up), metres), origin=origin)
-
-
-def _child_result(
-    path: Path, skeleton, fps, timeout: float
-) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Facts about the file and its arrays, from the child process."""
-    size = path.stat().st_size  # raises if the file does not exist
-    with tempfile.TemporaryDirectory(prefix="motionloom-usd-") as folder:
-        output = f"{folder}/arrays.npz"
-        request = {
-            "path": str(path.resolve()),
-            "skeleton": skeleton,
-            "fps": fps,
-            "output": output,
-            "memory": max(_MEMORY, _GROWTH * size),
-        }
-        command = [sys.executable, "-P", child_process.__file__, json.dumps(request)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                timeout=timeout,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-            )
-        except subprocess.TimeoutExpired:
-            raise MotionFormatError(
-                f"reading took more than {timeout:g} s; for more, use timeout=", path=path
-            ) from None
-        try:
-            facts = json.loads(done.stdout.splitlines()[-1])
-        except (IndexError, ValueError):
-            raise MotionFormatError(
-                f"USD crashed on this file (exit code {done.returncode}): it is damaged",
-                path=path,
-            ) from None
-        if "refused" in facts:
-            raise MotionFormatError(facts["refused"], path=path)
-        with np.load(output, allow_pickle=False) as held:
-            return facts, {name: held[name] for name in held.files}
 
 
 def _motion(facts: dict[str, Any], arrays: dict[str, NDArray], path: Path, repairs) -> Motion:

@@ -1,0 +1,78 @@
+"""Reading a file in a separate process.
+
+USD and FBX are read by C and C++ libraries, and a damaged file can crash the process. A script that
+imports nothing of motionloom reads the file, writes plain arrays to a file and one line of JSON
+to its standard output; time and memory are limited.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput, MotionFormatError
+
+_MEMORY = 4 << 30  # bytes of memory that reading any file may use
+_GROWTH = 200  # or, for larger files, per byte
+
+
+def child_result(
+    script: str, path: Path, request: dict[str, Any], *, timeout: float, library: str
+) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """Facts about a file and its arrays, from a script that reads it in a process of its own.
+
+    Parameters
+    ----------
+    script : str
+        The script; it is given `request` as JSON, with ``path``, ``output`` and ``memory`` added.
+    path : Path
+    request : dict
+    timeout : float
+        Seconds.
+    library : str
+        Name of the library that reads the file, for messages.
+    """
+    if not timeout > 0.0:
+        raise InvalidInput(f"timeout must be positive; got {timeout}")
+    size = path.stat().st_size  # raises if the file does not exist
+    with tempfile.TemporaryDirectory(prefix="motionloom-") as folder:
+        output = f"{folder}/arrays.npz"
+        whole = {
+            **request,
+            "path": str(path.resolve()),
+            "output": output,
+            "memory": max(_MEMORY, _GROWTH * size),
+        }
+        command = [sys.executable, "-P", script, json.dumps(whole)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                timeout=timeout,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+            )
+        except subprocess.TimeoutExpired:
+            raise MotionFormatError(
+                f"reading took more than {timeout:g} s; for more, use timeout=", path=path
+            ) from None
+        try:
+            facts = json.loads(done.stdout.splitlines()[-1])
+        except (IndexError, ValueError):
+            raise MotionFormatError(
+                f"{library} crashed on this file (exit code {done.returncode}): it is damaged",
+                path=path,
+            ) from None
+        if "refused" in facts:
+            raise MotionFormatError(facts["refused"], path=path)
+        with np.load(output, allow_pickle=False) as held:
+            return facts, {name: held[name] for name in held.files}

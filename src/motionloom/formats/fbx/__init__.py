@@ -1,0 +1,6 @@
+"""FBX files, ``.fbx``."""
+
+from motionloom.formats.fbx.reader import read
+from motionloom.formats.fbx.writer import write
+
+__all__ = ["read", "write"]

@@ -1,0 +1,341 @@
+"""Script that reads an FBX file with ufbx in a separate process; it imports nothing of motionloom.
+
+See `motionloom.formats.child_process`. Nodes are evaluated as a whole: pre- and post-rotations,
+pivots, rotation orders, inherit types and animation layers are ufbx's business.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import numpy as np
+
+END_SITE = "motionloomEndSite"  # property of limb nodes that are end sites
+OURS = "motionloom"  # creator of our own files
+_ROOM = 4_000_000  # joints times frames that any file may expand to
+_GROWTH = 64  # or, for files with many keys, per key
+_MOST_NODES = 10_000
+_SLOWEST, _FASTEST = 10.0, 1000.0  # plausible rates of keys
+_EVEN = 0.02  # of a frame: tolerance of key times
+
+
+_KEPT: list = []
+
+
+def _kept(value):
+    """`value`, never destroyed: ufbx 0.0.5 returns the same object again even after that."""
+    _KEPT.append(value)
+    return value
+
+
+def _items(values) -> list:
+    """The items of a list of ufbx, kept."""
+    _kept(values)
+    return [_kept(values[number]) for number in range(len(values))]
+
+
+class Refused(Exception):
+    """Why a file cannot be read; reported by the parent process."""
+
+
+def main(arguments: list[str]) -> None:
+    """Read ``{"path", "skeleton", "animation", "fps", "meshes", "output", "memory"}`` (JSON)."""
+    request = json.loads(arguments[0])
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
+    except (ImportError, ValueError, OSError):
+        pass  # not supported on this system
+    try:
+        answer = _read(request)
+    except Refused as refusal:
+        answer = {"refused": str(refusal)}
+    except MemoryError:
+        answer = {"refused": "it needs memory out of proportion to its size"}
+    except Exception as error:  # damaged data may raise anything
+        answer = {"refused": f"ufbx cannot read it ({type(error).__name__}: {str(error)[:120]})"}
+    print("\n" + json.dumps(answer), flush=True)
+    os._exit(0)  # at once: objects of ufbx are not destroyed in order
+
+
+def _read(request: dict) -> dict:
+    import ufbx
+
+    scene = _kept(
+        ufbx.load_file(
+            request["path"],
+            target_axes=ufbx.axes_right_handed_y_up,
+            target_unit_meters=1.0,
+            inherit_mode_handling=ufbx.InheritModeHandling.COMPENSATE,
+            ignore_geometry=not request["meshes"],
+            ignore_embedded=not request["meshes"],
+            load_external_files=False,
+            generate_missing_normals=True,
+        )
+    )
+    nodes = _items(scene.nodes)
+    if len(nodes) > _MOST_NODES:
+        raise Refused(f"{len(nodes)} nodes are more than motionloom reads ({_MOST_NODES})")
+    place = {node.element_id: number for number, node in enumerate(nodes)}
+    owners = [_kept(node.parent) for node in nodes]
+    parents = [-1 if owner is None else place[owner.element_id] for owner in owners]
+    stacks = _items(scene.anim_stacks)
+    stack = _stack(stacks, request["animation"])
+    animated = set() if stack is None else _animated(stack, place)
+    helpers = {number for number, node in enumerate(nodes) if node.is_scale_helper}
+    bones = _bones(scene, nodes, place) or animated
+    bones = {parents[node] if node in helpers else node for node in bones} - {0}
+    if not bones:
+        raise Refused("there is no skeleton: no limb node, no skin and no animated node")
+    groups = _groups(sorted(bones), parents, [node.element_id for node in nodes])
+    joints, others = _chosen(groups, nodes, request["skeleton"])
+    joints = [node for node in joints if node not in helpers]
+    chain = _with_ancestors(joints, parents)
+    moves = bool(animated & set(chain))
+    declared = float(_kept(scene.settings).frames_per_second)
+    keys = _longest_keys(scene) if moves else np.zeros(0)
+    times, fps = _times(stack, keys, declared, request["fps"], len(chain))
+    places, turns = _evaluated(ufbx, stack if moves else None, nodes, chain, joints, parents, times)
+    ours = str(_kept(scene.metadata).creator).startswith(OURS)
+    above = [_joint_above(node, joints, parents) for node in joints]
+    ends = [
+        number
+        for number, node in enumerate(joints)
+        if number and number not in above and _marked(nodes[node])
+    ]
+    arrays = {"places": places, "turns": turns, "rest": _rest(nodes, joints, ours)}
+    facts = {
+        "names": [nodes[node].name for node in joints],
+        "parents": above,
+        "ends": ends,
+        "fps": fps,
+        "start": float(times[0]),
+        "unit": float(_kept(scene.settings).original_unit_meters),
+        "up": _up(scene),
+        "animated": moves,
+        "animations": [stack.name for stack in stacks],
+        "animation": "" if stack is None else stack.name,
+        "skeletons": others,
+        "version": int(_kept(scene.metadata).version),
+    }
+    np.savez(request["output"], **arrays)
+    return facts
+
+
+def _up(scene) -> str:
+    axis = _kept(_kept(scene.settings).props).find_int("UpAxis", 1)
+    return "xyz"[axis] if axis in (0, 1, 2) else "y"
+
+
+def _stack(stacks: list, wanted):
+    """An animation stack by name or number; by default the first that lasts."""
+    if not stacks:
+        if wanted is not None:
+            raise Refused(f"no animation {wanted!r}; there is none")
+        return None
+    names = [stack.name for stack in stacks]
+    if wanted is None:
+        lasting = [s for s in stacks if s.time_end > s.time_begin and any(_has_keys(s))]
+        return lasting[0] if lasting else stacks[0]
+    if wanted in names:
+        return stacks[names.index(wanted)]
+    number = int(wanted) if str(wanted).isdecimal() else -1
+    if not 0 <= number < len(stacks):
+        known = ", ".join(names[:20])
+        raise Refused(f"no animation {wanted!r}; there is {known}")
+    return stacks[number]
+
+
+def _has_keys(stack):
+    for layer in _items(stack.layers):
+        yield len(_kept(layer.anim_props)) > 0
+
+
+def _animated(stack, place: dict[int, int]) -> set[int]:
+    """Nodes whose transforms are animated."""
+    found = set()
+    for layer in _items(stack.layers):
+        for prop in _items(layer.anim_props):
+            node = place.get(_kept(prop.element).element_id)
+            if node is not None and str(prop.prop_name).startswith("Lcl"):
+                found.add(node)
+    return found
+
+
+def _longest_keys(scene) -> np.ndarray:
+    """Key times of the curve with the most keys."""
+    curves = [_kept(curve.keyframes) for curve in _items(scene.anim_curves)]
+    longest = max(curves, key=len, default=())
+    return np.array([longest[number].time for number in range(len(longest))])
+
+
+def _bones(scene, nodes, place) -> set[int]:
+    """Nodes that are limbs, or move a skin."""
+    bones = {number for number, node in enumerate(nodes) if _kept(node.bone) is not None}
+    for cluster in _items(scene.skin_clusters):
+        bone = _kept(cluster.bone_node)
+        if bone is not None:
+            bones.add(place[bone.element_id])
+    return bones - {0}
+
+
+def _groups(bones: list[int], parents: list[int], in_file: list[int]) -> list[list[int]]:
+    """Trees of bones, with the nodes between them, parents first, if possible as in the file."""
+    wanted = set(bones)
+    groups: dict[int, set[int]] = {}
+    for bone in bones:
+        path = [bone]
+        while parents[path[-1]] >= 0:
+            path.append(parents[path[-1]])
+        last = max(number for number, node in enumerate(path) if node in wanted)
+        groups.setdefault(path[last], set()).update(path[: last + 1])
+    ordered = []
+    for top, members in groups.items():
+        order = sorted(members, key=lambda node: in_file[node])
+        place = {node: number for number, node in enumerate(order)}
+        if any(node != top and place[parents[node]] > place[node] for node in order):
+            order = sorted(members)  # ufbx lists parents first
+        ordered.append(order)
+    return ordered
+
+
+def _chosen(groups: list[list[int]], nodes, wanted) -> tuple[list[int], list[str]]:
+    """The joints of one skeleton, by the name of its root or namespace; by default the largest."""
+    names = [nodes[group[0]].name for group in groups]
+    if wanted is not None:
+        spaces = [name.rpartition(":")[0] for name in names]
+        if wanted not in names and wanted in spaces:
+            wanted = names[spaces.index(wanted)]
+        if wanted not in names:
+            raise Refused(f"no skeleton is called {wanted!r}; there is {', '.join(names[:20])}")
+        return groups[names.index(wanted)], names
+    largest = max(range(len(groups)), key=lambda number: len(groups[number]))
+    order = [names[largest], *(name for n, name in enumerate(names) if n != largest)]
+    return groups[largest], order
+
+
+def _times(stack, keys: np.ndarray, declared: float, fps: float | None, nodes: int):
+    """Times of the frames in seconds, and the rate."""
+    if not len(keys) or stack is None:
+        return np.zeros(1), fps or (declared if _SLOWEST <= declared <= _FASTEST else 30.0)
+    rate = fps or _key_rate(keys) or declared
+    if not (np.isfinite(rate) and 1e-3 <= rate <= 1e6):
+        raise Refused(f"the frame rate is {rate:g}")
+    begin, end = float(stack.time_begin), float(stack.time_end)
+    if not end > begin:  # a time span that shows nothing
+        begin, end = float(keys[0]), float(keys[-1])
+    frames = (end - begin) * rate + 1.0
+    if not frames * nodes <= max(_ROOM, _GROWTH * nodes * len(keys)):
+        raise Refused(f"the animation would be {frames:.3g} frames long; give a lower fps=")
+    return begin + np.arange(int(np.floor(frames + _EVEN))) / rate, rate
+
+
+def _key_rate(times: np.ndarray) -> float | None:
+    """Rate of evenly spaced keys."""
+    if len(times) < 3:
+        return None
+    gaps = np.diff(times)
+    even = float(times[-1] - times[0]) / len(gaps)
+    if even <= 0.0 or np.abs(gaps - even).max() > _EVEN * even:
+        return None
+    rate = round(1.0 / even, 3)
+    return rate if _SLOWEST <= rate <= _FASTEST else None
+
+
+def _with_ancestors(joints: list[int], parents: list[int]) -> list[int]:
+    """The joints and all nodes above them, parents first."""
+    chain = set()
+    for node in joints:
+        while node >= 0 and node not in chain:
+            chain.add(node)
+            node = parents[node]
+    return sorted(chain)  # ufbx lists parents first
+
+
+def _joint_above(node: int, joints: list[int], parents: list[int]) -> int:
+    """The number of the joint above a joint, -1 for the root."""
+    place = {joint: number for number, joint in enumerate(joints)}
+    node = parents[node]
+    while node >= 0 and node not in place:
+        node = parents[node]
+    return place.get(node, -1)
+
+
+def _marked(node) -> bool:
+    return _kept(_kept(node.props).find_prop(END_SITE)) is not None
+
+
+def _evaluated(ufbx, stack, nodes, chain, joints, parents, times):
+    """World positions (T, J, 3) and world matrices (T, J, 3, 3) of the joints.
+
+    Scales may differ between the axes and between nodes, so whole matrices are multiplied.
+    """
+    anim = None if stack is None else _kept(stack.anim)
+    world: dict[int, np.ndarray] = {}
+    places = np.empty((len(times), len(joints), 3))
+    turns = np.empty((len(times), len(joints), 3, 3), np.float32)
+    number = {joint: place for place, joint in enumerate(joints)}
+    left = {node: sum(parents[other] == node for other in chain) for node in chain}
+    for node in chain:
+        local = np.zeros((len(times), 4, 4))
+        local[:, 3, 3] = 1.0
+        for frame, time in enumerate(times):
+            if anim is not None:
+                at = ufbx.evaluate_transform(anim, nodes[node], float(time))
+            else:
+                at = nodes[node].local_transform
+            local[frame, :3] = _transform(at)
+        above = parents[node]
+        world[node] = local if above < 0 else world[above] @ local
+        if node in number:
+            places[:, number[node]] = world[node][:, :3, 3]
+            turns[:, number[node]] = world[node][:, :3, :3]
+        if above >= 0:
+            left[above] -= 1
+            if not left[above]:
+                del world[above]  # no longer needed
+    return places, turns
+
+
+def _transform(at) -> np.ndarray:
+    """Translation, rotation and scale as a matrix, shape (3, 4)."""
+    w, x, y, z = at.rotation.w, at.rotation.x, at.rotation.y, at.rotation.z
+    a, b, c = at.scale.x, at.scale.y, at.scale.z
+    return np.array(
+        [
+            [(1 - 2 * (y * y + z * z)) * a, 2 * (x * y - w * z) * b, 2 * (x * z + w * y) * c,
+             at.translation.x],
+            [2 * (x * y + w * z) * a, (1 - 2 * (x * x + z * z)) * b, 2 * (y * z - w * x) * c,
+             at.translation.y],
+            [2 * (x * z - w * y) * a, 2 * (y * z + w * x) * b, (1 - 2 * (x * x + y * y)) * c,
+             at.translation.z],
+        ]
+    )  # fmt: skip
+
+
+def _rest(nodes, joints: list[int], ours: bool) -> np.ndarray:
+    """World matrices (J, 3, 3) at rest: of the bind pose if all joints have one, else static."""
+    static = np.array([_matrix(nodes[node].node_to_world)[:3, :3] for node in joints])
+    bind = np.empty_like(static)
+    for number, index in enumerate(joints):
+        pose = None if ours else _kept(nodes[index].bind_pose)
+        bones = [] if pose is None else _items(pose.bone_poses)
+        mine = [b for b in bones if _kept(b.bone_node).element_id == nodes[index].element_id]
+        if not mine:
+            return static
+        bind[number] = _matrix(mine[0].bone_to_world)[:3, :3]
+    return bind
+
+
+def _matrix(value) -> np.ndarray:
+    columns = [[c.x, c.y, c.z] for c in (value.c0, value.c1, value.c2, value.c3)]
+    matrix = np.eye(4)
+    matrix[:3] = np.array(columns).T
+    return matrix
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,157 @@
+"""Objects of an FBX file and how they are connected: models, skins, animations, materials."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.formats.fbx.binary import CREATION_TIME, FILE_ID, Int32, Record
+
+TICKS = 46_186_158_000  # units of FBX time in a second
+_LINEAR = 0x104  # a key with linear interpolation
+_RATES = {
+    120.0: 1, 100.0: 2, 60.0: 3, 50.0: 4, 48.0: 5, 30.0: 6, 29.97: 9, 25.0: 10, 24.0: 11,
+    1000.0: 12, 23.976: 13, 96.0: 15, 72.0: 16, 59.94: 17,
+}  # fmt: skip
+_CUSTOM_RATE = 14
+# Up axis of the file: axes and signs of up, front and side.
+_AXES = {"y": ((1, 1), (2, 1), (0, 1)), "z": ((2, 1), (1, -1), (0, 1))}
+# Types of the values of common properties: type, label, flags.
+_KINDS = {
+    "vector": ("Vector3D", "Vector", ""),
+    "move": ("Lcl Translation", "", "A"),
+    "turn": ("Lcl Rotation", "", "A"),
+    "scale": ("Lcl Scaling", "", "A"),
+    "colour": ("Color", "", "A"),
+    "int": ("int", "Integer", ""),
+    "enum": ("enum", "", ""),
+    "bool": ("bool", "", ""),
+    "double": ("double", "Number", ""),
+    "number": ("Number", "", "A"),
+    "time": ("KTime", "Time", ""),
+    "text": ("KString", "", ""),
+    "mark": ("Bool", "", "U"),
+}
+
+
+class Objects:
+    """Objects and connections of a file under construction."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.links: list[Record] = []
+        self._last = 1_000_000
+
+    def add(self, node: str, name: str, kind: str, subtype: str) -> tuple[int, Record]:
+        """A new object, as ``Model::Hips`` of subtype ``LimbNode``; its number and record."""
+        self._last += 1
+        record = Record(node, (self._last, f"{name}\0\1{kind}", subtype))
+        self.records.append(record)
+        return self._last, record
+
+    def connect(self, child: int, parent: int, *attribute: str) -> None:
+        """Make an object a child of another, or the value of an attribute of it."""
+        how = "OP" if attribute else "OO"
+        self.links.append(Record("C", (how, child, parent, *attribute)))
+
+    def document(self, settings: Record, takes: Sequence[tuple[str, int]]) -> list[Record]:
+        """All top-level records of the file."""
+        head = Record("FBXHeaderExtension")
+        head.add("FBXHeaderVersion", Int32(1003))
+        head.add("FBXVersion", Int32(7400))
+        head.add("EncryptionType", Int32(0))
+        stamp = head.add("CreationTimeStamp")
+        date = {"Version": 1000, "Year": 1970, "Month": 1, "Day": 1, "Hour": 10}
+        for key, value in {**date, "Minute": 0, "Second": 0, "Millisecond": 0}.items():
+            stamp.add(key, Int32(value))
+        head.add("Creator", "motionloom")
+        documents = Record("Documents")
+        documents.add("Count", Int32(1))
+        document = documents.add("Document", 999_999, "Scene", "Scene")
+        properties(document, [("SourceObject", "text", ""), ("ActiveAnimStackName", "text", "")])
+        document.add("RootNode", 0)
+        objects, links = Record("Objects", (), self.records), Record("Connections", (), self.links)
+        current = Record("Takes")
+        current.add("Current", takes[0][0] if takes else "")
+        for name, stop in takes:
+            take = current.add("Take", name)
+            take.add("FileName", f"{name}.tak")
+            take.add("LocalTime", 0, stop)
+            take.add("ReferenceTime", 0, stop)
+        return [
+            head,
+            Record("FileId", (FILE_ID,)),
+            Record("CreationTime", (CREATION_TIME,)),
+            Record("Creator", ("motionloom",)),
+            settings,
+            documents,
+            Record("References"),
+            self._definitions(),
+            objects,
+            links,
+            current,
+        ]
+
+    def _definitions(self) -> Record:
+        counts = {"GlobalSettings": 1, **Counter(record.name for record in self.records)}
+        definitions = Record("Definitions")
+        definitions.add("Version", Int32(100))
+        definitions.add("Count", Int32(sum(counts.values())))
+        for name, count in counts.items():
+            definitions.add("ObjectType", name).add("Count", Int32(count))
+        return definitions
+
+
+def properties(record: Record, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Add ``Properties70`` to an object: rows of name, kind (see `_KINDS`) and values."""
+    table = record.add("Properties70")
+    for name, kind, *values in rows:
+        whole = kind in ("int", "enum", "bool", "mark")
+        plain = [v if isinstance(v, str) else Int32(v) if whole else v for v in values]
+        if kind != "time":
+            plain = [float(v) if isinstance(v, float | np.floating) else v for v in plain]
+        table.add("P", name, *_KINDS[kind], *plain)
+
+
+def global_settings(*, up: str, metres: float, fps: float, stop: int) -> Record:
+    """Axes, unit, rate and time span of the file."""
+    settings = Record("GlobalSettings")
+    settings.add("Version", Int32(1000))
+    rows: list[tuple[Any, ...]] = []
+    for axis, (number, sign) in zip(("Up", "Front", "Coord"), _AXES[up], strict=True):
+        rows += [(f"{axis}Axis", "int", number), (f"{axis}AxisSign", "int", sign)]
+    mode = _RATES.get(fps, _CUSTOM_RATE)
+    properties(
+        settings,
+        [
+            *rows,
+            ("OriginalUpAxis", "int", -1),
+            ("OriginalUpAxisSign", "int", 1),
+            ("UnitScaleFactor", "double", 100.0 * metres),
+            ("OriginalUnitScaleFactor", "double", 100.0 * metres),
+            ("AmbientColor", "colour", 0.0, 0.0, 0.0),
+            ("DefaultCamera", "text", "Producer Perspective"),
+            ("TimeMode", "enum", mode),
+            ("TimeSpanStart", "time", 0),
+            ("TimeSpanStop", "time", stop),
+            ("CustomFrameRate", "double", float(fps) if mode == _CUSTOM_RATE else -1.0),
+        ],
+    )
+    return settings
+
+
+def curve(objects: Objects, times: NDArray[np.int64], values: NDArray[np.float64]) -> int:
+    """An animation curve with linear keys; returns its number."""
+    number, record = objects.add("AnimationCurve", "", "AnimCurve", "")
+    record.add("Default", float(values[0]))
+    record.add("KeyVer", Int32(4008))
+    record.add("KeyTime", times)
+    record.add("KeyValueFloat", values.astype(np.float32))
+    record.add("KeyAttrFlags", np.array([_LINEAR], np.int32))
+    record.add("KeyAttrDataFloat", np.zeros(4, np.float32))
+    record.add("KeyAttrRefCount", np.array([len(times)], np.int32))
+    return number

@@ -1,0 +1,167 @@
+"""Reader of FBX files, binary or ASCII, versions 3000 to 7700, through ufbx.
+
+Needs the extra ``fbx`` (ufbx). Files are read in a separate process, see
+`motionloom.formats.fbx.child_process`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import MissingExtra, MotionFormatError
+from motionloom.formats.child_process import child_result
+from motionloom.formats.conventions import (
+    Repairs,
+    nominal_rate,
+    refuse_folder,
+    scaled_to_metres,
+    started,
+    to_y_up,
+    unique_names,
+    with_user_roles,
+)
+from motionloom.formats.fbx import child_process
+from motionloom.formats.inference import Unit, unit_from
+from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
+from motionloom.motion import Motion
+from motionloom.motion.rotations import quaternions as rot
+
+
+def read(
+    path: str | Path,
+    *,
+    skeleton: str | None = None,
+    animation: str | int | None = None,
+    fps: float | None = None,
+    unit: str | float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    timeout: float = 600.0,
+    strict: bool = False,
+) -> Motion:
+    """Read one motion from an FBX file; see `motionloom.load` for the options.
+
+    `skeleton` is the name of its root, or the namespace before the colon in it; `animation`
+    that of a take (animation stack). The default rate is that of evenly spaced keys, else that
+    of the file. `unit` and `up` replace what the file says.
+    """
+    repairs = started(path, up=up, fps=fps, strict=strict)
+    path = repairs.path
+    require_extra()
+    refuse_folder(path, "an FBX file")
+    request = {"skeleton": skeleton, "animation": animation, "fps": fps, "meshes": False}
+    script = child_process.__file__
+    facts, arrays = child_result(script, path, request, timeout=timeout, library="ufbx")
+    warnings = _warnings(facts, skeleton, animation)
+    motion = _motion(facts, arrays, path, repairs)
+    name = path.stem if animation is None else facts["animation"] or path.stem
+    motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
+    metres = facts["unit"] if unit is None else unit_from(unit)
+    if not 1e-6 <= metres <= 1e6:
+        raise MotionFormatError(f"its unit is {metres:g} m; give unit=", path=path)
+    scale = Unit(metres, "UnitScaleFactor says so" if unit is None else "given")
+    if unit is not None:
+        motion = scaled_to_metres(motion, metres / facts["unit"])
+    if up is not None and up != facts["up"]:  # undo the turn that the file asked for
+        from motionloom.formats.conventions import from_y_up
+
+        motion = to_y_up(from_y_up(motion, facts["up"]), up)
+    origin = repairs.origin(
+        "fbx", scale, up=up or facts["up"], frame_time=1.0 / motion.fps, warnings=warnings
+    )
+    return replace(motion, origin=origin)
+
+
+def require_extra() -> None:
+    """Raise `MissingExtra` if ufbx is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("ufbx") is None:
+        raise MissingExtra(
+            "reading FBX files needs ufbx; install it with: pip install 'motionloom[fbx]'"
+        )
+
+
+def _warnings(facts: dict[str, Any], skeleton, animation) -> list[str]:
+    warnings = []
+    others, takes = facts["skeletons"], facts["animations"]
+    if skeleton is None and len(others) > 1:
+        warnings.append(
+            f"the largest of {len(others)} skeletons is read; their roots are "
+            f"{', '.join(others[:8])}. Choose with skeleton="
+        )
+    if animation is None and len(takes) > 1:
+        rest = [name for name in takes if name != facts["animation"]]
+        warnings.append(
+            f"one of {len(takes)} takes, {facts['animation']!r}, is read; the others are "
+            f"{', '.join(rest[:8])}. Choose with animation="
+        )
+    if not facts["animated"]:
+        warnings.append("no animation moves this skeleton: one frame in its rest pose")
+    return warnings
+
+
+def _motion(
+    facts: dict[str, Any], arrays: dict[str, NDArray], path: Path, repairs: Repairs
+) -> Motion:
+    def refuse(problem: str) -> NoReturn:
+        raise MotionFormatError(problem, path=path)
+
+    places, parents, ends = arrays["places"], facts["parents"], facts["ends"]
+    turns = _rotations(arrays["turns"], refuse)
+    rests = _rotations(arrays["rest"], refuse)
+    if not np.all(np.isfinite(places)):
+        refuse("a joint is not at a finite place")
+    nodes = []
+    for k, parent in enumerate(parents):  # from the world to the frame of the parent
+        step, turn, rest = places[:, k], turns[:, k], rests[k]
+        if parent >= 0:
+            back = rot.inverse(turns[:, parent])
+            step = rot.rotate(back, step - places[:, parent])
+            turn = rot.multiply(back, turn)
+            rest = rot.multiply(rot.inverse(rests[parent]), rest)
+        nodes.append(NodeTrajectory(step, turn, np.ones(len(step)), rest))
+    tips = set(ends)
+    joints = [k for k in range(len(parents)) if k not in tips]
+    number = {k: place for place, k in enumerate(joints)}
+    names = _names(facts["names"], repairs)
+    return motion_from_nodes(
+        [],
+        (nodes[k] for k in joints),
+        names=[names[k] for k in joints],
+        parents=[-1, *(number[parents[k]] for k in joints[1:])],
+        end_names=[names[k] for k in ends],
+        end_parents=[number[parents[k]] for k in ends],
+        end_offsets=[nodes[k].translations[0] for k in ends],
+        frames=len(turns),
+        fps=nominal_rate(facts["fps"]),
+        refuse=refuse,
+    )
+
+
+def _rotations(matrices: NDArray, refuse) -> NDArray[np.float64]:
+    """Rotations (..., 4) of matrices (..., 3, 3) that may scale and shear."""
+    full = matrices.astype(np.float64)
+    if not np.all(np.isfinite(full)) or np.any(np.linalg.det(full) <= 0.0):
+        refuse("a joint is mirrored, flattened or not finite")
+    plain = full / np.linalg.norm(full, axis=-2, keepdims=True)
+    square = np.swapaxes(plain, -1, -2) @ plain
+    if np.abs(square - np.eye(3)).max() > 1e-4:  # sheared: the nearest rotation
+        left, _, right = np.linalg.svd(plain)
+        plain = left @ right
+    return rot.from_matrix(plain)
+
+
+def _names(given: list[str], repairs: Repairs) -> list[str]:
+    plain = [name or f"node_{number}" for number, name in enumerate(given)]
+    names = unique_names(plain)
+    for old, new in zip(plain, names, strict=True):
+        if old != new:
+            repairs.add(f"a second joint called {old[:40]!r}, renamed {new[:40]!r}")
+    return names

@@ -1,0 +1,348 @@
+"""Writer of FBX files, binary 7400: skeletons, skinned figures, one or several takes.
+
+Every joint is a limb node whose local transform is that of the rest pose; rotations are Euler
+angles in the order XYZ, in degrees, with a linear key in every frame. The figure is bound in its
+own pose, which the skin clusters and the bind pose record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.atomic_write import atomic_write
+from motionloom.character import Material, SkinnedMesh, figure_mesh, rest_pose
+from motionloom.errors import InvalidInput
+from motionloom.formats.conventions import characters, from_y_up, scaled_to_metres, unique_names
+from motionloom.formats.fbx.binary import Int32, Record, file_bytes
+from motionloom.formats.fbx.child_process import END_SITE
+from motionloom.formats.fbx.objects import TICKS, Objects, curve, global_settings, properties
+from motionloom.formats.inference import rotation_to_y_up, unit_from
+from motionloom.formats.scene_nodes import COLOURS, figure_kind
+from motionloom.motion import Motion, Scene
+from motionloom.motion.rotations import quaternions as rot
+
+Array = NDArray[np.float64]
+
+_STILL = 1e-9  # degrees or units: curves that change less have one key
+
+
+def write(
+    motion: Motion | Scene | Sequence[Motion],
+    path: str | Path,
+    *,
+    unit: str | float = "cm",
+    up: str = "y",
+    mesh: bool | str = "body",
+    takes: Sequence[Motion] = (),
+) -> None:
+    """Write one motion, or several characters in one scene, as FBX; see `motionloom.save`.
+
+    `takes` are further motions on the skeleton of the (one) motion; each becomes an animation
+    stack with the name of the motion.
+    """
+    cast = characters(motion)
+    if not cast or any(len(one) == 0 for one in [*(one for _, one in cast), *takes]):
+        raise InvalidInput("an FBX file needs at least one motion, and each at least one frame")
+    if up not in ("y", "z"):
+        raise InvalidInput(f"up of an FBX file must be y or z; got {up!r}")
+    if takes and len(cast) > 1:
+        raise InvalidInput("several takes are written of one character; got a scene of several")
+    for take in takes:
+        if take.skeleton.key != cast[0][1].skeleton.key:
+            raise InvalidInput(f"take {take.name!r} has another skeleton; retarget it first")
+    rates = {one.fps for one in [*(one for _, one in cast), *takes]}
+    if len(rates) > 1:
+        raise InvalidInput(
+            f"motions in one FBX file must share one rate; got {sorted(rates)}. Resample first"
+        )
+    draft = _Draft(metres=unit_from(unit), up=up)
+    kind = figure_kind(mesh)
+    figures = [figure_mesh(one.skeleton, kind=kind, example=one) for _, one in cast]
+    joints = []
+    for number, ((name, one), figure) in enumerate(zip(cast, figures, strict=True)):
+        prefix = "" if len(cast) == 1 else f"{name or f'character {number + 1}'}:"
+        shown = [] if figure is None else [figure]
+        colour = COLOURS[number % len(COLOURS)]
+        joints.append(draft.add_character(prefix, one, shown, Material("body", colour)))
+    if takes:
+        names = unique_names(one.name or "take" for one in [cast[0][1], *takes])
+        for name, one in zip(names, [cast[0][1], *takes], strict=True):
+            draft.add_take(name, [(joints[0], one)])
+    else:
+        name = motion.name if isinstance(motion, Motion) and motion.name else "motion"
+        pairs = zip(joints, (one for _, one in cast), strict=True)
+        draft.add_take(name, list(pairs))
+    with atomic_write(path) as scratch:
+        scratch.write_bytes(draft.finished(rates.pop()))
+
+
+class _Draft:
+    """A file under construction; lengths are in its unit, axes those of its up axis."""
+
+    def __init__(self, *, metres: float, up: str) -> None:
+        self.objects = Objects()
+        self.metres, self.up = metres, up
+        self.turn = rot.inverse(rotation_to_y_up(up))
+        self.takes: list[tuple[str, int]] = []
+
+    def in_file(self, motion: Motion) -> Motion:
+        """The motion in the unit and axes of the file."""
+        return scaled_to_metres(from_y_up(motion, self.up), 1.0 / self.metres)
+
+    def add_character(
+        self, prefix: str, motion: Motion, meshes: Sequence[SkinnedMesh], material: Material
+    ) -> list[int]:
+        """Joints, end sites and meshes; returns the numbers of the joints."""
+        skeleton = self.in_file(motion).skeleton
+        offsets = skeleton.point_offsets.copy()
+        offsets[0] = rest_pose(skeleton).positions[0]
+        if self.up != "y":  # the rest pose stands on the floor of the world, not of the file
+            stands = rest_pose(motion.skeleton).positions[0] / self.metres
+            offsets[0] = rot.rotate(self.turn, stands)
+        turns = np.zeros((len(offsets), 3))
+        turns[: len(skeleton)] = _euler_degrees(skeleton.rest_rotations)
+        models: list[int] = []
+        for point, name in enumerate(skeleton.point_names):
+            parent = int(skeleton.point_parents[point])
+            model = self._joint(
+                prefix + name, offsets[point], turns[point], end=point >= len(skeleton)
+            )
+            self.objects.connect(model, models[parent] if parent >= 0 else 0)
+            models.append(model)
+        for mesh in meshes:
+            self._mesh(prefix, mesh, models, mesh.material or material)
+        if not meshes:
+            binds = rest_pose(motion.skeleton).matrices()
+            self._bind_pose(prefix, list(zip(models, self._matrices(binds), strict=True)))
+        return models[: len(skeleton)]
+
+    def _matrices(self, matrices: Array) -> Array:
+        """World matrices (N, 4, 4) in metres, y up, in the unit and axes of the file."""
+        change = np.eye(4)
+        change[:3, :3] = rot.to_matrix(self.turn)
+        turned = change @ matrices @ change.T
+        turned[:, :3, 3] /= self.metres
+        return turned
+
+    def _joint(self, name: str, place: Array, turn: Array, *, end: bool) -> int:
+        model, record = self.objects.add("Model", name, "Model", "LimbNode")
+        record.add("Version", Int32(232))
+        rows = [
+            ("RotationActive", "bool", 1),
+            ("InheritType", "enum", 1),
+            ("ScalingMax", "vector", 0.0, 0.0, 0.0),
+            ("DefaultAttributeIndex", "int", 0),
+            ("Lcl Translation", "move", *place),
+            ("Lcl Rotation", "turn", *turn),
+            ("Lcl Scaling", "scale", 1.0, 1.0, 1.0),
+        ]
+        properties(record, [*rows, (END_SITE, "mark", 1)] if end else rows)
+        record.add("Shading", True)
+        record.add("Culling", "CullingOff")
+        attribute, record = self.objects.add("NodeAttribute", name, "NodeAttribute", "LimbNode")
+        properties(record, [("Size", "double", 0.03 / self.metres)])
+        record.add("TypeFlags", "Skeleton")
+        self.objects.connect(attribute, model)
+        return model
+
+    def _mesh(self, prefix: str, mesh: SkinnedMesh, models: list[int], material: Material) -> None:
+        name = prefix + mesh.name
+        vertices = rot.rotate(self.turn, mesh.vertices.astype(np.float64)) / self.metres
+        model, record = self.objects.add("Model", name, "Model", "Mesh")
+        record.add("Version", Int32(232))
+        properties(record, [("InheritType", "enum", 1), ("DefaultAttributeIndex", "int", 0)])
+        record.add("Shading", True)
+        record.add("Culling", "CullingOff")
+        self.objects.connect(model, 0)
+        geometry = self._geometry(name, mesh, vertices)
+        self.objects.connect(geometry, model)
+        self.objects.connect(self._material(material), model)
+        binds = self._matrices(mesh.bind)
+        self._skin(name, mesh, models, binds, geometry)
+        poses = [(model, np.eye(4)), *zip(models, binds, strict=True)]
+        self._bind_pose(name, poses)
+
+    def _geometry(self, name: str, mesh: SkinnedMesh, vertices: Array) -> int:
+        geometry, record = self.objects.add("Geometry", name, "Geometry", "Mesh")
+        record.add("GeometryVersion", Int32(124))
+        record.add("Vertices", vertices.reshape(-1))
+        corners = mesh.triangles.astype(np.int32)
+        indices = corners.copy()
+        indices[:, 2] = -indices[:, 2] - 1  # the last corner of a polygon is negative
+        record.add("PolygonVertexIndex", indices.reshape(-1))
+        normals = rot.rotate(self.turn, mesh.normals.astype(np.float64))
+        layer = _layer_element(record, "LayerElementNormal", "ByPolygonVertex", "Direct")
+        layer.add("Normals", normals[corners.reshape(-1)].reshape(-1))
+        elements = ["LayerElementNormal", "LayerElementMaterial"]
+        if mesh.uvs is not None:
+            layer = _layer_element(record, "LayerElementUV", "ByPolygonVertex", "IndexToDirect")
+            upward = mesh.uvs.astype(np.float64) * [1.0, -1.0] + [0.0, 1.0]
+            layer.add("UV", upward.reshape(-1))
+            layer.add("UVIndex", corners.reshape(-1))
+            elements.append("LayerElementUV")
+        layer = _layer_element(record, "LayerElementMaterial", "AllSame", "IndexToDirect")
+        layer.add("Materials", np.zeros(1, np.int32))
+        table = record.add("Layer", Int32(0))
+        table.add("Version", Int32(100))
+        for kind in elements:
+            element = table.add("LayerElement")
+            element.add("Type", kind)
+            element.add("TypedIndex", Int32(0))
+        return geometry
+
+    def _material(self, material: Material) -> int:
+        number, record = self.objects.add("Material", material.name, "Material", "")
+        record.add("Version", Int32(102))
+        record.add("ShadingModel", "lambert")
+        record.add("MultiLayer", Int32(0))
+        properties(
+            record,
+            [
+                ("DiffuseColor", "colour", *map(float, material.colour)),
+                ("DiffuseFactor", "number", 1.0),
+            ],
+        )
+        if material.texture is not None:
+            self._texture(material, number)
+        return number
+
+    def _texture(self, material: Material, owner: int) -> None:
+        assert material.texture is not None
+        suffix = "png" if material.texture[:4] == b"\x89PNG" else "jpg"
+        file = f"{material.name}.{suffix}"
+        video, record = self.objects.add("Video", material.name, "Video", "Clip")
+        record.add("Type", "Clip")
+        record.add("UseMipMap", Int32(0))
+        record.add("Filename", file)
+        record.add("RelativeFilename", file)
+        record.add("Content", material.texture)
+        texture, record = self.objects.add("Texture", material.name, "Texture", "")
+        record.add("Type", "TextureVideoClip")
+        record.add("Version", Int32(202))
+        record.add("TextureName", f"{material.name}\0\1Texture")
+        record.add("FileName", file)
+        record.add("RelativeFilename", file)
+        self.objects.connect(texture, owner, "DiffuseColor")
+        self.objects.connect(video, texture)
+
+    def _skin(
+        self, name: str, mesh: SkinnedMesh, models: list[int], binds: Array, geometry: int
+    ) -> None:
+        skin, record = self.objects.add("Deformer", name, "Deformer", "Skin")
+        record.add("Version", Int32(101))
+        record.add("Link_DeformAcuracy", 50.0)
+        self.objects.connect(skin, geometry)
+        rows = np.repeat(np.arange(len(mesh.joints)), mesh.joints.shape[1])
+        joints, weights = mesh.joints.reshape(-1), mesh.weights.reshape(-1).astype(np.float64)
+        for joint in np.unique(joints[weights > 0.0]).tolist():
+            mine = (joints == joint) & (weights > 0.0)
+            cluster, record = self.objects.add("Deformer", name, "SubDeformer", "Cluster")
+            record.add("Version", Int32(100))
+            record.add("UserData", "", "")
+            record.add("Indexes", rows[mine].astype(np.int32))
+            record.add("Weights", weights[mine])
+            record.add("Transform", _flat(np.linalg.inv(binds[joint])))
+            record.add("TransformLink", _flat(binds[joint]))
+            self.objects.connect(cluster, skin)
+            self.objects.connect(models[joint], cluster)
+
+    def _bind_pose(self, name: str, poses: Sequence[tuple[int, Array]]) -> None:
+        _, record = self.objects.add("Pose", name, "Pose", "BindPose")
+        record.add("Type", "BindPose")
+        record.add("Version", Int32(100))
+        record.add("NbPoseNodes", Int32(len(poses)))
+        for model, matrix in poses:
+            node = record.add("PoseNode")
+            node.add("Node", model)
+            node.add("Matrix", _flat(matrix))
+
+    def add_take(self, name: str, parts: Sequence[tuple[list[int], Motion]]) -> None:
+        """One animation stack with one layer."""
+        stop = max(round((len(one) - 1) / one.fps * TICKS) for _, one in parts)
+        stack, record = self.objects.add("AnimationStack", name, "AnimStack", "")
+        span = [
+            ("LocalStart", 0),
+            ("LocalStop", stop),
+            ("ReferenceStart", 0),
+            ("ReferenceStop", stop),
+        ]
+        properties(record, [(key, "time", value) for key, value in span])
+        layer, record = self.objects.add("AnimationLayer", name, "AnimLayer", "")
+        properties(record, [])  # assimp reads no layer without a table
+        self.objects.connect(layer, stack)
+        self.takes.append((name, stop))
+        for models, one in parts:
+            motion = self.in_file(one)
+            times = np.rint(np.arange(len(motion)) / motion.fps * TICKS).astype(np.int64)
+            turns = euler_curves(motion.rotations)
+            for joint, model in enumerate(models):
+                self._channel(layer, model, "R", "Lcl Rotation", times, turns[:, joint])
+            self._channel(layer, models[0], "T", "Lcl Translation", times, motion.root)
+            if motion.translations is not None:
+                for joint, model in enumerate(models[1:], start=1):
+                    steps = motion.translations[:, joint]
+                    self._channel(layer, model, "T", "Lcl Translation", times, steps)
+
+    def _channel(
+        self, layer: int, model: int, name: str, attribute: str, times: NDArray, values: NDArray
+    ) -> None:
+        values = values.astype(np.float64)
+        node, record = self.objects.add("AnimationCurveNode", name, "AnimCurveNode", "")
+        axes = ("d|X", "d|Y", "d|Z")
+        properties(
+            record, [(axis, "number", float(v)) for axis, v in zip(axes, values[0], strict=True)]
+        )
+        self.objects.connect(node, layer)
+        self.objects.connect(node, model, attribute)
+        for axis, column in zip(axes, values.T, strict=True):
+            kept = slice(None) if np.ptp(column) > _STILL else slice(1)
+            number = curve(self.objects, times[kept], column[kept])
+            self.objects.connect(number, node, axis)
+
+    def finished(self, fps: float) -> bytes:
+        stop = max(stop for _, stop in self.takes)
+        settings = global_settings(up=self.up, metres=self.metres, fps=fps, stop=stop)
+        return file_bytes(self.objects.document(settings, self.takes))
+
+
+def euler_curves(rotations: NDArray) -> Array:
+    """Continuous Euler angles XYZ in degrees, shape (T, J, 3), of rotations (T, J, 4).
+
+    Of the two triples that mean the same rotation, the one nearer to the frame before is taken.
+    """
+    angles = _euler_degrees(rotations.astype(np.float64))
+    other = np.stack([angles[..., 0] + 180.0, 180.0 - angles[..., 1], angles[..., 2] + 180.0], -1)
+    out = angles.copy()
+    for frame in range(1, len(angles)):
+        before = out[frame - 1]
+        best, gap = None, None
+        for choice in (angles[frame], other[frame]):
+            near = choice + 360.0 * np.rint((before - choice) / 360.0)
+            away = np.abs(near - before).sum(axis=-1, keepdims=True)
+            best = near if best is None else np.where(away < gap, near, best)
+            gap = away if gap is None else np.minimum(away, gap)
+        out[frame] = best
+    return out
+
+
+def _euler_degrees(rotations: Array) -> Array:
+    """Angles (..., 3) about x, y, z; FBX turns about x first, so the matrix is Rz Ry Rx."""
+    return np.degrees(rot.to_euler(rotations, "ZYX"))[..., ::-1]
+
+
+def _layer_element(record: Record, kind: str, mapping: str, reference: str) -> Record:
+    layer = record.add(kind, Int32(0))
+    layer.add("Version", Int32(101))
+    layer.add("Name", "")
+    layer.add("MappingInformationType", mapping)
+    layer.add("ReferenceInformationType", reference)
+    return layer
+
+
+def _flat(matrix: Array) -> Array:
+    """The 16 numbers of a matrix for column vectors, column by column."""
+    return np.ascontiguousarray(matrix.T).reshape(-1)

@@ -1,0 +1,73 @@
+"""VRM Animation, ``.vrma``: glTF with a map of human bones, for avatars in VRM.
+
+The nodes rest in a T-pose that faces +Z, as the specification asks, whatever the rest pose of the
+skeleton: players compare rotations with the rest pose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from motionloom.atomic_write import atomic_write
+from motionloom.character import t_pose
+from motionloom.errors import InvalidInput
+from motionloom.formats import gltf
+from motionloom.formats.gltf.container import glb_bytes
+from motionloom.formats.gltf.writer import gltf_document
+from motionloom.motion import Motion
+
+_EXTENSION = "VRMC_vrm_animation"
+_TRUNK = {"hips": "hips", "spine": "spine", "chest": "chest", "neck": "neck", "head": "head"}
+_LIMBS = {
+    "collar": "Shoulder", "shoulder": "UpperArm", "elbow": "LowerArm", "wrist": "Hand",
+    "hip": "UpperLeg", "knee": "LowerLeg", "ankle": "Foot", "foot": "Toes",
+}  # fmt: skip
+BONES = _TRUNK | {
+    f"{side}_{part}": f"{side}{name}" for side in ("left", "right") for part, name in _LIMBS.items()
+}
+_OPTIONAL = {"chest", "neck", *(f"{s}_{p}" for s in ("left", "right") for p in ("collar", "foot"))}
+
+
+def read(
+    path: str | Path,
+    *,
+    animation: str | int | None = None,
+    fps: float | None = None,
+    unit: str | float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Motion:
+    """Read one motion, as glTF; see `motionloom.load` for the options."""
+    motion = gltf.read(
+        path, animation=animation, fps=fps, unit=unit, up=up, roles=roles, strict=strict
+    )
+    return replace(motion, origin=replace(motion.origin, format="vrma"))
+
+
+def write(motion: Motion, path: str | Path, *, compact: bool = False) -> None:
+    """Write one motion; see `motionloom.save`.
+
+    Joints with a role become human bones. Roles that VRM requires are spine, head, arms and legs.
+    """
+    skeleton = motion.skeleton
+    joints = {role: name for role, name in skeleton.roles.items() if name in skeleton.names}
+    missing = [role for role in BONES if role not in joints and role not in _OPTIONAL]
+    if missing:
+        raise InvalidInput(
+            f"a VRM Animation needs joints for the roles {', '.join(missing)}, which are missing"
+        )
+    posed = replace(skeleton, rest=t_pose(skeleton, motion), role_map=dict(skeleton.roles))
+    cast = [(motion.name, replace(motion, skeleton=posed))]
+    document, binary = gltf_document(cast, kind="none", compact=compact)
+    bones: dict[str, dict[str, int]] = {}
+    for role, bone in BONES.items():
+        node = skeleton.names.index(joints[role]) if role in joints else -1
+        if node >= 0 and all(taken["node"] != node for taken in bones.values()):
+            bones[bone] = {"node": node}
+    document["extensionsUsed"] = [_EXTENSION]
+    document["extensions"] = {_EXTENSION: {"specVersion": "1.0", "humanoid": {"humanBones": bones}}}
+    with atomic_write(path) as scratch:
+        scratch.write_bytes(glb_bytes(document, binary))
