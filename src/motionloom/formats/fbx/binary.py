@@ -49,10 +49,6 @@ class Int32(int):
     """An integer that is stored in 32 bits."""
 
 
-class Text(str):
-    """A string that is stored as it is, with zero bytes in it."""
-
-
 def file_bytes(records: Iterable[Record]) -> bytes:
     """The bytes of a file of top-level records."""
     parts = [_MAGIC + struct.pack("<I", VERSION)]
@@ -72,7 +68,7 @@ def _coded(record: Record, place: int) -> bytes:
     name = record.name.encode()
     values = b"".join(map(_property, record.properties))
     inner: list[bytes] = []
-    start = here = place + 13 + len(name) + len(values)
+    here = place + 13 + len(name) + len(values)
     for child in record.children:
         coded = _coded(child, here)
         inner.append(coded)
@@ -80,7 +76,6 @@ def _coded(record: Record, place: int) -> bytes:
     if record.children or not record.properties:
         inner.append(_NOTHING)
         here += len(_NOTHING)
-    assert here >= start
     head = struct.pack("<IIIB", here, len(record.properties), len(values), len(name))
     return b"".join([head, name, values, *inner])
 
