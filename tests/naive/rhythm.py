@@ -184,3 +184,36 @@ def subtractive_centres(apart, radius, squash, threshold):
         for i in range(n):
             potential[i] -= height * math.exp(-apart[i][best] / (squash * radius**2))
     return centres
+
+
+def step_period(period, feet, *, longest=2.0, shortest=0.3, near=0.2, bend=0.05, change=0.08):
+    """Huber's regression of intervals of one foot on their numbers of beats, interval by interval.
+
+    None if there are fewer than six, or if the period would change too much.
+    """
+    intervals = []
+    for sides in feet:
+        for landings in sides:
+            for a in landings:
+                for b in landings:
+                    if 0.0 < b - a <= longest and b - a > shortest * period:
+                        intervals.append(b - a)
+    best = period
+    for _ in range(5):
+        top = bottom = 0.0
+        count = 0
+        for interval in intervals:
+            beats = round(interval / best)
+            off = abs(interval / best - beats)
+            if beats < 1 or off >= near:
+                continue
+            weight = min(1.0, bend / max(off, 1e-9))
+            top += weight * interval * beats
+            bottom += weight * beats * beats
+            count += 1
+        if count < 6:
+            return None
+        best = top / bottom
+        if abs(math.log(best / period)) > change:
+            return None
+    return best

@@ -48,6 +48,21 @@ def beats(
             "commands; LIB:60_*+61_* pairs many takes. With neither: forget them.",
         ),
     ] = False,
+    move: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="K:SECONDS",
+            help="Move beat K of LIB:NAME, counted from 0, and keep it; may be repeated.",
+        ),
+    ] = None,
+    add: Annotated[
+        list[float] | None,
+        typer.Option(metavar="SECONDS", help="Add a beat to LIB:NAME and keep it."),
+    ] = None,
+    remove: Annotated[
+        list[int] | None,
+        typer.Option(metavar="K", help="Remove beat K of LIB:NAME, counted from 0, for good."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Draw the beats: .png, .svg or .pdf.")
     ] = None,
@@ -63,6 +78,8 @@ def beats(
     if save:
         _save_beats(motions, settings, json=json)
         return
+    if move or add or remove:
+        _edit_beats(motions, move or [], add or [], remove or [])
     loaded, found = _analysed(motions, settings.arguments() | {"tempo_bpm": (slowest, fastest)})
     if output is not None:
         from motionloom.plots.rhythm import write_beats
@@ -111,6 +128,23 @@ def _save_beats(texts: list[str], settings: BeatSettings, *, json: bool) -> None
         print_json({"takes": list(changed), "bpm": settings.bpm, "first_beat": settings.first_beat})
     else:
         remark(f"beats of {len(changed)} takes kept with {place}: {', '.join(changed[:8])}")
+
+
+def _edit_beats(texts: list[str], move: list[str], add: list[float], remove: list[int]) -> None:
+    place, names = _in_library(texts)
+    if place is None or len(names) != 1:
+        raise InvalidInput(
+            "--move, --add and --remove change the beats of one take of a library, LIB:NAME; "
+            f"got {' '.join(texts)}"
+        )
+    moved = {}
+    for text in move:
+        number, _, seconds = text.partition(":")
+        try:
+            moved[int(number)] = float(seconds)
+        except ValueError:
+            raise InvalidInput(f"--move must be K:SECONDS, as in 3:1.25; got {text}") from None
+    open_library(place).edit_beats(names[0], move=moved, add=add, remove=remove)
 
 
 def _print_beats(found: Beats) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -80,6 +81,7 @@ class RhythmVerbs(Store):
         *,
         bpm: float | None = None,
         first_beat: float | None = None,
+        times: Sequence[float] | None = None,
     ) -> tuple[str, ...]:
         """Keep tempo, first beat and partners of takes with the library, for all verbs.
 
@@ -93,11 +95,13 @@ class RhythmVerbs(Store):
             Tempo, beats per minute. Default: found.
         first_beat : float, optional
             Time of the first beat, seconds. Default: found.
+        times : sequence of float, optional
+            The beats themselves, seconds; they replace what would be found. See `edit_beats`.
 
         Returns
         -------
         names : tuple of str
-            The takes that were changed. A single take without tempo and first beat is forgotten.
+            The takes that were changed. A single take without anything given is forgotten.
 
         Examples
         --------
@@ -111,7 +115,12 @@ class RhythmVerbs(Store):
         array([0.5, 1.1, 1.7])
         """
         from motionloom.library.crowd_plan import expanded
-        from motionloom.rhythm.given_beats import GivenBeats, given_beats, save_given_beats
+        from motionloom.rhythm.given_beats import (
+            GivenBeats,
+            checked_times,
+            given_beats,
+            save_given_beats,
+        )
 
         BeatSettings(bpm=bpm, first_beat=first_beat)  # raises if they mean nothing
         known = given_beats(self)
@@ -120,15 +129,75 @@ class RhythmVerbs(Store):
         for group in expanded(text, self.names):
             together = group.split("+")
             for name in together:
-                self.entry(name)  # raises if there is none
+                seconds = self.entry(name).frames / self.entry(name).fps  # raises if there is none
+                given = () if times is None else checked_times(times, seconds)
                 partners = tuple(other for other in together if other != name)
-                told = GivenBeats(bpm, first_beat, partners)
+                told = GivenBeats(bpm, first_beat, partners, given)
                 known.pop(name, None)
                 if told != GivenBeats():
                     known[name] = told
                 changed.append(name)
         save_given_beats(self, known)
         return tuple(changed)
+
+    def edit_beats(
+        self,
+        take: str,
+        *,
+        times: Sequence[float] | None = None,
+        move: Mapping[int, float] | None = None,
+        add: Sequence[float] = (),
+        remove: Sequence[int] = (),
+    ) -> Beats:
+        """Move, add and remove single beats of a take, and keep them with the library.
+
+        Parameters
+        ----------
+        take : str
+        times : sequence of float, optional
+            All beats, seconds, in place of those that there are; an empty one forgets what was
+            given, and beats are found again.
+        move : mapping of int to float, optional
+            Number of a beat, from 0, to its new time in seconds.
+        add : sequence of float
+            Times of new beats, seconds.
+        remove : sequence of int
+            Numbers of beats.
+
+        Returns
+        -------
+        beats : Beats
+            All beats after the change; tempo, first beat and partners that were given stay.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
+        >>> before = lib.beats("groove").times
+        >>> after = lib.edit_beats("groove", move={2: before[2] + 0.05}, remove=[0])
+        >>> len(before) - len(after), round(float(lib.beats("groove").times[1] - before[2]), 3)
+        (1, 0.05)
+        """
+        from motionloom.rhythm.given_beats import (
+            GivenBeats,
+            checked_times,
+            edited_times,
+            given_beats,
+            save_given_beats,
+        )
+
+        entry = self.entry(take)
+        before = self.beats(take).times.tolist() if times is None else times
+        changed = edited_times(before, move=move, add=add, remove=remove)
+        kept = checked_times(changed, entry.frames / entry.fps) if len(changed) else ()
+        known = given_beats(self)
+        told = replace(known.pop(entry.name, GivenBeats()), times=kept)
+        if told != GivenBeats():
+            known[entry.name] = told
+        save_given_beats(self, known)
+        return self.beats(take)
 
     def given_beats(self) -> dict[str, GivenBeats]:
         """What `set_beats` has kept, by take."""

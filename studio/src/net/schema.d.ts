@@ -1063,7 +1063,31 @@ export interface paths {
                 };
             };
         };
-        put?: never;
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["BeatTimes"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["MotionBeats"];
+                    };
+                };
+            };
+        };
         post?: never;
         delete?: never;
         options?: never;
@@ -2090,6 +2114,11 @@ export interface components {
              * @default 536870912
              */
             largest_file?: number;
+        };
+        /** BeatTimes */
+        BeatTimes: {
+            /** Times */
+            times: number[];
         };
         /** ChoreographyRequest */
         ChoreographyRequest: {

@@ -41,6 +41,7 @@ from motionloom.rhythm.motion_beats.period import (
     self_similarity,
     superposed,
 )
+from motionloom.rhythm.motion_beats.step_period import led_by_landings, step_period
 from motionloom.rhythm.motion_beats.steps import led_by_steps, step_cycle
 from motionloom.rhythm.motion_beats.tracking import (
     density,
@@ -288,6 +289,8 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
     best = found[0]
     given = settings.bpm is not None or settings.first_beat is not None
     period = best.seconds if given else _refined(best, times)
+    if not given and settings.period == "combined":
+        period = step_period(period, candidates.feet)
     sure = _confidence(
         best, contrast(signal, shortest=shortest, longest=longest), len(times), candidates.seconds
     )
@@ -321,10 +324,12 @@ def _possible_periods(
         return led_by(exact, [exact, *found])
     if not found or len(candidates) < 3:
         return []
-    cycle = step_cycle(candidates.feet, candidates.seconds) if likeness is not None else None
-    if cycle is None or likeness is None:
+    if likeness is None:
         return found
-    return led_by_steps(found, cycle, likeness, rate=first.fps, shortest=fast, longest=slow)
+    cycle = step_cycle(candidates.feet, candidates.seconds)
+    if cycle is not None:
+        found = led_by_steps(found, cycle, likeness, rate=first.fps, shortest=fast, longest=slow)
+    return led_by_landings(found, candidates.feet, shortest=fast, longest=slow)
 
 
 def _beats_of(

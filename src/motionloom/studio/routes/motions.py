@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Response
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from motionloom.errors import MotionloomError
 from motionloom.motion.carrier import hips_as_root
@@ -91,6 +91,20 @@ def motion_beats(name: str, state: State) -> MotionBeats:
     """Beats of the motion in seconds and their confidence."""
     key = ("beats", name, state.library.entry(name).digest)
     return state.cached(key, lambda: MotionBeats(**state.library.beats(name).as_dict()))
+
+
+class BeatTimes(BaseModel):
+    """Beats given by hand, seconds, rising; none: found again."""
+
+    times: Annotated[list[float], Field(max_length=10_000)]
+
+
+@router.put("/motions/{name:path}/beats")
+def keep_beats(name: str, request: BeatTimes, state: State) -> MotionBeats:
+    """Keep the beats of a motion, as they were dragged; an empty list forgets them."""
+    state.library.edit_beats(name, times=request.times)
+    state.invalidate(lambda key: key[0] == "beats")
+    return motion_beats(name, state)
 
 
 @router.get("/thumbnails", response_class=Response)
