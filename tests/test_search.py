@@ -193,9 +193,12 @@ def test_lazy_with_all_neighbours_is_dtw(lib):
     np.testing.assert_allclose([h["distance"] for h in lazy], [h["distance"] for h in exact])
 
 
-def test_weights_have_one_meaning(lib):
-    with pytest.raises(InvalidInput, match="weights must be one of moving, equal; got None"):
-        lib.search(f"{KICK}_p0:10-40", weights=None)
+def test_joints_count_equally_unless_asked(lib):
+    usual = lib.search(f"{KICK}_p0:10-40").to_json()
+    assert usual == lib.search(f"{KICK}_p0:10-40", weights="equal").to_json()
+    assert usual != lib.search(f"{KICK}_p0:10-40", weights="moving").to_json()
+    family = lib.family(f"{KICK}_p0:10-40").to_json()
+    assert family == lib.family(f"{KICK}_p0:10-40", weights="moving").to_json()
 
 
 def test_speeds_settle_when_an_action_begins(lib):

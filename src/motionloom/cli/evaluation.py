@@ -13,24 +13,36 @@ from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, print_table, progress, remark
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.settings import (
+    CLIP_METHODS,
     DEFAULT_METHODS,
     EvaluateSettings,
+    ProtocolSettings,
     SentenceSettings,
     StudySettings,
 )
 
 if TYPE_CHECKING:
     from motionloom.evaluation.clips import Evaluation
+    from motionloom.evaluation.protocol import Protocol
     from motionloom.evaluation.rank_correlation import Study
 
 
 @settings_options
 def evaluate(
-    library: Annotated[Path, LIB],
-    settings: EvaluateSettings,
+    library: Annotated[
+        Path | None, typer.Argument(metavar="[LIB]", help="The library; not needed with --sets.")
+    ] = None,
     *,
+    settings: EvaluateSettings,
+    protocol: ProtocolSettings,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Folder of a report.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR|PAGE",
+            help="Folder of a report; with --sets a page (.md).",
+        ),
     ] = None,
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
@@ -39,7 +51,15 @@ def evaluate(
 
     Prints mean average precision, how often the nearest clip has the query's label, and the
     time taken. The report has similarity matrices, precision and recall, and all distances.
+
+    With --sets every method is judged on labelled sets, with settings chosen without the set, the
+    performer or the class that it is judged on; LIB is then one more set.
     """
+    if protocol.sets is not None:
+        _evaluate_sets(library, settings, protocol, output, workers, json)
+        return
+    if library is None:
+        raise InvalidInput("evaluate needs a library, or labelled sets (--sets)")
     if output is not None and output.exists() and not output.is_dir():
         raise InvalidInput(f"{output}: a report is a folder; there is a file of that name")
     lib = open_library(library)
@@ -58,6 +78,62 @@ def evaluate(
         _print_scores(found)
         for file in files[:1]:
             print(file)
+
+
+def _evaluate_sets(
+    library: Path | None,
+    settings: EvaluateSettings,
+    protocol: ProtocolSettings,
+    output: Path | None,
+    workers: int | None,
+    json: bool,
+) -> None:
+    from motionloom.evaluation.protocol_run import chosen_sets, run_protocol, write_page
+
+    if output is not None and output.suffix != ".md":
+        raise InvalidInput(f"{output}: with --sets the output is a page, a file that ends in .md")
+    clips, queries = chosen_sets(protocol.sets)
+    methods = len(settings.methods or CLIP_METHODS)
+    count = methods * (len(clips) + (library is not None)) + len(queries)
+    with progress("judging", count, quiet=json) as advance:
+        found = run_protocol(
+            protocol,
+            methods=settings.methods,
+            own=None if library is None else open_library(library),
+            labels=settings.labels,
+            label_column=settings.label_column,
+            workers=workers,
+            progress=advance,
+        )
+    page = None if output is None else write_page(found, output)
+    if json:
+        print_json({**found.to_json(), "page": None if page is None else str(page)})
+        return
+    for judged in (found.clips, found.queries):
+        if judged is not None:
+            _print_protocol(judged)
+    if page is not None:
+        print(page)
+
+
+def _print_protocol(judged: Protocol) -> None:
+    from rich.table import Table
+
+    table = Table(title="mean average precision, settings chosen without the set (95 % interval)")
+    table.add_column("method")
+    for name, items in judged.items.items():
+        table.add_column(f"{name} ({items})", justify="right")
+    table.add_column("mean", justify="right")
+    table.add_column("may be the default")
+    for method in sorted(judged.methods, key=judged.mean, reverse=True):
+        held = [each[method] for each in judged.scores.values()]
+        table.add_row(
+            method,
+            *(f"{one.score:.3f} ({one.low:.2f}-{one.high:.2f})" for one in held),
+            f"{judged.mean(method):.3f}",
+            "yes" if judged.may_be_default(method) else "no",
+        )
+    print_table(table)
 
 
 def _print_scores(found: Evaluation) -> None:

@@ -205,7 +205,7 @@ def _write(
 
         clips = (
             SheetClip(
-                f"{rank}. {match.text} · {match.distance:.3f} {matches.unit}",
+                f"{rank}. {match.text} · {match.distance:.3f} {matches.unit}{_side(match)}",
                 _clip(lib, match),
                 match.label or "",
             )
@@ -218,10 +218,15 @@ def _write(
 
         shown = [(f"query: {matches.query}", lib.clip(query))]
         shown += [
-            (f"{m.text}  {m.distance:.3f} {matches.unit}", _clip(lib, m)) for m in matches[:6]
+            (f"{m.text}  {m.distance:.3f} {matches.unit}{_side(m)}", _clip(lib, m))
+            for m in matches[:6]
         ]
         write_match_strip(shown, strip)
         remark(f"drawn to {strip}")
+
+
+def _side(match: Match) -> str:
+    return " · mirrored" if match.mirrored else ""
 
 
 def _clip(lib: Library, match: Match) -> Motion:
@@ -236,10 +241,11 @@ def _print_matches(matches: Matches) -> None:
         print(f"no matches of {matches.query}")
         return
     table = Table(title=f"{count} of {matches.query}; distances in {matches.unit}")
+    both = [("mirrored", "left")] if any(match.mirrored for match in matches) else []
     longest = max((len(match.motion) for match in matches), default=0)
     for name, side in (
         ("", "right"), ("motion", "left"), ("frames", "left"), ("seconds", "left"),
-        ("distance", "right"), ("tier", "right"), ("label", "left"),
+        ("distance", "right"), ("tier", "right"), *both, ("label", "left"),
     ):  # fmt: skip
         # Names of motions are copied into further commands: other columns give way to them.
         least = min(longest, 40) if name == "motion" else None
@@ -252,6 +258,7 @@ def _print_matches(matches: Matches) -> None:
             f"{match.start:.2f}-{match.end:.2f}",
             f"{match.distance:.4f}",
             str(match.tier),
+            *(["yes" if match.mirrored else ""] if both else []),
             match.label or "",
         )
     print_table(table)

@@ -270,7 +270,7 @@ def evaluate_clips(
     1.0
     """
     measures = {name: measure_of(method) for name, method in settings.clip_methods().items()}
-    by_name, unmatched = _labels(library, settings.labels, settings.label_column)
+    by_name, unmatched = motion_labels(library, settings.labels, settings.label_column)
     tables, prepared = {}, {}
     for name, measure in measures.items():
         begun = time.process_time()
@@ -362,9 +362,10 @@ def _score(
     )
 
 
-def _labels(
+def motion_labels(
     library: Store, labels: str | Path | Mapping[str, str] | None, column: str | None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Label of each motion, from the library or a CSV file; and rows that name no motion."""
     if labels is None:
         found = {name: library.labels(name) for name in library.names}
         return {name: ", ".join(some) for name, some in found.items() if some}, ()

@@ -11,6 +11,9 @@ from motionloom.search import settings
 from motionloom.settings import PRESET, Settings, described, setting
 
 DEFAULT_METHODS = ("statistics", "dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
+CLIP_METHODS = tuple(
+    name for name, kind in settings.METHODS.items() if issubclass(kind, settings.ClipMethod)
+)
 SHORTEST_SECONDS = 0.3  # of a clip
 
 
@@ -96,6 +99,26 @@ class EvaluateSettings(Settings):
             if name not in used and self.preset is None:
                 raise InvalidInput(f"{name} is an option of none of {', '.join(out)}")
         return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtocolSettings(Settings):
+    """Settings of an evaluation over several sets; see `motionloom.evaluation.protocol`."""
+
+    sets: tuple[str, ...] | None = setting(
+        None,
+        "Labelled sets: judge every method on each with settings chosen on the others. Clips: "
+        "corpus, cmu-groups, cmu-kinds, exercises, bandai, bandai-styles; queries: corpus-takes, "
+        "cmu-queries, cmu-events, bandai-sessions; or all.",
+        metavar="NAME,...",
+        commas=True,
+    )
+    data: str | Any = setting(
+        None, "Folder of the data of sets, with its archives or unpacked.", metavar="FOLDER"
+    )
+    keep: str | Any = setting(
+        "evaluation-sets", "Folder where libraries of the sets are kept.", metavar="FOLDER"
+    )
 
 
 PAPER_NAMES = {"dtw": "dtw-angles"}

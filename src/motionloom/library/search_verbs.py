@@ -11,7 +11,6 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from motionloom.errors import InvalidInput
 from motionloom.settings import described, motion_choice, names
 from motionloom.store import Store
 
@@ -177,6 +176,7 @@ class SearchVerbs(Store):
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
         exclude_query: bool = False,
+        mirror: bool = False,
         same: float = 0.8,
         apart: float = 0.2,
         average_ranges: bool = False,
@@ -193,7 +193,7 @@ class SearchVerbs(Store):
         max_overlap: float | None = None,
         durations: tuple[float, float] | None = None,
         steps: Literal["slope", "classic"] | None = None,
-        weights: Literal["moving", "equal"] = "moving",
+        weights: Literal["moving", "equal"] | None = None,
         rank: Literal["movement", "distance", "sum"] | None = None,
         speed_seconds: float | None = None,
         bridge: int | None = None,
@@ -258,6 +258,9 @@ class SearchVerbs(Store):
             Search only these motions; leave these out.
         exclude_query : bool
             Leave out the frames of the query itself.
+        mirror : bool
+            Search for the mirrored query too: a left kick finds right ones. ``Match.mirrored``
+            tells which they are. With one tier, and not with ``web``.
         same, apart : float
             Query expansion: a match that overlaps a member by more than `same` is that member,
             by less than `apart` a new one. Cyclic motions need a larger `apart`.
@@ -287,8 +290,9 @@ class SearchVerbs(Store):
             Segments: least and greatest length of a match, in lengths of the query.
         steps : {"slope", "classic"}, optional
             ``dtw``, ``lazy``: alignment steps; ``slope`` keeps to half to twice the speed.
-        weights : {"moving", "equal"}
-            ``dtw``: joints count by how far they move in the query, or equally.
+        weights : {"equal", "moving"}, optional
+            ``dtw``: joints count equally (the default), or by how far they move in the query (the
+            default in families).
         rank : {"movement", "distance", "sum"}, optional
             ``dtw``: rank by movement (the default) or by the distance of poses; see
             `motionloom.search.rerank`. ``lazy``: by the mean distance per cell (``distance``,
@@ -387,7 +391,7 @@ class SearchVerbs(Store):
         max_overlap: float | None = None,
         durations: tuple[float, float] | None = None,
         steps: Literal["slope", "classic"] | None = None,
-        weights: Literal["moving", "equal"] = "moving",
+        weights: Literal["moving", "equal"] | None = None,
         rank: Literal["movement", "distance", "sum"] | None = None,
         speed_seconds: float | None = None,
         bridge: int | None = None,
@@ -847,12 +851,6 @@ def _search_settings(cls: type[Search], arguments: dict[str, Any]) -> Search:
     options = {
         name: arguments[name] for method in cls.METHODS.values() for name in described(method)
     }
-    if options["weights"] is None:
-        raise InvalidInput(
-            "weights must be one of moving, equal; got None, which meant equal in release 0.1"
-        )
-    # The default is not passed on, because it cannot be distinguished from not given.
-    options["weights"] = None if options["weights"] == "moving" else options["weights"]
     return cls.of(arguments["method"], options, **own)
 
 

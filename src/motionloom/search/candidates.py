@@ -23,13 +23,14 @@ class Candidate:
     """An alignment of the query with frames ``[start, end)`` of a library's timeline.
 
     `distance` is the mean over the cells of the path, in the unit of the features; `path` holds
-    pairs of query frame and timeline frame.
+    pairs of query frame and timeline frame. `mirrored`: of the mirrored query.
     """
 
     start: int
     end: int
     distance: float
     path: NDArray[np.int64]
+    mirrored: bool = False
 
 
 @dataclass(frozen=True)

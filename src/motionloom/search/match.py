@@ -41,6 +41,8 @@ class Match:
         Pairs of query frame, counted from the query's start, and frame of the motion.
     label : str or None
         Labels of the motion.
+    mirrored : bool
+        Whether it resembles the mirrored query: a left kick where a right one was searched.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Match:
         default_factory=lambda: np.empty((0, 2), np.int64), repr=False
     )
     label: str | None = None
+    mirrored: bool = False
 
     @property
     def text(self) -> str:
@@ -98,6 +101,7 @@ class Match:
             "distance": self.distance,
             "tier": self.tier,
             "label": self.label,
+            "mirrored": self.mirrored,
         }
 
 
@@ -139,11 +143,12 @@ class Matches(Sequence[Match]):
         return [match.as_dict() for match in self._matches]
 
     def _repr_html_(self) -> str:
-        names = ("motion", "start", "end", f"distance ({self.unit})", "tier")
+        names = ("motion", "start", "end", f"distance ({self.unit})", "tier", "mirrored")
         head = f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
         rows = "".join(
             f"<tr><td>{escape(match.motion)}</td><td>{match.start:.2f} s</td>"
-            f"<td>{match.end:.2f} s</td><td>{match.distance:.4f}</td><td>{match.tier}</td></tr>"
+            f"<td>{match.end:.2f} s</td><td>{match.distance:.4f}</td><td>{match.tier}</td>"
+            f"<td>{'yes' if match.mirrored else ''}</td></tr>"
             for match in self._matches
         )
         return f"<table>{head}{rows}</table>"

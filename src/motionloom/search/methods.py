@@ -10,7 +10,7 @@ from pathlib import Path
 from motionloom.distance import frame_distance
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion
-from motionloom.search.candidates import Candidate
+from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.clips.measures import CLIP_MEASURES
 from motionloom.search.clips.search import WholeClips, clip_search
 from motionloom.search.lazy_graph import lazy_search
@@ -62,7 +62,14 @@ def search(library: Store, query: str | Path | Motion | Query, settings: SearchS
         return search_with_verdicts(library, query, settings, search)
     method = SEARCHES.get(type(settings.method), clip_search)
     found, timeline = method(library, query, settings)
-    matches = [timeline.match(one, query, library.labels) for one in found]
+    if settings.mirror:
+        mirrored, _ = method(library, query.mirrored(), settings)
+        found = _both_sides(found, [replace(one, mirrored=True) for one in mirrored], settings)
+    matches = [
+        replace(timeline.match(one, query, library.labels), mirrored=one.mirrored) for one in found
+    ]
+    if settings.mirror:
+        matches = [one for one in matches if not _is_own(one, query, settings)][: settings.max]
     return Matches(matches, query=query.text, unit=_unit(settings.method))
 
 
@@ -127,7 +134,7 @@ def expanded_search(
     family = library_family(library, given, settings).matches
     method = settings.method
     if isinstance(method, Dtw):
-        method = replace(method, rank=method.rank or "distance")
+        method = _for_families(method)
     alone = search(library, given, replace(settings, tiers=1, method=method, max_distance=None))
     others = [match for match in alone if not _is_among(match, family)]
     ranked = sorted([*family, *others], key=lambda match: match.distance)
@@ -144,6 +151,40 @@ def expanded_search(
 
 def _is_among(match: Match, matches: Iterable[Match]) -> bool:
     return any(match.motion == one.motion and _are_same(match, one) for one in matches)
+
+
+def _both_sides(
+    found: list[Candidate], mirrored: list[Candidate], settings: SearchSettings
+) -> list[Candidate]:
+    """Candidates of the query and of its mirror image, nearest first.
+
+    Of two that overlap the nearer is kept. Both count frames, or clips, of the same library.
+    """
+    ranked = sorted([*found, *mirrored], key=lambda one: (one.distance, one.mirrored, one.start))
+    overlap = getattr(settings.method, "max_overlap", 0.0)
+    suppression = Limits(max_overlap=overlap).suppression()
+    kept = [one for one in ranked if suppression.keep(one.start, one.end)]
+    return kept[: getattr(settings.method, "k", None) if _are_clips(settings) else None]
+
+
+def _are_clips(settings: SearchSettings) -> bool:
+    return isinstance(settings.method, ClipMethod)
+
+
+def _is_own(match: Match, query: Query, settings: SearchSettings) -> bool:
+    """Whether a mirrored match covers frames of the query, which are to be left out."""
+    return (
+        settings.exclude_query
+        and match.mirrored
+        and match.motion == query.name
+        and match.start_frame < query.end_frame
+        and match.end_frame > query.start_frame
+    )
+
+
+def _for_families(method: Dtw) -> Dtw:
+    """Ranked by the distance of poses, of joints that move: similar movements need not blend."""
+    return replace(method, rank=method.rank or "distance", weights=method.weights or "moving")
 
 
 def _are_same(a: Match, b: Match) -> bool:
@@ -197,8 +238,7 @@ class _Growth:
         """A function that searches the query or a member, up to a distance."""
         method = self.settings.method
         if isinstance(method, Dtw):
-            # The limit is a distance of poses: similar movements need not blend.
-            method = replace(method, rank=method.rank or "distance")
+            method = _for_families(method)
         # A family has no limit of distances to the query; its searches have one.
         own = {each.name: getattr(self.settings, each.name) for each in fields(SearchSettings)}
         each = SearchSettings(

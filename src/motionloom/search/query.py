@@ -55,6 +55,10 @@ class Query:
         """The segment as a motion."""
         return self.motion[self.start_frame : self.end_frame]
 
+    def mirrored(self) -> Query:
+        """The query with left and right exchanged; it is not in the library."""
+        return Query(self.text, self.motion.mirror(), self.start_frame, self.end_frame, None)
+
     def span(self, features: LibraryFeatures) -> tuple[int, int] | None:
         """Range of the query among the feature vectors of a library; None if it is not there."""
         if self.name is None or self.name in features.left_out:

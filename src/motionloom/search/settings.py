@@ -148,8 +148,9 @@ class Dtw(SegmentOptions, FeatureOptions):
     NAME: ClassVar = "dtw"
 
     steps: Steps = setting("slope", _STEPS)
-    weights: Literal["moving", "equal"] = setting(
-        "moving", "Weight joints by how far they move in the query, or equally."
+    weights: Literal["moving", "equal"] | None = setting(
+        None,
+        "Weight joints equally, or by how far they move in the query [equal; in families moving].",
     )
     rank: Literal["movement", "distance"] | None = setting(
         None,
@@ -433,6 +434,10 @@ class SearchSettings(Settings):
     only: Names = setting(None, ONLY)
     exclude: Names = setting(None, EXCLUDE)
     exclude_query: bool = setting(False, _EXCLUDE_QUERY)
+    mirror: bool = setting(
+        False,
+        "Search for the mirrored query too, a left kick for a right one; matches tell which.",
+    )
     same: float = setting(
         SAME,
         "Query expansion: a match that overlaps a member by more than this is that member.",
@@ -483,12 +488,24 @@ class SearchSettings(Settings):
             )
         if self.apart > self.same:
             raise InvalidInput(f"apart must not be above same; got {self.apart} and {self.same}")
+        if self.mirror and expansion_rounds(self.tiers) != 1:
+            raise InvalidInput(
+                "mirror needs tiers=1: members of families are blended, and a mirrored one would "
+                f"not fit; got tiers={self.tiers}"
+            )
+        if self.mirror and isinstance(self.method, MatchWeb):
+            raise InvalidInput(
+                "mirror needs a method that searches motions from outside the library; a match "
+                "web has none of them: use dtw or lazy"
+            )
         expansion_rounds(self.tiers)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FamilySettings(SearchSettings):
     """Settings of a family; see `motionloom.Library.family`."""
+
+    mirror: ClassVar[bool] = False  # type: ignore[misc]  # no field here
 
     max: int | None = setting(
         100, "Number of members besides the query, at most.", least=1, metavar="N"

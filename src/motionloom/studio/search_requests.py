@@ -48,7 +48,7 @@ class QueryRequest(VerbRequest):
     accept: Names = from_setting(SearchSettings, "accept", ())
     reject: Names = from_setting(SearchSettings, "reject", ())
     steps: Literal["slope", "classic"] = from_setting(Dtw, "steps")
-    weights: Literal["moving", "equal"] = from_setting(Dtw, "weights")
+    weights: Literal["moving", "equal"] | None = from_setting(Dtw, "weights")
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of the verb that differ from their defaults and that the method has."""

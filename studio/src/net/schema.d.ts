@@ -2427,12 +2427,8 @@ export interface components {
              * @enum {string}
              */
             steps?: "slope" | "classic";
-            /**
-             * Weights
-             * @default moving
-             * @enum {string}
-             */
-            weights?: "moving" | "equal";
+            /** Weights */
+            weights?: ("moving" | "equal") | null;
             /**
              * Tiers
              * @default all
@@ -3001,12 +2997,8 @@ export interface components {
              * @enum {string}
              */
             steps?: "slope" | "classic";
-            /**
-             * Weights
-             * @default moving
-             * @enum {string}
-             */
-            weights?: "moving" | "equal";
+            /** Weights */
+            weights?: ("moving" | "equal") | null;
             /** Rank */
             rank?: ("movement" | "distance") | null;
             /**

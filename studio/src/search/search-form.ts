@@ -185,8 +185,9 @@ export class SearchForm extends LitElement {
         ${
           this.has("weights")
             ? this.words("weights", "joint weights", [
-                ["moving", "by movement"],
+                ["", this.family ? "by movement (default)" : "equal (default)"],
                 ["equal", "equal"],
+                ["moving", "by movement"],
               ])
             : ""
         }

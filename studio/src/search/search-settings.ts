@@ -22,7 +22,7 @@ export const DEFAULTS: Settings = {
   accept: [],
   reject: [],
   steps: "slope",
-  weights: "moving",
+  weights: null,
   rank: null,
   exclude_query: false,
   tiers: "all",

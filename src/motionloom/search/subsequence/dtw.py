@@ -68,7 +68,7 @@ def dtw_search(
     features, vectors = query.features(library, method)
     scale = features.feature_set.scale
     weights = None
-    if method.weights == "moving":
+    if method.weights == "moving":  # the default is equal
         is_positions = features.feature_set.components is None
         weights = moving_weights(vectors, point_size=3 if is_positions else 1)
     limits = wider = Limits.of(settings, query.span(features), scale=scale)

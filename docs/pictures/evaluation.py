@@ -1,0 +1,35 @@
+"""Draws evaluation.png: ``python docs/pictures/evaluation.py RESULTS.json`` (``evaluate --json``)."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+
+def main(results: str) -> None:
+    judged = json.loads(Path(results).read_text(encoding="utf-8"))["clips"]
+    methods = sorted(judged["mean"], key=judged["mean"].get, reverse=True)
+    figure = Figure(figsize=(10.0, 4.0), layout="constrained")
+    axes = figure.subplots()
+    for m, method in enumerate(methods):
+        held = [each["methods"][method] for each in judged["sets"].values()]
+        at = np.arange(len(held)) + 0.09 * (m - (len(methods) - 1) / 2)
+        score = np.array([one["score"] for one in held])
+        spans = [score - [one["low"] for one in held], [one["high"] for one in held] - score]
+        axes.errorbar(
+            at, score, np.abs(spans), fmt="o", markersize=7 if m == 0 else 4, elinewidth=1,
+            color=f"C{m}", label=f"{method} ({judged['mean'][method]:.2f})",
+        )  # fmt: skip
+    axes.set_xticks(np.arange(len(judged["sets"])), list(judged["sets"]))
+    axes.set_ylabel("mean average precision")
+    axes.set_ylim(0.0, 1.02)
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend(ncols=1, loc="center left", bbox_to_anchor=(1.0, 0.5), title="method (mean)")
+    axes.set_title("Settings chosen without the set; 95 % intervals", loc="left", size=10)
+    figure.savefig(Path(__file__).with_suffix(".png"), dpi=80)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

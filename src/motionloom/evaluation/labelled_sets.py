@@ -1,0 +1,348 @@
+"""Labelled sets of clips, as plug-ins: where their motions come from, and what is alike in them.
+
+A set is a function that yields `LabelledClip` objects from a folder of data, with a row in
+`CLIP_SETS`. A library of their motions is made once and kept. A labelled library of the user's
+own is a set too (`own_set`). Every set has, besides labels, the *performer* of each clip: settings
+are chosen without the set, the performer or the class they are judged on (`evaluation.protocol`).
+
+================== =======================================================================
+``corpus``         clips of the built-in corpus; the left side is another class
+``cmu-groups``     115 CMU clips in five groups like those of Tam et al. 2007
+``cmu-kinds``      CMU takes of other kinds, by their descriptions (`KINDS`)
+``exercises``      pieces of about three seconds of labelled exercises of CMU
+``bandai``         Bandai-Namco clips: content, over all styles
+``bandai-styles``  the same, answers in the style of the query left out
+================== =======================================================================
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom import demo
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.formats import load
+from motionloom.motion import Motion
+from motionloom.store.store import Store
+
+Clips = Iterator["LabelledClip"]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledClip:
+    """A clip with its class and its performer, or the style it is performed in."""
+
+    name: str
+    motion: Motion
+    label: str
+    performer: str
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSet:
+    """Labelled clips of a library.
+
+    Attributes
+    ----------
+    name : str
+    library : Store
+    clips, labels, performers : tuple of str, length C
+        Names in the library, classes, and who performs each clip.
+    apart : bool
+        Whether answers by the performer of the query are left out.
+    """
+
+    name: str
+    library: Store
+    clips: tuple[str, ...]
+    labels: tuple[str, ...]
+    performers: tuple[str, ...]
+    apart: bool = False
+
+    def answers(self, query: int) -> NDArray[np.bool_]:
+        """Which clips may answer a query, shape (C,)."""
+        allowed = np.arange(len(self.clips)) != query
+        if self.apart:
+            allowed &= np.array(self.performers) != self.performers[query]
+        return allowed
+
+
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "march": ("marching", "march"),
+    "motorcycle": ("motorcycle", "motorcycle pose"),
+    "soccer kick": ("soccer - kick ball",),
+    "cartwheel": ("cartwheel", "cartwheels"),
+    "suitcase": ("carry 19.5lb suitcase", "carry 12.5lb suitcase", "carry 5.5lb suitcase"),
+    "hop on a foot": ("hop on left foot",),
+    "pick up box": (
+        "pick box up, bend from waist",
+        "picking box up, bending knees",
+        "pick up box, bend from waist",
+    ),
+    "dribble": (
+        "basketball - forward dribble",
+        "basketball - backward dribble",
+        "basketball - sideways dribble",
+    ),
+    "arabesque": ("dance - fold in from side arabesque, curl inwards",),
+    "kick": ("kick",),
+    "jump kick": ("jump kick",),
+    "balance": ("balance on one leg, outstretched arms",),
+    "hopscotch": ("hopscotch",),
+    "sidestep": (
+        "large sidestep to right",
+        "medium sidestep to right",
+        "very large sidestep to right",
+    ),
+    "hop forward": ("hop forward", "medium hop forward"),
+    "hop turn": (
+        "hop turn 90 degrees left in air",
+        "hop turn left 270 degrees in air",
+        "hop turn left 180 degrees in air",
+        "hop and turn right 360 degrees in air",
+        "hop turn 180 degrees left in air",
+        "hop turn left 360 degrees in air",
+    ),
+    "backflip": ("backflip",),
+    "roll": ("wide leg roll", "arm up wide leg roll"),
+    "get up from chair": ("get up from chair",),
+    "stretch and yawn": ("stretch and yawn",),
+    "boxing": ("boxing",),
+    "breast stroke": ("breast stroke",),
+    "free style": ("free style",),
+    "fly stroke": ("fly stroke",),
+    "sit on stool": ("sit on high stool, stand up",),
+    "salsa": ("salsa dance",),
+    "get up from floor": ("get up from floor",),
+    "teapot": ('nursery rhyme - "i\'m a little teapot..."',),
+    "laugh": ("laugh",),
+    "basketball signals": ("basketball signals",),
+}
+"""Kinds of CMU takes and their descriptions; none of the five groups of Tam et al."""
+
+_MOST_OF_A_KIND, _KIND_SECONDS = 12, (0.8, 30.0)
+_PIECE_CELLS = 30  # of 0.1 s
+_TWO_WORDS = ("pick_up", "put_back", "sit_stand", "step_up", "spiral")
+
+
+def corpus_clips(data: DataFolder) -> Clips:
+    """Clips of the built-in corpus by action and side."""
+    for made in demo.clips():
+        base, performer = made.name.rsplit("_p", 1)
+        words = base.split("_")
+        action = "_".join(words[: 2 if base.startswith(_TWO_WORDS) else 1])
+        side = next((f" {word}" for word in words if word in ("left", "right")), "")
+        yield LabelledClip(made.name, made.motion, action + side, performer)
+
+
+def cmu_groups(data: DataFolder) -> Clips:
+    """115 single-action CMU clips in five groups."""
+    folder = data.folder("cmu-clips")
+    for row in data.table("cmu-clips-labels.csv"):
+        performer = row["source_file"].split("_")[0]
+        file = folder / row["clip"]
+        yield LabelledClip(file.stem, load(file), row["label"], performer)
+
+
+def cmu_kinds(data: DataFolder) -> Clips:
+    """CMU takes by description, at most twelve of each of `KINDS`; repeats once."""
+    rows = [row for row in data.table("cmu30-metadata.csv") if not row["duplicate_of"]]
+    files = data.takes()
+    low, high = _KIND_SECONDS
+    for kind, descriptions in KINDS.items():
+        chosen = [
+            row
+            for row in rows
+            if re.sub(r"\s+", " ", row["description"].lower().strip()) in descriptions
+            and low <= float(row["seconds"]) <= high
+        ]
+        for row in chosen[:_MOST_OF_A_KIND]:
+            yield LabelledClip(row["file"], load(files[row["file"]]), kind, row["subject"])
+
+
+def exercise_pieces(data: DataFolder) -> Clips:
+    """Labelled exercises of three CMU takes, cut into pieces of about three seconds."""
+    files = data.takes()
+    for name, cells in data.exercises().items():
+        motion = load(files[name])
+        for first, last in runs(cells):
+            parts = max(1, round((last - first) / _PIECE_CELLS))
+            edges = np.rint(np.linspace(first, last, parts + 1)).astype(int).tolist()
+            for a, b in zip(edges[:-1], edges[1:], strict=True):
+                piece = motion[3 * a : 3 * b]  # cells of 0.1 s, takes at 30 Hz
+                yield LabelledClip(f"{name}_{a}", piece, str(cells[first]), name.split("_")[0])
+
+
+def bandai_clips(data: DataFolder) -> Clips:
+    """Bandai-Namco clips: the class is the content, the performer the style."""
+    folder = data.folder("bandai")
+    for row in data.table("bandai/labels.csv"):
+        motion = load(folder / f"{row['clip']}.bvh")
+        yield LabelledClip(row["clip"], motion, row["content"], row["style"])
+
+
+@dataclass(frozen=True)
+class ClipSetSource:
+    """Where the clips of a set come from, and whether the query's performer may answer."""
+
+    clips: Callable[[DataFolder], Clips]
+    library: str
+    apart: bool = False
+
+
+CLIP_SETS: dict[str, ClipSetSource] = {
+    "corpus": ClipSetSource(corpus_clips, "corpus"),
+    "cmu-groups": ClipSetSource(cmu_groups, "cmu-groups"),
+    "cmu-kinds": ClipSetSource(cmu_kinds, "cmu-kinds"),
+    "exercises": ClipSetSource(exercise_pieces, "exercises"),
+    "bandai": ClipSetSource(bandai_clips, "bandai"),
+    "bandai-styles": ClipSetSource(bandai_clips, "bandai", apart=True),
+}
+"""Labelled sets by name. Add a row to add a set."""
+
+
+class DataFolder:
+    """A folder with captured data; archives in it are unpacked into `kept` once.
+
+    Examples
+    --------
+    >>> DataFolder(None, ".").table("labels.csv")
+    Traceback (most recent call last):
+        ...
+    motionloom.errors.InvalidInput: labels.csv is needed; give the folder of it with --data
+    """
+
+    def __init__(self, path: str | Path | None, kept: str | Path) -> None:
+        self.path = None if path is None else Path(path)
+        self.kept = Path(kept)
+
+    def folder(self, name: str) -> Path:
+        """A folder of the data, or that of the archive ``NAME.tar.xz``, unpacked."""
+        for place in (self.kept / name, *([self.path / name] if self.path else [])):
+            if place.is_dir():
+                return place
+        archive = self._file(f"{name}.tar.xz")
+        scratch = self.kept / f"{name}.unpacking"
+        scratch.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(archive) as tar:
+            tar.extractall(scratch, filter="data")
+        inner = list(scratch.iterdir())
+        (inner[0] if len(inner) == 1 and inner[0].is_dir() else scratch).rename(self.kept / name)
+        if scratch.is_dir():
+            scratch.rmdir()
+        return self.kept / name
+
+    def table(self, name: str) -> list[dict[str, str]]:
+        """Rows of a CSV file of the data."""
+        folder, _, file = name.rpartition("/")
+        path = self.folder(folder) / file if folder else self._file(name)
+        with path.open(newline="", encoding="utf-8") as lines:
+            return list(csv.DictReader(lines))
+
+    def takes(self) -> dict[str, Path]:
+        """Files of the CMU takes at 30 Hz, by name."""
+        return {path.stem: path for path in self.folder("cmu30").rglob("*.bvh")}
+
+    def exercises(self) -> dict[str, NDArray[np.int64]]:
+        """Labels of every 0.1 s of the exercise takes, by take."""
+        files = sorted(self.folder("exercises").glob("*.txt"))
+        return {
+            path.stem: np.array(path.read_text(encoding="utf-8").split(), int) for path in files
+        }
+
+    def _file(self, name: str) -> Path:
+        if self.path is None:
+            raise InvalidInput(f"{name} is needed; give the folder of it with --data")
+        path = self.path / name
+        if not path.is_file():
+            raise InvalidInput(f"{name} is needed; there is none in {self.path}")
+        return path
+
+
+def runs(cells: NDArray[np.int64], least: int = 12) -> list[tuple[int, int]]:
+    """Runs ``[first, last)`` of one label above zero, at least `least` cells long.
+
+    Examples
+    --------
+    >>> runs(np.array([0, 3, 3, 3, 1]), least=2)
+    [(1, 4)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[-1], cells, [-1]]))).tolist()
+    return [
+        (a, b)
+        for a, b in zip(edges[:-1], edges[1:], strict=True)
+        if cells[a] > 0 and b - a >= least
+    ]
+
+
+def clip_set(name: str, data: DataFolder) -> LabelledSet:
+    """The set of that name; a library of its clips is made in the kept folder if it is missing.
+
+    Examples
+    --------
+    >>> clip_set("odd", DataFolder(None, "."))
+    Traceback (most recent call last):
+        ...
+    motionloom.errors.InvalidInput: no labelled set is called 'odd'; there are corpus, ...
+    """
+    if name not in CLIP_SETS:
+        raise InvalidInput(f"no labelled set is called {name!r}; there are {', '.join(CLIP_SETS)}")
+    source = CLIP_SETS[name]
+    path = data.kept / f"{source.library}.loom"
+    library = Store(path) if path.exists() else _made(path, source.clips(data))
+    labels = [library.labels(clip) for clip in library.names]
+    if not labels or any(len(each) != 2 for each in labels):
+        raise LibraryError(
+            f"{path}: every motion of a labelled set has a class and a performer; remove the "
+            "folder to make it again"
+        )
+    classes, performers = ([by(each) for each in labels] for by in (_class_of, _performer_of))
+    return LabelledSet(
+        name, library, library.names, tuple(classes), tuple(performers), source.apart
+    )
+
+
+_PERFORMER = "performer:"
+
+
+def _class_of(labels: Iterable[str]) -> str:
+    return next(label for label in labels if not label.startswith(_PERFORMER))
+
+
+def _performer_of(labels: Iterable[str]) -> str:
+    return next(label for label in labels if label.startswith(_PERFORMER))
+
+
+def _made(path: Path, clips: Clips) -> Store:
+    """A library of labelled clips, complete or absent."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_suffix(".making.loom")
+    remove_folder(scratch)
+    library = Store.create(scratch)
+    for clip in clips:
+        labels = [clip.label, f"{_PERFORMER}{clip.performer}"]
+        library.add_motion(clip.motion, name=clip.name, labels=labels)
+    scratch.rename(path)
+    return Store(path)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder and what is in it, if it is there."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def own_set(library: Store, by_name: Mapping[str, str]) -> LabelledSet:
+    """A library of the user's own with labels by motion; nothing is known about performers."""
+    names = tuple(name for name in library.names if name in by_name)
+    labels = tuple(by_name[name] for name in names)
+    return LabelledSet(Path(str(library.path)).stem, library, names, labels, ("",) * len(names))

@@ -1,0 +1,326 @@
+"""Methods judged on sets that did not choose their settings.
+
+Every method has a few settings to choose from. On a set it is scored with the setting that is best
+on average on all *other* sets; beside it stand the scores with the setting chosen without the
+performer of the query, and without its class, on all sets. Intervals are bootstrap intervals of
+95 % over the queries of a set.
+
+A method may be a default only if, on every set and chosen without it, it is the best or its
+difference from the best has an interval that reaches above -0.02.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.evaluation.clips import clip_matrix
+from motionloom.evaluation.labelled_sets import LabelledSet
+from motionloom.evaluation.retrieval import ranked_precision
+from motionloom.parallel import Progress
+from motionloom.search import settings
+from motionloom.search.clips.measures import measure_of
+from motionloom.search.clips.table import clip_table
+
+TOLERANCE = 0.02
+RESAMPLES = 2000
+
+CLIP_CANDIDATES: dict[str, tuple[settings.ClipMethod, ...]] = {
+    "statistics": tuple(
+        settings.ClipStatistics(trend_weight=trend, length_weight=length, turn_weight=turn)
+        for trend in (0.5, 1.0, 2.0)
+        for length in (0.0, 0.2, 0.4)
+        for turn in (0.0, 0.1, 0.2)
+    ),
+    "dtw-clip": (settings.ClipDtw(), settings.ClipDtw(joint_spread=False)),
+    "emd": tuple(settings.Emd(time_weight=weight) for weight in (0.25, 1.0)),
+    "dtw-angles": tuple(settings.AngleDtw(band=band) for band in (0.1, 0.3)),
+    "scaling": tuple(settings.UniformScaling(scale_factor=factor) for factor in (1.2, 1.5)),
+    "dtw-e15": (settings.PoseDtw(),),
+    "dtw-pc11": (settings.PointCloudDtw(),),
+    "dtw-jrd": (settings.JointRelativeDtw(),),
+}
+"""Settings that each measure of clips may choose from; the first is none better than others."""
+
+
+@dataclass(frozen=True, eq=False)
+class SetScores:
+    """Average precision of every query of a set with every setting of every method.
+
+    Attributes
+    ----------
+    name : str
+    labels, performers : tuple of str, length Q
+        Of each query.
+    precisions : dict of str to dict of str to ndarray, shape (Q,)
+        By method, then by setting.
+    nearest : dict of str to dict of str to ndarray, shape (Q,)
+        Whether the first answer is right.
+    items : int
+        Clips, or queries, of the set.
+    source : str
+        Library of the clips: sets of the same clips are left out together.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    performers: tuple[str, ...]
+    precisions: dict[str, dict[str, NDArray[np.float64]]]
+    nearest: dict[str, dict[str, NDArray[np.float64]]]
+    items: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Held:
+    """Score of one method on one set, with settings chosen without it.
+
+    Attributes
+    ----------
+    setting : str
+        The one chosen on the other sets.
+    score, low, high : float
+        Mean average precision, and the bootstrap interval of 95 %.
+    without_performer, without_class : float
+        Mean over queries, each with the setting chosen without its performer, or its class.
+    shipped, best_here : float
+        With the default setting, and with the best setting of this set: seen data.
+    nearest_neighbour : float
+    worst : float
+        Lowest mean of a class.
+    behind : tuple of float
+        Difference from the best method: mean, and its interval.
+    """
+
+    setting: str
+    score: float
+    low: float
+    high: float
+    without_performer: float
+    without_class: float
+    shipped: float
+    best_here: float
+    nearest_neighbour: float
+    worst: float
+    behind: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Protocol:
+    """Every method on every set, chosen without it.
+
+    Attributes
+    ----------
+    scores : dict of str to dict of str to Held
+        By set, then by method.
+    items, classes : dict of str to int
+        Numbers of clips or queries, and of classes, of each set.
+    default : str
+        The method that is the default.
+    """
+
+    scores: dict[str, dict[str, Held]]
+    items: dict[str, int]
+    classes: dict[str, int]
+    default: str
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods, as given."""
+        return tuple(next(iter(self.scores.values())))
+
+    def mean(self, method: str) -> float:
+        """Mean over the sets, chosen without each."""
+        return float(np.mean([held[method].score for held in self.scores.values()]))
+
+    def may_be_default(self, method: str) -> bool:
+        """Whether it is the best, or within the interval, on every set."""
+        return all(held[method].behind[2] >= -TOLERANCE for held in self.scores.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "default": self.default,
+            "may_be_default": {name: self.may_be_default(name) for name in self.methods},
+            "mean": {name: self.mean(name) for name in self.methods},
+            "sets": {
+                name: {
+                    "items": self.items[name],
+                    "classes": self.classes[name],
+                    "methods": {method: vars(held) for method, held in each.items()},
+                }
+                for name, each in self.scores.items()
+            },
+        }
+
+
+def score_clips(
+    labelled: LabelledSet,
+    candidates: Mapping[str, Sequence[settings.ClipMethod]],
+    *,
+    known: dict[tuple[str, str, str], NDArray[np.float64]] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> SetScores:
+    """Every labelled clip of a set as a query, once, with every setting of every method.
+
+    `known` keeps distances by library, method and setting, for sets of the same clips.
+    """
+    known = {} if known is None else known
+    labels = np.array(labelled.labels)
+    queries = [q for q in range(len(labels)) if (labels[labelled.answers(q)] == labels[q]).any()]
+    if not queries:
+        raise InvalidInput(f"{labelled.name}: an evaluation needs two clips with one label")
+    precisions: dict[str, dict[str, NDArray[np.float64]]] = {}
+    nearest: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for method, options in candidates.items():
+        precisions[method], nearest[method] = {}, {}
+        for option in options:
+            table = clip_table(labelled.library, measure_of(option))
+            numbers = {name: n for n, name in enumerate(table.names)}
+            chosen = np.array([numbers[name] for name in labelled.clips])
+            key = (str(labelled.library.path), method, shown(option))
+            if key not in known:
+                known[key] = clip_matrix(labelled.library, table, chosen, workers=workers)[0]
+            distances = known[key]
+            found = [_ranked(distances[q], labels, labelled.answers(q), q) for q in queries]
+            precisions[method][shown(option)] = np.array([each[0] for each in found])
+            nearest[method][shown(option)] = np.array([each[1] for each in found])
+        if progress is not None:
+            progress(1)
+    return SetScores(
+        labelled.name,
+        tuple(labelled.labels[q] for q in queries),
+        tuple(labelled.performers[q] for q in queries),
+        precisions,
+        nearest,
+        len(labels),
+        str(labelled.library.path),
+    )
+
+
+def _ranked(
+    gaps: NDArray[np.float64], labels: NDArray, allowed: NDArray[np.bool_], query: int
+) -> tuple[float, float]:
+    right = labels[allowed] == labels[query]
+    own = gaps[allowed]
+    return ranked_precision(own, right), float(right[np.argmin(own)])
+
+
+def shown(option: settings.Settings) -> str:
+    """Options of a setting that are not the defaults; ``default`` if there are none.
+
+    Examples
+    --------
+    >>> shown(settings.Emd(time_weight=0.25)), shown(settings.Emd())
+    ('time_weight=0.25', 'default')
+    """
+    usual = type(option)().arguments()
+    changed = [f"{n}={v}" for n, v in option.arguments().items() if v != usual[n]]
+    return ", ".join(changed) or "default"
+
+
+def chosen_elsewhere(sets: Sequence[SetScores], method: str, left_out: str) -> str:
+    """The setting of a method with the highest mean over the sets that are not left out.
+
+    With one set alone, the default; of equal settings, the default or else the first.
+    """
+    source = next(each.source for each in sets if each.name == left_out)
+    others = [each for each in sets if each.source != source]
+    return _best(
+        list(sets[0].precisions[method]),
+        [{s: float(np.mean(v)) for s, v in each.precisions[method].items()} for each in others],
+    )
+
+
+def _best(names: list[str], means: list[dict[str, float]]) -> str:
+    if not means:
+        return "default"
+    names = sorted(names, key=lambda name: name != "default")
+    return max(names, key=lambda name: np.mean([each[name] for each in means]))
+
+
+def _without(
+    sets: Sequence[SetScores], method: str, here: SetScores, by: Callable[[SetScores], tuple]
+) -> float:
+    """Mean over queries with the setting that is best without those that share `by` with them."""
+    own = np.array(by(here))
+    scores = np.empty(len(own))
+    for value in set(own.tolist()):
+        means = []
+        for each in sets:
+            kept = np.ones(len(each.labels), bool)
+            if each.source == here.source:
+                kept = np.array(by(each)) != value
+            if kept.any():
+                means.append({s: float(v[kept].mean()) for s, v in each.precisions[method].items()})
+        setting = _best(list(here.precisions[method]), means)
+        scores[own == value] = here.precisions[method][setting][own == value]
+    return float(scores.mean())
+
+
+def bootstrap(values: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
+    """Interval of 95 % of the mean of values, by resampling them.
+
+    Examples
+    --------
+    >>> low, high = bootstrap(np.array([0.0, 1.0] * 50))
+    >>> bool(0.38 < low < 0.45 and 0.55 < high < 0.62)
+    True
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(len(values), size=(RESAMPLES, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def judged(sets: Sequence[SetScores], *, default: str, seed: int = 0) -> Protocol:
+    """Scores of all methods on all sets, with settings chosen without each."""
+    scores: dict[str, dict[str, Held]] = {}
+    for here in sets:
+        by_query, held = {}, {}
+        for method, by_setting in here.precisions.items():
+            setting = chosen_elsewhere(sets, method, here.name)
+            values = by_setting[setting]
+            by_query[method] = values
+            low, high = bootstrap(values, seed)
+            labels = np.array(here.labels)
+            held[method] = Held(
+                setting,
+                float(values.mean()),
+                low,
+                high,
+                _without(sets, method, here, lambda each: each.performers),
+                _without(sets, method, here, lambda each: each.labels),
+                float(by_setting.get("default", values).mean()),
+                max(float(each.mean()) for each in by_setting.values()),
+                float(here.nearest[method][setting].mean()),
+                min(float(values[labels == label].mean()) for label in set(here.labels)),
+            )
+        best = max(held, key=lambda method: held[method].score)
+        for method, one in held.items():
+            gaps = by_query[method] - by_query[best]
+            behind = (float(gaps.mean()), *bootstrap(gaps, seed))
+            held[method] = replace(one, behind=behind)
+        scores[here.name] = held
+    return Protocol(
+        scores,
+        {each.name: each.items for each in sets},
+        {each.name: len(set(each.labels)) for each in sets},
+        default,
+    )
+
+
+def each_setting(scored: SetScores, method: str) -> SetScores:
+    """The settings of one method as methods of their own, beside the method itself."""
+
+    def spread(by_method: dict[str, dict[str, NDArray[np.float64]]]):
+        alone = {f"{method}: {name}": {"default": v} for name, v in by_method[method].items()}
+        return {method: by_method[method], **alone}
+
+    return replace(scored, precisions=spread(scored.precisions), nearest=spread(scored.nearest))
