@@ -1,4 +1,4 @@
-"""Draws evaluation.png: ``python docs/pictures/evaluation.py RESULTS.json`` (``evaluate --json``)."""
+"""Draws evaluation.png from what ``evaluate --json`` printed: ``evaluation.py RESULTS.json``."""
 
 import json
 import sys
