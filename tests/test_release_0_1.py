@@ -118,8 +118,9 @@ def answers(place: Path) -> dict:
             "motions": {name: outline(lib[name]) for name in ("kick_2", "groove")},
             "features": rows(lib.features("e15").rows),
             "components": rows(lib.features("pca8").rows),
+            "search dtw": hits(lib.search(QUERY, weights="moving")),
             **{f"search {method}": hits(lib.search(QUERY, method=method))
-               for method in ("dtw", "lazy", "emd")},
+               for method in ("lazy", "emd")},
             "search dtw-clip": hits(lib.search(QUERY, method="dtw-clip", joint_spread=False)),
             "search web": hits(lib.search(QUERY, method="web", label="kick")),
             "family": [[node.motion, node.start_frame, node.end_frame] for node in family.nodes],

@@ -245,7 +245,7 @@ def test_matches_are_a_sequence(lib):
     assert len(hits) == 4 and len(hits[1:3]) == 2 and hits[-1] is list(hits)[3]
     assert hits.query == f"{KICK}_p0:10-40"
     keys = {"motion", "start_frame", "end_frame", "start", "end", "distance", "tier", "label"}
-    assert set(hits.to_json()[0]) == keys
+    assert set(hits.to_json()[0]) == keys | {"mirrored"}
     assert "<table>" in hits._repr_html_()
     odd = Matches([Match("<b>walk & co</b>", 0, 30, 0.0, 1.0, 0.02)])
     assert "&lt;b&gt;walk &amp; co&lt;/b&gt;" in odd._repr_html_()

@@ -11,6 +11,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from motionloom.errors import InvalidInput
 from motionloom.settings import described, motion_choice, names
 from motionloom.store import Store
 
