@@ -60,7 +60,7 @@ class SetScores:
     precisions : dict of str to dict of str to ndarray, shape (Q,)
         By method, then by setting.
     nearest : dict of str to dict of str to ndarray, shape (Q,)
-        Whether the first answer is right.
+        Whether the first answer is right; for queries in takes, whether all are.
     items : int
         Clips, or queries, of the set.
     source : str
@@ -91,6 +91,7 @@ class Held:
     shipped, best_here : float
         With the default setting, and with the best setting of this set: seen data.
     nearest_neighbour : float
+        Share of clips whose first answer is right; of queries in takes, those without a mistake.
     worst : float
         Lowest mean of a class.
     behind : tuple of float
