@@ -154,7 +154,8 @@ def _details(protocol: Protocol) -> list[str]:
         f"`{method}` in detail. *Seen* figures are from data that could choose the setting.",
         "",
         "| set | chosen without it | without the performer | without the class | worst class "
-        "| first answer right (queries: all) | as shipped (seen) | best setting here (seen) | settings chosen |",
+        "| first answer right (queries: all) | as shipped (seen) | best setting here (seen) "
+        "| settings chosen |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---|",
     ]
     for name, held in ((name, each[method]) for name, each in protocol.scores.items()):
