@@ -15,8 +15,8 @@ LAYERS = [
     "errors", "ragged", "settings", "atomic_write", "checked_files", "checked_arrays",
     "configuration", "kernels", "parallel", "motion", "character", "formats", "demo", "store",
     "distance", "alignment", "search", "words", "blending", "parametric", "motion_graph",
-    "fat_graph", "motion_matching", "rhythm", "crowd", "reconstruction", "evaluation", "library",
-    "plots", "studio", "cli", "__main__",
+    "fat_graph", "acting", "motion_matching", "rhythm", "crowd", "reconstruction", "evaluation",
+    "library", "plots", "studio", "cli", "__main__",
 ]  # fmt: skip
 
 # The doors that look ahead: (file, function) -> what it may import. `Motion.save` and

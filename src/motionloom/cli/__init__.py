@@ -49,6 +49,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "fat-graph": "fat_graph",
         "match": "matching",
         "reconstruct": "reconstruct",
+        "act": "acting",
     },
     "Dance": {
         "beats": "beats",

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from motionloom.acting.acting import ActedScript, PlannedPhrase
     from motionloom.blending.player import FrameBlock, Player
     from motionloom.crowd.ballroom import Ballroom
     from motionloom.crowd.march import March
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
 
 # Module -> names; loaded on first use, so that the help of a command imports nothing heavy.
 _NAMES = {
+    "acting.acting": (
+        "ActedScript",
+        "PlannedPhrase",
+    ),
     "blending.player": (
         "FrameBlock",
         "Player",
@@ -110,6 +115,7 @@ _HOMES = {name: f"motionloom.{module}" for module, names in _NAMES.items() for n
 
 __all__ = [
     "AUDIO_SUFFIXES",
+    "ActedScript",
     "Ballroom",
     "Beats",
     "Choreography",
@@ -137,6 +143,7 @@ __all__ = [
     "Music",
     "ParameterKind",
     "ParametricMotion",
+    "PlannedPhrase",
     "Player",
     "SynthesisResult",
     "TempoClock",
@@ -153,6 +160,7 @@ __all__ = [
     "trust_library",
     "write_sound",
     "writer_lock",
+    "PlannedPhrase",
 ]
 
 

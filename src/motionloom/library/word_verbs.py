@@ -13,6 +13,7 @@ from motionloom.settings import motion_choice, names
 from motionloom.store import Store
 
 if TYPE_CHECKING:
+    from motionloom.acting.acting import ActedScript, PlannedPhrase
     from motionloom.evaluation.sentences import SentenceScores
     from motionloom.words.captions import Event
     from motionloom.words.label_files import LabelRow
@@ -101,6 +102,58 @@ class WordVerbs(Store):
         index = open_index(self, workers=settings.workers, progress=progress)
         literal = self._literal(text)
         return find(index, text, among=among, literal=literal, most=settings.max)
+
+    def plan(
+        self, script: str, *, workers: int | None = None, progress: Progress | None = None
+    ) -> tuple[PlannedPhrase, ...]:
+        """The segments with which `act` would act a script, in order.
+
+        Each row has the ``phrase``, ``motion``, ``start_frame``, ``end_frame``, the caption
+        ``text``, the ``match`` (1: all of the phrase) and the cost of the ``seam`` before it. Its
+        text, ``take:30-90``, can stand for the phrase in another script.
+        """
+        from motionloom.acting.acting import plan_script
+        from motionloom.words.text_index import open_index
+
+        index = open_index(self, workers=workers, progress=progress)
+        return plan_script(index, self, script)
+
+    def act(
+        self, script: str, *, workers: int | None = None, progress: Progress | None = None
+    ) -> ActedScript:
+        """Act a script: phrases in words, one after the other, become one motion.
+
+        Parameters
+        ----------
+        script : str
+            "walk forward 3 s, sit down, wave twice with the right hand, stand up". A phrase may
+            have a duration and a number of repetitions, "wave while walking" asks for both at
+            once, and ``take:30-90`` for these very frames.
+        workers : int, optional
+            Processes that describe motions, the first time.
+        progress : callable, optional
+            Called with the number of motions described since the last call.
+
+        Returns
+        -------
+        acted : ActedScript
+            ``motion``, with its provenance and quality, and ``plan`` with the seconds of each
+            phrase.
+
+        Raises
+        ------
+        InvalidInput
+            If the script is empty, too long, or has a phrase that no motion shows.
+
+        Examples
+        --------
+        >>> acted = lib.act("walk 2 s, kick with the right foot")
+        >>> [row.phrase for row in acted.plan]
+        ['walk 2 s', 'kick with the right foot']
+        """
+        from motionloom.acting.acting import act_plan
+
+        return act_plan(self, self.plan(script, workers=workers, progress=progress))
 
     def learnt_words(self, name: str, max: int = 5) -> list[tuple[str, float]]:
         """Words that motions like this one are called, each with its confidence.

@@ -59,6 +59,9 @@ class IndexedEvent:
     words: frozenset[str]
     source: str  # "caption" or "label"
 
+    def __len__(self) -> int:
+        return self.end_frame - self.start_frame
+
 
 @dataclass(frozen=True)
 class IndexedTake:

@@ -1,0 +1,1 @@
+"""Acting: a script in words becomes a motion, from segments that are found and joined."""

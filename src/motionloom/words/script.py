@@ -1,0 +1,100 @@
+"""Scripts: phrases to be acted one after the other.
+
+"walk forward 3 s, sit down, wave twice with the right hand, stand up" has four phrases. A phrase
+may have a duration (``3 s``, ``for 2 seconds``), a number of repetitions (``twice``, ``3 times``),
+and another that happens at the same time (``wave while walking``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from motionloom.errors import InvalidInput
+
+LONGEST, MOST = 2000, 40  # characters of a script, phrases
+_SPLIT = re.compile(
+    r"\s*(?:[,;.\n]+(?!\d)|\b(?:and\s+)?then\b|\bafterwards\b|->|→)\s*", re.IGNORECASE
+)
+_SECONDS = re.compile(r"\b(?:for\s+)?(\d+(?:\.\d+)?)\s*(?:s|secs?|seconds?)\b", re.IGNORECASE)
+_NUMBERS = {
+    "once": 1, "twice": 2, "thrice": 3, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5,
+    "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+}  # fmt: skip
+_TIMES = re.compile(
+    rf"\b(?:(once|twice|thrice)|(\d+|{'|'.join(_NUMBERS)})\s*(?:times|x))\b", re.IGNORECASE
+)
+_WHILE = re.compile(r"\s*\b(?:while|whilst|during)\b\s*", re.IGNORECASE)
+_MOST_TIMES, _MOST_SECONDS = 20, 120.0
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """One phrase of a script.
+
+    Attributes
+    ----------
+    text : str
+        As written.
+    action : str
+        Without duration and repetitions.
+    seconds : float or None
+    times : int
+    along : str
+        What happens at the same time; empty for nothing.
+    """
+
+    text: str
+    action: str
+    seconds: float | None = None
+    times: int = 1
+    along: str = ""
+
+
+def parse_script(script: str) -> list[Phrase]:
+    """The phrases of a script, in order.
+
+    Raises
+    ------
+    InvalidInput
+        If the script is empty or too long, or a number in it is beyond its limits.
+
+    Examples
+    --------
+    >>> for phrase in parse_script("walk 3 s, wave twice with the right hand"):
+    ...     print(phrase.action, phrase.seconds, phrase.times)
+    walk 3.0 1
+    wave with the right hand None 2
+    """
+    if len(script) > LONGEST:
+        raise InvalidInput(
+            f"a script must have at most {LONGEST} characters; got {len(script)}: act it in parts"
+        )
+    texts = [text.strip() for text in _SPLIT.split(script)]
+    texts = [re.sub(r"^and\s+", "", text, flags=re.IGNORECASE) for text in texts if text]
+    if not texts:
+        raise InvalidInput("a script must have at least one phrase, as in 'walk 3 s, sit down'")
+    if len(texts) > MOST:
+        raise InvalidInput(f"a script must have at most {MOST} phrases; got {len(texts)}")
+    return [_phrase(text) for text in texts]
+
+
+def _phrase(text: str) -> Phrase:
+    action, *rest = _WHILE.split(text, 1)
+    along = rest[0] if rest else ""
+    seconds, times = _SECONDS.search(text), _TIMES.search(action)
+    count = 1
+    if times is not None:
+        word = (times[1] or times[2]).lower()
+        count = _NUMBERS.get(word) or int(word)
+    length = None if seconds is None else float(seconds[1])
+    if not 1 <= count <= _MOST_TIMES:
+        raise InvalidInput(f"{text!r}: repetitions must be 1 to {_MOST_TIMES}; got {count}")
+    if length is not None and not 0.2 <= length <= _MOST_SECONDS:
+        raise InvalidInput(
+            f"{text!r}: a duration must be 0.2 to {_MOST_SECONDS:g} seconds; got {length:g}"
+        )
+    plain = [" ".join(_TIMES.sub(" ", _SECONDS.sub(" ", each)).split()) for each in (action, along)]
+    if not plain[0]:
+        raise InvalidInput(f"{text!r}: a phrase must say what is done")
+    return Phrase(text, plain[0], length, count, plain[1])
