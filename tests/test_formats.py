@@ -168,7 +168,7 @@ def test_folders_and_missing_files_raise_different_errors(tmp_path, suffix):
     skip_without(suffix)
     folder = tmp_path / f"folder{suffix}"
     folder.mkdir()
-    with pytest.raises(MotionFormatError, match="this is a folder"):
+    with pytest.raises(MotionFormatError, match="expected a file; found a folder"):
         read(folder)
     with pytest.raises(FileNotFoundError, match=f"missing{suffix}"):
         read(tmp_path / f"missing{suffix}")

@@ -45,7 +45,7 @@ Steer = Callable[[Array, Array], tuple[Array, Array]]
 # Locked feet move bodies off their discs by at most the margin of the discs; less for rounding.
 _LEASH = 0.999 * SWAY
 _TOO_SHORT = 5.0  # seconds in which no rhythm can be found
-_LOG = 10_000  # last movements that are remembered
+_LOG = 100_000  # last movements that are remembered: more than the longest crowd has
 _ROUNDS = 6  # crowds made again without transitions that turned out rough
 
 
