@@ -26,6 +26,7 @@ BENCHMARKS = {
     "knn": "benchmarks.knn",
     "lazy": "benchmarks.lazy",
     "load": "benchmarks.load",
+    "matching": "benchmarks.matching",
     "parametric": "benchmarks.parametric",
     "reconstruct": "benchmarks.reconstruct",
     "rhythm": "benchmarks.rhythm",
@@ -35,7 +36,7 @@ BENCHMARKS = {
 # Default number of rounds: as many as give a stable median.
 ROUNDS = {
     "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3, "knn": 3, "lazy": 3,
-    "parametric": 3, "reconstruct": 3, "rhythm": 3, "web": 3,
+    "matching": 5,    "parametric": 3, "reconstruct": 3, "rhythm": 3, "web": 3,
 }  # fmt: skip
 DEFAULT_ROUNDS = 7
 

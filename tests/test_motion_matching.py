@@ -297,3 +297,38 @@ def test_the_command_builds_walks_and_measures(library, tmp_path):
     assert ml.load(out).duration == pytest.approx(3.0)
     rows = json.loads(ran("match", place, "courses", "--course", "turn", "--json").stdout)
     assert rows["courses"][0]["course"] == "turn"
+
+
+# --- coverage --------------------------------------------------------------------------------
+
+
+def test_coverage_says_what_is_missing_and_what_is_spare(database, monkeypatch, tmp_path):
+    from motionloom.motion_matching import coverage as module
+    from motionloom.plots.matching_coverage import write_coverage
+
+    monkeypatch.setattr(module, "COURSES", ("turn",))
+    monkeypatch.setattr(module, "_SESSION_SECONDS", 4.0)
+    report = database.coverage()
+    straight = list(module.TURNS).index(0.0)
+    walking, running = (list(module.SPEEDS).index(speed) for speed in (1.0, 5.0))
+    assert report.gaps[walking, straight] < 0.2 < report.gaps[running, straight]
+    moving = np.count_nonzero(database.gaits > 0) / database.fps
+    assert report.seconds.sum() == pytest.approx(moving)
+    assert report.starts == report.stops == 0 and report.gaits["stand"] == 0.0
+    lines = "\n".join(report.sentences())
+    assert "would help: takes that start from standing and stop" in lines
+    assert set(report.spare).isdisjoint(report.played)
+    page = write_coverage(report, tmp_path / "coverage.html").read_text()
+    assert "data:image/png;base64," in page and "walk_left_p0" in page
+
+
+def test_takes_that_are_never_needed_are_left_out(library, tmp_path, monkeypatch):
+    from motionloom.motion_matching import coverage as module
+
+    monkeypatch.setattr(module, "COURSES", ())
+    monkeypatch.setattr(module, "_SESSION_SECONDS", 2.0)
+    twice = replace(library["walk_p0"], name="again")
+    library.add_motion(twice)
+    done = ran("match", str(library.path), "build", "--prune", "--json")
+    assert json.loads(done.stdout)["takes"] < 4
+    assert "left out, never worth playing: " in done.stderr and "again" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +24,8 @@ from motionloom.library.settings import MatchingSettings, MatchingWalkSettings
 if TYPE_CHECKING:
     from motionloom.library import MatchingDatabase
 
-_ACTIONS = ("build", "walk", "courses")
+_ACTIONS = ("build", "walk", "courses", "coverage", "export")
+_ORANGEDUCK_FPS = 60.0
 
 
 @settings_options
@@ -34,11 +36,22 @@ def match(
     walk: MatchingWalkSettings,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="walk: any format that can be written."),
+        typer.Option(
+            "-o",
+            "--output",
+            help="walk: any format that can be written; coverage: .html; export: a folder.",
+        ),
     ] = None,
     course: Annotated[
         str | None, typer.Option(metavar="NAME,...", help="courses: run only these.")
     ] = None,
+    format_: Annotated[
+        str,
+        typer.Option("--format", metavar="orangeduck|unity|glb|fbx", help="export: for whom."),
+    ] = "glb",
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Leave out takes that are never worth playing.")
+    ] = False,
     inspect: Annotated[Path | None, INSPECT] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -46,7 +59,9 @@ def match(
 
     `build` builds the database and stores it in the library; the other actions build it if need
     be. `walk` follows a direction, a speed, changes of them, or a path. `courses` measures how well
-    the character is steered: a circle, a figure eight, a zigzag, stops, a sprint, turns.
+    the character is steered: a circle, a figure eight, a zigzag, stops, a sprint, turns. `coverage`
+    writes a page about speeds, turns, starts and stops that the takes cover. `export` writes the
+    database for other programs.
     """
     from motionloom.formats import check_output
 
@@ -56,15 +71,35 @@ def match(
         if output is None:
             raise InvalidInput("match walk needs -o FILE")
         check_output(output)  # before the work
+    if action == "coverage" and (output is None or output.suffix.lower() != ".html"):
+        raise InvalidInput("match coverage needs -o FILE.html")
+    if action == "export":
+        if output is None:
+            raise InvalidInput("match export needs -o FOLDER")
+        if format_ == "orangeduck" and settings.fps is None:
+            settings = replace(settings, fps=_ORANGEDUCK_FPS)
     if inspect is not None:
         check_picture(inspect)
-    database = open_library(library).motion_matching(**settings.arguments())
+    lib = open_library(library)
+    database = lib.motion_matching(**settings.arguments())
+    if prune and (spare := database.coverage().spare):
+        remark(f"left out, never worth playing: {', '.join(spare)}")
+        kept = tuple(name for name in database.takes if name not in spare)
+        database = lib.motion_matching(**{**settings.arguments(), "only": kept, "exclude": None})
     if action == "build":
         _print_info(database, json)
     elif action == "walk" and output is not None:
         _walk(database, walk, output, inspect, json)
     elif action == "courses":
         _courses(database, listed(course), json)
+    elif action == "coverage" and output is not None:
+        _coverage(database, output, json)
+    elif action == "export" and output is not None:
+        files = database.export(output, format_)
+        if json:
+            print_json({"files": [str(file) for file in files], **database.info()})
+            return
+        remark(f"{counted(len(files), 'file')} written to {output}")
 
 
 def _print_info(database: MatchingDatabase, json: bool) -> None:
@@ -130,3 +165,16 @@ def _courses(database: MatchingDatabase, names: list[str] | None, json: bool) ->
             str(row["jumps"]),
         )
     print_table(table)
+
+
+def _coverage(database: MatchingDatabase, output: Path, json: bool) -> None:
+    from motionloom.plots.matching_coverage import write_coverage
+
+    report = database.coverage()
+    write_coverage(report, output)
+    if json:
+        print_json({"file": str(output), **report.to_dict()})
+        return
+    for line in report.sentences():
+        print(line)
+    remark(f"the report is in {output}")

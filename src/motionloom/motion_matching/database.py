@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from motionloom.search.index.bucket_index import BucketIndex
 
 if TYPE_CHECKING:
     from motionloom.motion_matching.courses import CourseResult
+    from motionloom.motion_matching.coverage import Coverage
     from motionloom.motion_matching.player import MatchingPlayer
 
 MIRRORED = "_mirrored"
@@ -287,6 +289,28 @@ class MatchingDatabase:
         from motionloom.motion_matching.walk import matched_walk
 
         return matched_walk(self, settings or MatchingWalkSettings(**controls))
+
+    def coverage(self, *, seed: int = 0) -> Coverage:
+        """What the takes cover of what players ask; see `motionloom.motion_matching.coverage`."""
+        from motionloom.motion_matching.coverage import coverage
+
+        return coverage(self, seed=seed)
+
+    def export(self, folder: str | Path, format: str) -> list[Path]:
+        """Write the database for another program; returns the files.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Made if need be.
+        format : {"orangeduck", "unity", "glb", "fbx"}
+            orangeduck's ``database.bin`` and ``features.bin`` (build with ``fps=60``); the three
+            files of JLPM22's MotionMatching; or one file per take with a root bone on the floor,
+            and a script for Unreal's editor.
+        """
+        from motionloom.motion_matching.exports import export_database
+
+        return export_database(self, folder, format)
 
     def courses(self, names: Sequence[str] | None = None) -> list[CourseResult]:
         """Steering courses as they are run; see `motionloom.motion_matching.courses`."""

@@ -1,0 +1,183 @@
+"""``python -m benchmarks matching``: the search of motion matching, one query at a time.
+
+The rival is the search of orangeduck's Motion-Matching, its own C++ header compiled with ``-O2``
+and with the flags of its Makefile, one thread, on the same normalized features. Both look for the
+one nearest frame, the last 20 frames of each take left out, and their answers are compared before
+timing starts. Two kinds of queries: a pose and the trajectory of the same frame, both with noise,
+as while a character goes on; and the pose of one frame with the trajectory of another, as when a
+player changes direction.
+
+The header is not part of this repository: set ``ORANGEDUCK_MOTION_MATCHING`` to a checkout of
+https://github.com/orangeduck/Motion-Matching.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import Settings
+from benchmarks.takes import everything
+from benchmarks.timing import Contestant, Log, Missing, Result, compare
+from motionloom.errors import MotionloomError
+from motionloom.formats import load
+from motionloom.motion_matching.features import Normalization, matching_features
+from motionloom.motion_matching.settings import MatchingSettings
+from motionloom.search.index.bucket_index import BucketIndex
+
+SUMMARY = "the frame that motion matching plays next"
+PACKAGES = ()
+_SOME = 60_000  # frames
+_QUERIES = 500
+_LEFT_OUT = 20  # frames at the end of each take
+_NOISE = 0.1  # m
+_BUILDS = {
+    "-O2": ("-O2", "-DNDEBUG"),
+    "its Makefile": ("-O3", "-march=native", "-ffast-math", "-DNDEBUG"),
+}
+_NAME = "orangeduck Motion-Matching"
+
+Rows = NDArray[np.float32]
+
+
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, source, credit = everything(settings, Path(scratch), log=log)
+        rows, lengths = _features(folder, log)
+        cut = int(np.searchsorted(np.cumsum(lengths), _SOME)) + 1
+        for count in dict.fromkeys((cut, len(lengths))):
+            part = rows[: int(lengths[:count].sum())]
+            results += _measured(part, lengths[:count], Path(scratch), settings, log)
+    data = f"{source}: {len(rows)} frames of {len(lengths)} takes"
+    return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
+
+
+def _features(folder: Path, log: Log) -> tuple[Rows, NDArray[np.int64]]:
+    """Normalized features of all takes, and the length of each."""
+    found, lengths = [], []
+    files = sorted(folder.rglob("*.bvh"))
+    for number, file in enumerate(files):
+        try:
+            motion = load(file)
+            if len(motion) > 2 * _LEFT_OUT:
+                found.append(matching_features(motion).astype(np.float32))
+                lengths.append(len(motion))
+        except MotionloomError as error:
+            log(f"{file.name}: {error}")
+        if number % 200 == 199:
+            log(f"features of {number + 1} of {len(files)} takes")
+    rows = np.concatenate(found)
+    return Normalization.of(rows, MatchingSettings()).apply(rows), np.array(lengths)
+
+
+def _measured(
+    rows: Rows, lengths: NDArray[np.int64], scratch: Path, settings: Settings, log: Log
+) -> list[Result]:
+    stops = np.cumsum(lengths)
+    starts = stops - lengths
+    kept = rows.copy()
+    for stop in stops:
+        kept[stop - _LEFT_OUT : stop] = np.nan
+    index = BucketIndex.build(kept)
+    rivals = {
+        name: _rival(name, flags, scratch, rows, starts, stops) for name, flags in _BUILDS.items()
+    }
+    results: list[Result] = []
+    for kind, queries in _queries(rows, settings.seed).items():
+        points = [queries[k : k + 1] for k in range(len(queries))]
+        truth = np.concatenate([index.nearest(point, rows, k=1)[1] for point in points])
+        contestants: list[Contestant | Missing] = []
+        for name, rival in rivals.items():
+            if isinstance(rival, Missing):
+                contestants.append(rival)
+                continue
+            found = rival(queries)
+            same = np.mean(found == truth)
+            # Answers may differ where two frames are equally near in single precision.
+            gaps = np.linalg.norm(queries - rows[found], axis=1)
+            ours = np.linalg.norm(queries - rows[truth], axis=1)
+            worst = float(np.abs(gaps - ours).max())
+            note = f"same frame for {same:.1%} of queries, costs within {worst:.0e} m"
+            contestants.append(
+                Contestant(f"{_NAME}, {name}", lambda rival=rival, q=queries: rival(q), note)
+            )
+
+        def ours_run(points=points):
+            for point in points:
+                index.nearest(point, rows, k=1)
+
+        results += compare(
+            f"{len(queries)} queries, {kind}, {len(rows)} frames x {rows.shape[1]}",
+            Contestant("motionloom", ours_run),
+            contestants,
+            rounds=settings.rounds,
+            budget_s=settings.budget_s,
+            log=log,
+        )
+    return results
+
+
+def _queries(rows: Rows, seed: int) -> dict[str, Rows]:
+    rng = np.random.default_rng(seed)
+    here, there = rng.integers(len(rows), size=(2, _QUERIES))
+    noise = rng.normal(0.0, _NOISE, (_QUERIES, rows.shape[1])).astype(np.float32)
+    changed = rows[here].copy()
+    changed[:, 15:] = rows[there, 15:]
+    return {"going on": rows[here] + noise, "changing direction": changed + noise}
+
+
+def _rival(name, flags, scratch, rows, starts, stops):
+    """A function of queries (Q, 27) that returns frames (Q,), or the reason why there is none."""
+    place = os.environ.get("ORANGEDUCK_MOTION_MATCHING")
+    if not place or not (Path(place) / "database.h").is_file():
+        return Missing(f"{_NAME}, {name}", "set ORANGEDUCK_MOTION_MATCHING to a checkout")
+    compiler = shutil.which("g++")
+    if compiler is None:
+        return Missing(f"{_NAME}, {name}", "no C++ compiler (g++)")
+    built = scratch / f"search-{len(rows)}-{len(flags)}.so"
+    source = Path(__file__).parent / "rivals" / "motion_matching.cpp"
+    command = [
+        compiler,
+        *flags,
+        "-w",
+        "-shared",
+        "-fPIC",
+        f"-I{place}",
+        str(source),
+        "-o",
+        str(built),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        return Missing(f"{_NAME}, {name}", done.stderr.strip().splitlines()[0])
+    library = ctypes.CDLL(str(built))
+    whole = np.ascontiguousarray(rows)
+    ends = [np.ascontiguousarray(part, np.int32) for part in (starts, stops)]
+    library.load(
+        _pointer(whole), len(rows), rows.shape[1], _pointer(ends[0]), _pointer(ends[1]), len(starts)
+    )
+
+    def search(queries: Rows) -> NDArray[np.int32]:
+        given = np.ascontiguousarray(queries)
+        current = np.full(len(queries), -1, np.int32)
+        found, costs = np.empty(len(queries), np.int32), np.empty(len(queries), np.float32)
+        library.search(
+            _pointer(given), _pointer(current), len(queries), _pointer(found), _pointer(costs)
+        )
+        return found
+
+    return search
+
+
+def _pointer(array: NDArray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)

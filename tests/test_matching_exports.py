@@ -1,0 +1,123 @@
+"""Matching databases as files of other programs, read back by readers that share no code."""
+
+import ast
+
+import numpy as np
+import pytest
+from naive import matching_files as naive
+from scipy.spatial.transform import Rotation
+
+import motionloom as ml
+from motionloom.errors import InvalidInput
+from motionloom.motion_matching import MatchingSettings, matching_database
+from motionloom.motion_matching.exports.orangeduck import PARENTS, ROLES
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return ml.demo.clip("walk")[:60]
+
+
+@pytest.fixture(scope="module")
+def database(walk):
+    return matching_database([walk], MatchingSettings(mirror=False, fps=60))
+
+
+def world(places, turns, parents, left_handed=False):
+    """World positions of bones from local ones, by SciPy."""
+    at, turned = [], []
+    for place, turn, parent in zip(places, turns, parents, strict=True):
+        xyzw = turn if left_handed else [*turn[1:], turn[0]]
+        own = Rotation.from_quat(xyzw)
+        if parent < 0:
+            at.append(np.array(place))
+            turned.append(own)
+        else:
+            at.append(at[parent] + turned[parent].apply(place))
+            turned.append(turned[parent] * own)
+    return np.array(at)
+
+
+def test_orangeduck_files_have_the_same_poses_and_features(database, tmp_path):
+    files = database.export(tmp_path, "orangeduck")
+    assert [file.name for file in files] == ["database.bin", "features.bin"]
+    read = naive.orangeduck_database(files[0])
+    assert read["parents"] == list(PARENTS) and len(read["positions"][0]) == 23
+    assert read["starts"][0] == 0 and read["stops"][-1] == len(database)
+    motion = database.motion(database.ranges[0])
+    for frame in (0, 17, 63):
+        bones = world(read["positions"][frame], read["rotations"][frame], read["parents"])
+        for bone, role in enumerate(ROLES):
+            if role is not None and role in motion.skeleton.roles:
+                expected = motion.role_positions([role])[frame, 0]
+                np.testing.assert_allclose(bones[bone], expected, atol=1e-5)
+        assert bones[0][1] == 0.0  # the simulation bone is on the floor
+        feet = database.contacts[frame].reshape(2, 2).any(axis=1)
+        assert read["contacts"][frame] == feet.astype(int).tolist()
+    hips = np.array([frame[1] for frame in read["positions"]])[:60]
+    speeds = np.array([frame[1] for frame in read["velocities"]])[1:59]
+    np.testing.assert_allclose(speeds, 30.0 * (hips[2:60] - hips[:58]), atol=1e-3)
+    features, offset, scale = naive.orangeduck_features(files[1])
+    plain = np.array(features) * scale + offset
+    np.testing.assert_allclose(plain, database.features, atol=1e-4)
+
+
+def test_orangeduck_needs_60_frames_per_second(walk, tmp_path):
+    slow = matching_database([walk], MatchingSettings(mirror=False))
+    with pytest.raises(InvalidInput, match="plays 60 frames per second; the database has 30"):
+        slow.export(tmp_path, "orangeduck")
+
+
+def test_unity_files_are_the_mirror_image_of_the_poses(database, tmp_path):
+    files = database.export(tmp_path, "unity")
+    joints = naive.unity_skeleton(files[0])
+    skeleton = database.skeleton
+    assert [name for name, *_ in joints] == ["SimulationBone", *skeleton.names]
+    types = {name: kind for name, *_, kind in joints}
+    assert types[skeleton.roles["hips"]] == 0 and types[skeleton.roles["right_foot"]] == 20
+    clips, poses, tags = naive.unity_poses(files[1])
+    assert clips[0][2] == pytest.approx(1 / 60) and len(poses) == len(database)
+    parents = [-1, *(parent for _, _, parent, *_ in joints[1:])]
+    expected = database.motion(database.ranges[0]).positions() * [-1.0, 1.0, 1.0]
+    for frame in (0, 40):
+        places, turns, left, right = poses[frame]
+        bones = world(places, turns, parents, left_handed=True)
+        np.testing.assert_allclose(bones[1:], expected[frame], atol=1e-5)
+        assert (left, right) == tuple(database.contacts[frame].reshape(2, 2).any(axis=1))
+    for name, parts in tags.items():
+        mask = np.zeros(len(database), bool)
+        for start, stop in parts:
+            mask[start:stop] = True
+        np.testing.assert_array_equal(mask, database.tag(name))
+    normal, about, rows = naive.unity_features(files[2])
+    assert [name for name, *_ in about][:2] == ["FuturePosition", "FutureDirection"]
+    valid = np.array([flag for flag, _ in rows], bool)
+    np.testing.assert_array_equal(valid, database.searchable)
+    mean, scale = np.array(normal).T
+    plain = np.array([row for _, row in rows]) * scale + mean
+    np.testing.assert_allclose(plain[:, 1], database.features[:, 16], atol=1e-4)  # z
+    np.testing.assert_allclose(plain[:, 0], -database.features[:, 15], atol=1e-4)  # x
+    np.testing.assert_allclose(plain[:, 13], database.features[:, 1], atol=1e-4)  # height
+
+
+def test_takes_with_a_root_bone_look_the_same(database, tmp_path):
+    files = database.export(tmp_path, "glb")
+    assert files[-1].name == "import_into_unreal.py"
+    ast.parse(files[-1].read_text())
+    assert all(f"'{file.name}'" in files[-1].read_text() for file in files[:-1])
+    whole = ml.load(files[0], keep_carrier=True)
+    names = list(whole.skeleton.names)
+    assert names[0] == "root"
+    np.testing.assert_allclose(whole.positions()[:, 0, 1], 0.0, atol=1e-5)
+    expected = database.motion(database.ranges[0]).positions()
+    joints = [names.index(name) for name in database.skeleton.names]
+    np.testing.assert_allclose(whole.positions()[:, joints], expected, atol=1e-3)
+
+
+def test_unknown_formats_and_places_are_refused(database, tmp_path):
+    with pytest.raises(InvalidInput, match="one of orangeduck, unity, glb, fbx; got 'maya'"):
+        database.export(tmp_path, "maya")
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(InvalidInput, match="file: not a folder"):
+        database.export(file, "unity")
