@@ -94,8 +94,8 @@ def _measured(
     }
     results: list[Result] = []
     for kind, queries in _queries(rows, settings.seed).items():
-        points = [queries[k : k + 1] for k in range(len(queries))]
-        truth = np.concatenate([index.nearest(point, rows, k=1)[1] for point in points])
+        find = index.finder(rows)
+        truth = np.concatenate([find(query)[0] for query in queries])
         contestants: list[Contestant | Missing] = []
         for name, rival in rivals.items():
             if isinstance(rival, Missing):
@@ -112,9 +112,9 @@ def _measured(
                 Contestant(f"{_NAME}, {name}", lambda rival=rival, q=queries: rival(q), note)
             )
 
-        def ours_run(points=points):
-            for point in points:
-                index.nearest(point, rows, k=1)
+        def ours_run(find=find, queries=queries):
+            for query in queries:
+                find(query)
 
         results += compare(
             f"{len(queries)} queries, {kind}, {len(rows)} frames x {rows.shape[1]}",

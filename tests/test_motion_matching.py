@@ -12,6 +12,7 @@ from naive import motion_matching as naive
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion_matching import MatchingSettings, matching_database, run_course
 from motionloom.motion_matching.artifact import open_database, save_database
 from motionloom.motion_matching.courses import course_path, response_times
@@ -332,3 +333,55 @@ def test_takes_that_are_never_needed_are_left_out(library, tmp_path, monkeypatch
     done = ran("match", str(library.path), "build", "--prune", "--json")
     assert json.loads(done.stdout)["takes"] < 4
     assert "left out, never worth playing: " in done.stderr and "again" in done.stderr
+
+
+# --- keyframes to motion -----------------------------------------------------------------------
+
+
+def test_gaps_are_filled_better_than_by_interpolation(walks):
+    truth, others = walks[0], walks[1:]
+    known = np.ones(len(truth), bool)
+    known[50:80] = False
+    wrong = replace(truth, root=np.where(known[:, None], truth.root, 9.0))
+    filled = matching_database(others, MatchingSettings()).fill_gaps(wrong, known)
+    np.testing.assert_allclose(filled.positions()[known], truth.positions()[known], atol=1e-3)
+    share = (np.arange(50, 80) - 49)[:, None] / 31.0
+    straight = rot.slerp(truth.rotations[49][None], truth.rotations[80][None], share)
+    root = (1.0 - share) * truth.root[49] + share * truth.root[80]
+    plain = Motion(truth.skeleton, straight, root, truth.fps).positions()
+    error = [
+        np.linalg.norm(one - truth.positions()[50:80], axis=2).mean()
+        for one in (filled.positions()[50:80], plain)
+    ]
+    assert error[0] < 0.5 * error[1]
+    assert [(source.start, source.end) for source in filled.sources] == [(50, 80)]
+
+
+def test_a_few_poses_are_enough(database, walks):
+    truth = walks[1]
+    known = np.zeros(len(truth), bool)
+    known[[0, 30, 60, len(truth) - 1]] = True
+    filled = database.fill_gaps(truth, known)
+    np.testing.assert_allclose(filled.positions()[known], truth.positions()[known], atol=1e-3)
+    steps = np.linalg.norm(np.diff(filled.positions(), axis=0), axis=2)
+    assert steps.max() < 0.25  # no joint jumps
+
+
+def test_gaps_that_cannot_be_filled_are_refused(database, walks):
+    truth = walks[0]
+    known = np.ones(len(truth), bool)
+    with pytest.raises(InvalidInput, match="one flag per frame"):
+        database.fill_gaps(truth, known[1:])
+    with pytest.raises(InvalidInput, match="the rate of the database, 30 fps; got 60"):
+        database.fill_gaps(truth.resample(60), np.ones(2 * len(truth) - 1, bool))
+    known[-1] = False
+    with pytest.raises(InvalidInput, match="the first and the last frame must be known"):
+        database.fill_gaps(truth, known)
+
+
+def test_the_command_fills_gaps(library, walks, tmp_path):
+    file, out = tmp_path / "holes.bvh", tmp_path / "filled.bvh"
+    walks[0].save(file)
+    done = ran("match", str(library.path), "fill", file, "--gap", "40-59", "-o", out, "--json")
+    assert json.loads(done.stdout)["sources"][0]["start"] == 40
+    assert len(ml.load(out)) == len(walks[0])

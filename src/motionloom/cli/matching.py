@@ -24,7 +24,7 @@ from motionloom.library.settings import MatchingSettings, MatchingWalkSettings
 if TYPE_CHECKING:
     from motionloom.library import MatchingDatabase
 
-_ACTIONS = ("build", "walk", "courses", "coverage", "export")
+_ACTIONS = ("build", "walk", "courses", "coverage", "export", "fill")
 _ORANGEDUCK_FPS = 60.0
 
 
@@ -34,12 +34,19 @@ def match(
     action: Annotated[str, typer.Argument(metavar="|".join(_ACTIONS))],
     settings: MatchingSettings,
     walk: MatchingWalkSettings,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="fill: a motion with gaps.")
+    ] = None,
+    gap: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIRST-LAST", help="fill: frames to replace; may be repeated."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             "-o",
             "--output",
-            help="walk: any format that can be written; coverage: .html; export: a folder.",
+            help="walk, fill: any format that can be written; coverage: .html; export: a folder.",
         ),
     ] = None,
     course: Annotated[
@@ -61,15 +68,18 @@ def match(
     be. `walk` follows a direction, a speed, changes of them, or a path. `courses` measures how well
     the character is steered: a circle, a figure eight, a zigzag, stops, a sprint, turns. `coverage`
     writes a page about speeds, turns, starts and stops that the takes cover. `export` writes the
-    database for other programs.
+    database for other programs. `fill` replaces frames of a file, so that the motion passes through
+    the frames beside them.
     """
     from motionloom.formats import check_output
 
     if action not in _ACTIONS:
         raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")
-    if action == "walk":
+    if (action == "fill") != (file is not None):
+        raise InvalidInput("match fill needs a FILE, and no other action takes one")
+    if action in ("walk", "fill"):
         if output is None:
-            raise InvalidInput("match walk needs -o FILE")
+            raise InvalidInput(f"match {action} needs -o FILE")
         check_output(output)  # before the work
     if action == "coverage" and (output is None or output.suffix.lower() != ".html"):
         raise InvalidInput("match coverage needs -o FILE.html")
@@ -90,6 +100,8 @@ def match(
         _print_info(database, json)
     elif action == "walk" and output is not None:
         _walk(database, walk, output, inspect, json)
+    elif file is not None and output is not None:
+        _fill(database, file, gap or [], output, json)
     elif action == "courses":
         _courses(database, listed(course), json)
     elif action == "coverage" and output is not None:
@@ -178,3 +190,39 @@ def _coverage(database: MatchingDatabase, output: Path, json: bool) -> None:
     for line in report.sentences():
         print(line)
     remark(f"the report is in {output}")
+
+
+def _fill(
+    database: MatchingDatabase, file: Path, gaps: list[str], output: Path, json: bool
+) -> None:
+    import numpy as np
+
+    from motionloom.formats import load
+
+    motion = load(file)
+    known = np.ones(len(motion), bool)
+    for text in gaps:
+        first, last = _gap(text, len(motion))
+        known[first : last + 1] = False
+    if known.all():
+        raise InvalidInput("match fill needs --gap FIRST-LAST, the frames to replace")
+    filled = database.fill_gaps(motion, known)
+    filled.save(output)
+    sources = [source.as_dict() for source in filled.sources]
+    if json:
+        print_json({"file": str(output), "frames": len(filled), "sources": sources})
+        return
+    for source in filled.sources:
+        remark(
+            f"frames {source.start} to {source.end - 1}: {source.motion}, "
+            f"{source.start_frame:g} to {source.end_frame - 1:g}"
+        )
+    remark(f"{len(filled)} frames written to {output}")
+
+
+def _gap(text: str, frames: int) -> tuple[int, int]:
+    """First and last frame of ``FIRST-LAST``."""
+    first, dash, last = text.partition("-")
+    if not (dash and first.isdigit() and last.isdigit() and int(first) <= int(last) < frames):
+        raise InvalidInput(f"--gap must be FIRST-LAST, frames 0 to {frames - 1}; got {text}")
+    return int(first), int(last)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from motionloom.store.store import Store
 
 KIND = "motion-matching"
-_FORMAT = 4
+_FORMAT = 6
 
 
 def library_database(library: Store, settings: MatchingSettings) -> MatchingDatabase:

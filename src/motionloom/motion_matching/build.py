@@ -82,7 +82,9 @@ def matching_database(
     parts.check(len(ready))
     if needs_standing(parts.joined("gaits"), rate):
         for made in standing_motions(parts.walking(ready[0]), parts.walks(ready[0]), floor):
-            parts.add(made, made.contacts().standing_parts(), mirror=settings.mirror)
+            still = np.linalg.norm(np.gradient(made.root[:, [0, 2]], axis=0), axis=1) * rate < 0.05
+            standing = made.contacts().standing_parts() | still[:, None]
+            parts.add(made, standing, mirror=settings.mirror, at_least=1)
     ranges = tuple(parts.ranges)
     arrays = parts.arrays()
     rows = Normalization.of(arrays["features"], settings).apply(arrays["features"])
@@ -110,9 +112,13 @@ class _Parts:
         self._held: dict[str, list[NDArray]] = {name: [] for name in ARRAYS}
         self._jerks: list[NDArray] = []
         self.acceleration = 0.0
+        self._least = 0
 
-    def add(self, motion: Motion, contacts: NDArray[np.bool_], *, mirror: bool) -> None:
-        """Add a take and, with `mirror`, its mirrored copy."""
+    def add(
+        self, motion: Motion, contacts: NDArray[np.bool_], *, mirror: bool, at_least: int = 0
+    ) -> None:
+        """Add a take and, with `mirror`, its mirrored copy; no gait is below `at_least`."""
+        self._least = at_least
         self._add(motion, contacts, mirrored=False)
         if mirror:
             twin = replace(motion.mirror(), name=motion.name + MIRRORED)
@@ -175,7 +181,8 @@ class _Parts:
         held["rotations"].append(motion.rotations)
         held["root"].append(motion.root)
         held["contacts"].append(contacts)
-        held["gaits"].append(np.argmax(found[:, None] == names, axis=1).astype(np.int8))
+        kinds = np.argmax(found[:, None] == names, axis=1)
+        held["gaits"].append(np.maximum(kinds, self._least).astype(np.int8))
         held["places"].append(np.column_stack([root.floor.imag, root.floor.real, root.facing]))
         held["features"].append(matching_features(motion, root).astype(np.float32))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from motionloom.blending.inertialization import FADE
 from motionloom.errors import InvalidInput
@@ -23,7 +23,7 @@ from motionloom.motion.gait import GAITS
 from motionloom.motion_matching.features import COUNT, Normalization
 from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
 from motionloom.motion_matching.standing import MADE
-from motionloom.search.index.bucket_index import BucketIndex
+from motionloom.search.index.bucket_index import BucketIndex, Finder
 
 if TYPE_CHECKING:
     from motionloom.motion_matching.courses import CourseResult
@@ -133,6 +133,10 @@ class MatchingDatabase:
         return self.normalization.apply(self.features)
 
     @cached_property
+    def _find(self) -> Finder:
+        return self.index.finder(self.rows)
+
+    @cached_property
     def starts(self) -> NDArray[np.int64]:
         """First frame of each range, and the number of frames."""
         return np.array([*(part.start for part in self.ranges), len(self)], np.int64)
@@ -237,8 +241,7 @@ class MatchingDatabase:
         allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """`nearest` for normalized features (1, 27)."""
-        _, found, costs = self.index.nearest(point, self.rows, k=k, radius=radius, allowed=allowed)
-        return found, costs
+        return self._find(point[0], k, radius, allowed)
 
     def seam_ratios(self, frame: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
         """Largest acceleration of a joint (n,) after a jump from a frame to each of others.
@@ -289,6 +292,12 @@ class MatchingDatabase:
         from motionloom.motion_matching.walk import matched_walk
 
         return matched_walk(self, settings or MatchingWalkSettings(**controls))
+
+    def fill_gaps(self, motion: Motion, known: ArrayLike) -> Motion:
+        """Replace unknown frames of a motion; see `motionloom.motion_matching.keyframes`."""
+        from motionloom.motion_matching.keyframes import fill_gaps
+
+        return fill_gaps(self, motion, known)
 
     def coverage(self, *, seed: int = 0) -> Coverage:
         """What the takes cover of what players ask; see `motionloom.motion_matching.coverage`."""

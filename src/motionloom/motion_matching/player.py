@@ -332,7 +332,9 @@ class MatchingPlayer(Player):
         point = self._query()
         going_on = float(np.linalg.norm(point[0] - database.rows[frame]))
         self._going_on = going_on
-        most = np.inf if forced else _JUMP_SHARE * going_on - _JUMP_COST
+        stands = database.gaits[frame] == 1  # whoever stands starts at any moment
+        most = _JUMP_SHARE * going_on - (0.0 if stands else _JUMP_COST)
+        most = np.inf if forced else most
         if most <= 0.0:
             return False
         apart = round(_APART_SECONDS * self.fps)

@@ -62,11 +62,19 @@ def standing_motions(frames: Motion, takes: Sequence[Motion], floor: float) -> l
     if found is None:
         return made
     walk, frame = found
-    # Seen from its root in the middle of the stance.
-    root = RootMotion.of(walk)
-    place = PlanarTransform.from_complex(root.floor[frame], root.facing[frame])
-    walk = place.inverse().apply_to_motion(walk)
+    walk = _straight(walk)
     return [*made, _start(still, walk, frame), _stop(still, walk, frame)]
+
+
+def _straight(walk: Motion) -> Motion:
+    """A walk whose root goes along +Z and faces there; turns are undone about the root."""
+    root = RootMotion.of(walk)
+    steps = np.abs(np.diff(root.floor))
+    along = np.concatenate([[0.0], np.cumsum(steps)]).astype(np.complex128)
+    there = PlanarTransform.from_complex(along, np.zeros(len(along)))
+    moved = there @ root.transforms().inverse()
+    rotations, places = moved.apply_to_poses(walk.rotations, walk.root)
+    return replace(walk, rotations=rotations, root=places)
 
 
 def _standing(frames: Motion, floor: float) -> Motion:

@@ -166,6 +166,10 @@ class BucketIndex:
             allowed is None,
         )
 
+    def finder(self, rows: NDArray[np.float32]) -> Finder:
+        """Search for one query at a time, with all that does not depend on it done once."""
+        return Finder(self, rows)
+
     def counts(
         self, queries: NDArray[np.float32], rows: NDArray[np.float32], *, radius: float
     ) -> NDArray[np.int64]:
@@ -205,6 +209,57 @@ class BucketIndex:
         if len(given) <= self._last_row:
             least = f"at least {self._last_row + 1} rows, as the index"
             raise InvalidInput(f"{name} must have {least}; got {len(given)}")
+
+
+class Finder:
+    """Nearest vectors of one query after the other: what a player asks in every frame.
+
+    Parameters
+    ----------
+    index : BucketIndex
+    rows : ndarray, shape (N, D)
+        As in `BucketIndex.nearest`.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(1).normal(size=(500, 4)).astype(np.float32)
+    >>> find = BucketIndex.build(rows).finder(rows)
+    >>> find(rows[7])[0]
+    array([7])
+    """
+
+    def __init__(self, index: BucketIndex, rows: NDArray[np.float32]) -> None:
+        empty = np.zeros((0, len(index.centre)), np.float32)
+        self._index = index
+        self._tables = index._tables(empty, rows)[2:]
+        self._rotated = np.zeros((1, padded(len(index.centre))), np.float32)
+        self._anywhere = _read_only(np.ones(1, np.bool_))
+        self._centre, self._axes = index.centre, index.axes
+
+    def __call__(
+        self,
+        query: NDArray[np.float32],
+        k: int = 1,
+        radius: float = np.inf,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Numbers and distances of the `k` nearest vectors to a query (D,), nearest first."""
+        if query.shape != self._centre.shape:
+            raise InvalidInput(f"query must have shape {self._centre.shape}; got {query.shape}")
+        if allowed is not None:
+            self._index._check_length("allowed", allowed)
+        self._rotated[0, : len(query)] = (query - self._centre) @ self._axes
+        _, found, distances = _nearest(
+            _read_only(np.ascontiguousarray(query, np.float32)[None]),
+            self._rotated,
+            *self._tables,
+            k,
+            float(radius),
+            1.0,
+            self._anywhere if allowed is None else _read_only(allowed),
+            allowed is None,
+        )
+        return found, distances
 
 
 def _read_only(array: NDArray) -> NDArray:

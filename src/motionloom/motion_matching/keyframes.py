@@ -1,0 +1,244 @@
+"""Keyframes to motion: frames between known poses, from the takes of a matching database.
+
+Between two known frames, the segment of the takes is searched that begins and ends most like them:
+positions of the main joints in both, as seen from the first, and their velocities where the frames
+before and after are known, too. Segments may be up to a quarter longer or shorter than the gap.
+The best one is moved to the first key and played at the gap's pace; what is missing at both keys
+is spread over the frames beside them, so that the motion passes through all keys exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Provenance, Source
+from motionloom.motion.carrier import hips_as_root
+from motionloom.motion.easing import smooth_step
+from motionloom.motion.retargeting.retarget import on_skeleton
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
+
+if TYPE_CHECKING:
+    from motionloom.motion_matching.database import MatchingDatabase
+
+Array = NDArray[np.float64]
+
+_ROLES = (
+    "hips", "chest", "head", "left_knee", "right_knee", "left_ankle", "right_ankle", "left_foot",
+    "right_foot", "left_elbow", "right_elbow", "left_wrist", "right_wrist",
+)  # fmt: skip
+_STRETCH = (1.0, 0.9, 1.1, 0.8, 1.25)  # lengths of segments over that of the gap
+_STRETCH_COST = 0.1  # m for a segment twice as long, or half
+_VELOCITY = 0.1  # s: weight of velocities beside positions
+_FADE_SECONDS = 0.5  # in which what is missing at a key fades
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Main joints of N frames, and where each frame is seen from.
+
+    Attributes
+    ----------
+    floor : ndarray of complex, shape (N, R)
+    height : ndarray, shape (N, R)
+    place : ndarray of complex, shape (N,)
+    facing : ndarray, shape (N,)
+    """
+
+    floor: NDArray[np.complex128]
+    height: Array
+    place: NDArray[np.complex128]
+    facing: Array
+
+    @classmethod
+    def of(cls, motion: Motion) -> _Seen:
+        roles = [role for role in _ROLES if role in motion.skeleton.roles]
+        points = motion.role_positions(roles).astype(np.float64)
+        hips = floor_complex(motion.role_positions(["hips"])[:, 0].astype(np.float64))
+        return cls(floor_complex(points), points[..., 1], hips, motion.headings())
+
+    def rows(self, frames: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
+        """Joints (n, 3 R) of other frames as seen from frames."""
+        turned = (self.floor[others] - self.place[frames, None]) * np.exp(
+            -1j * self.facing[frames, None]
+        )
+        return np.concatenate([turned.real, turned.imag, self.height[others]], axis=1)
+
+
+def fill_gaps(database: MatchingDatabase, motion: Motion, known: ArrayLike) -> Motion:
+    """Replace the frames of a motion that are not known.
+
+    Parameters
+    ----------
+    database : MatchingDatabase
+        The takes to fill with.
+    motion : Motion
+        At the rate of the database; unknown frames may hold anything.
+    known : array_like of bool, shape (T,)
+        The first and the last frame must be known.
+
+    Returns
+    -------
+    motion : Motion
+        On the skeleton of the database, with provenance of the frames filled.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.motion_matching import MatchingSettings, matching_database
+    >>> walks = [ml.demo.clip(kind) for kind in ("walk_left", "walk_right")]
+    >>> database = matching_database(walks, MatchingSettings())
+    >>> walk, known = ml.demo.clip("walk"), np.ones(138, bool)
+    >>> known[40:70] = False
+    >>> len(fill_gaps(database, walk, known))
+    138
+    """
+    given = on_skeleton(hips_as_root(motion), database.skeleton)
+    mask = np.asarray(known, bool)
+    _check(database, given, mask)
+    seen = _Seen.of(given)
+    parts = [_Seen.of(database.motion(part)) for part in database.ranges]
+    whole = _Seen(
+        *(np.concatenate([getattr(part, name) for part in parts])
+          for name in ("floor", "height", "place", "facing"))
+    )  # fmt: skip
+    rotations, root = given.rotations.astype(np.float64), given.root.astype(np.float64)
+    rotations, root = rotations.copy(), root.copy()
+    sources, seams = [], []
+    keys = np.flatnonzero(mask)
+    for first, last in zip(keys[:-1], keys[1:], strict=True):
+        if last == first + 1:
+            continue
+        start, length = _segment(database, whole, seen, mask, int(first), int(last))
+        _play(database, rotations, root, given, start, length, int(first), int(last))
+        part = database.range_of(start)
+        low = start - part.start
+        sources.append(Source(part.name, low + 1, low + length, int(first) + 1, int(last)))
+        seams += [int(first) + 1, int(last)]
+    return Motion(
+        given.skeleton,
+        rot.unroll(rotations),
+        root,
+        given.fps,
+        name=motion.name,
+        provenance=Provenance(tuple(sources), tuple(seams)) if sources else None,
+    )
+
+
+def _check(database: MatchingDatabase, motion: Motion, known: NDArray[np.bool_]) -> None:
+    if known.shape != (len(motion),):
+        raise InvalidInput(
+            f"known must have one flag per frame, ({len(motion)},); got {known.shape}"
+        )
+    if len(known) < 2 or not (known[0] and known[-1]):
+        raise InvalidInput("the first and the last frame must be known")
+    if abs(motion.fps - database.fps) > 1e-6 * database.fps:
+        raise InvalidInput(
+            f"the motion must have the rate of the database, {database.fps:g} fps; got "
+            f"{motion.fps:g}: resample it, or build the database with fps={motion.fps:g}"
+        )
+    longest = max(part.stop - part.start for part in database.ranges)
+    gaps = np.diff(np.flatnonzero(known))
+    if gaps.max() > 1.25 * longest:
+        raise InvalidInput(
+            f"a gap has {gaps.max() - 1} frames; the longest take has {longest}: give more keys"
+        )
+
+
+def _segment(
+    database: MatchingDatabase,
+    whole: _Seen,
+    seen: _Seen,
+    known: NDArray[np.bool_],
+    first: int,
+    last: int,
+) -> tuple[int, int]:
+    """First frame and length of the segment that fits best between two keys."""
+    before = first > 0 and bool(known[first - 1])
+    after = last + 1 < len(known) and bool(known[last + 1])
+    wanted = _pair_rows(seen, np.array([first]), last - first, before, after, database.fps, 1.0)
+    best = (np.inf, 0, last - first)
+    for stretch in _STRETCH:
+        length = max(round(stretch * (last - first)), 1)
+        starts = [
+            np.arange(part.start + before, part.stop - length - after)
+            for part in database.ranges
+            if part.stop - length - after > part.start + before
+        ]
+        if not starts:
+            continue
+        frames = np.concatenate(starts)
+        pace = length / (last - first)
+        rows = _pair_rows(whole, frames, length, before, after, database.fps, pace)
+        costs = np.sqrt(np.mean((rows - wanted) ** 2, axis=1) * 3.0)
+        costs += _STRETCH_COST * abs(np.log2(pace))
+        k = int(np.argmin(costs))
+        if costs[k] < best[0]:
+            best = (float(costs[k]), int(frames[k]), length)
+    return best[1], best[2]
+
+
+def _pair_rows(
+    seen: _Seen,
+    frames: NDArray[np.int64],
+    length: int,
+    before: bool,
+    after: bool,
+    fps: float,
+    pace: float,
+) -> Array:
+    """What is compared: joints of both ends from the first, and velocities that are known."""
+    ends = seen.rows(frames, frames), seen.rows(frames, frames + length)
+    parts = list(ends)
+    if before:
+        parts.append(_VELOCITY * fps * pace * (ends[0] - seen.rows(frames, frames - 1)))
+    if after:
+        parts.append(_VELOCITY * fps * pace * (seen.rows(frames, frames + length + 1) - ends[1]))
+    return np.concatenate(parts, axis=1)
+
+
+def _play(
+    database: MatchingDatabase,
+    rotations: Array,
+    root: Array,
+    given: Motion,
+    start: int,
+    length: int,
+    first: int,
+    last: int,
+) -> None:
+    """Write the frames between two keys."""
+    count = last - first
+    times = start + np.arange(count + 1) * (length / count)
+    low = np.minimum(np.floor(times).astype(np.int64), start + length - 1)
+    share = (times - low)[:, None]
+    poses = np.asarray(database.rotations[start : start + length + 1], np.float64)
+    places = np.asarray(database.root[start : start + length + 1], np.float64)
+    low = low - start
+    turned = rot.slerp(poses[low], poses[low + 1], share)
+    moved = (1.0 - share) * places[low] + share * places[low + 1]
+    onto = _Seen.of(given[first : first + 1])
+    own = _Seen.of(Motion(database.skeleton, turned[:1], moved[:1], database.fps))
+    yaw = float(onto.facing[0] - own.facing[0])
+    transform = PlanarTransform.from_complex(onto.place[0] - np.exp(1j * yaw) * own.place[0], yaw)
+    turned, moved = (np.asarray(one, np.float64) for one in transform.apply_to_poses(turned, moved))
+    # What is missing at the keys; rotations fade beside them, the path is bent as a whole.
+    t = np.arange(count + 1)
+    fade = min(count, max(round(_FADE_SECONDS * database.fps), 1))
+    left = 1.0 - smooth_step(np.clip(t / fade, 0.0, 1.0))
+    right = smooth_step(np.clip((t - (count - fade)) / fade, 0.0, 1.0))
+    off = [
+        rot.log(rot.multiply(rotations[key], rot.inverse(turned[k])))
+        for key, k in ((first, 0), (last, count))
+    ]
+    turns = left[:, None, None] * off[0] + right[:, None, None] * off[1]
+    bend = smooth_step(t / count)[:, None]
+    shift = (1.0 - bend) * (root[first] - moved[0]) + bend * (root[last] - moved[count])
+    inner = slice(first + 1, last)
+    rotations[inner] = rot.multiply(rot.exp(turns), turned)[1:count]
+    root[inner] = (moved + shift)[1:count]
