@@ -21,9 +21,10 @@ LAYERS = [
 
 # The doors that look ahead: (file, function) -> what it may import. `Motion.save` and
 # `Motion._repr_html_` are the design's two; `Markers.save` is the first of them once more,
-# for what C3D files hold. There are no others.
+# for what C3D files hold, and `Motion.retarget` reads a character. There are no others.
 DOORS = {
     ("motion/motion.py", "save"): "formats",
+    ("motion/motion.py", "retarget"): "formats",
     ("motion/motion.py", "_repr_html_"): "plots",
     ("motion/markers.py", "save"): "formats",
 }

@@ -1,5 +1,6 @@
 """Characters: the neutral body, skinned meshes, and a user's own character."""
 
+from motionloom.character.binding import bound_mesh
 from motionloom.character.body import FIGURES, body_mesh, figure_mesh, has_body, t_pose
 from motionloom.character.skinned_mesh import Material, SkinnedMesh, rest_pose, transform_matrices
 
@@ -8,6 +9,7 @@ __all__ = [
     "Material",
     "SkinnedMesh",
     "body_mesh",
+    "bound_mesh",
     "figure_mesh",
     "has_body",
     "rest_pose",

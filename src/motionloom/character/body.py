@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from motionloom.character.figure import REQUIRED, body_parts
 from motionloom.character.implicit_surface import onto_surface, surface_distances
 from motionloom.character.skin_weights import skin_weights
-from motionloom.character.skinned_mesh import SkinnedMesh, bind_pose
+from motionloom.character.skinned_mesh import SkinnedMesh, bind_pose, vertex_normals
 from motionloom.character.sticks import stick_mesh
 from motionloom.character.surface_nets import surface_mesh
 from motionloom.errors import InvalidInput
@@ -141,21 +141,6 @@ def figure_mesh(
     if kind == "sticks" or not has_body(skeleton):
         return stick_mesh(skeleton)
     return body_mesh(skeleton, detail="low" if kind == "low" else "high", example=example)
-
-
-def vertex_normals(vertices: Array, triangles: NDArray) -> NDArray[np.float32]:
-    """Unit normals (V, 3): the mean over the triangles around each vertex, by area."""
-    a, b, c = (vertices[triangles[:, corner]] for corner in range(3))
-    sides = np.cross(b - a, c - a)
-    normals = np.zeros_like(vertices)
-    for corner in range(3):
-        for axis in range(3):
-            normals[:, axis] += np.bincount(
-                triangles[:, corner], sides[:, axis], minlength=len(vertices)
-            )
-    return (normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)).astype(
-        np.float32
-    )
 
 
 def t_pose(skeleton: Skeleton, example: Motion | None = None) -> Array:

@@ -108,6 +108,21 @@ class SkinnedMesh:
         return float(np.einsum("fc,fc->", a, np.cross(b, c)) / 6.0)
 
 
+def vertex_normals(vertices: Array, triangles: NDArray) -> NDArray[np.float32]:
+    """Unit normals (V, 3): the mean over the triangles around each vertex, by area."""
+    a, b, c = (vertices[triangles[:, corner]] for corner in range(3))
+    sides = np.cross(b - a, c - a)
+    normals = np.zeros_like(vertices)
+    for corner in range(3):
+        for axis in range(3):
+            normals[:, axis] += np.bincount(
+                triangles[:, corner], sides[:, axis], minlength=len(vertices)
+            )
+    return (normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)).astype(
+        np.float32
+    )
+
+
 def transform_matrices(positions: Array, rotations: Array) -> Array:
     """Matrices (N, 4, 4) for column vectors of positions (N, 3) and rotations (N, 4) ``wxyz``."""
     matrices = np.zeros((len(positions), 4, 4))

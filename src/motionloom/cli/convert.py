@@ -55,7 +55,13 @@ def convert(
     conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
     for out in {out.suffix: out for _, out in jobs}.values():
         save_options(out, **conventions)  # raises before anything is written
+    if settings.onto and settings.character:
+        raise InvalidInput("give --onto or --character, not both")
     target = motion_from(settings.onto) if settings.onto else None
+    if settings.character:
+        from motionloom.formats.own_character import load_character
+
+        target = load_character(settings.character)
     written: list[str] = []
     reports: dict[str, QualityReport] = {}
     with progress("converting", len(jobs), quiet=json) as advance:
@@ -68,7 +74,7 @@ def convert(
                 save(motion, out, **save_options(out, **conventions))
                 written.append(str(out))
                 report = getattr(motion, "quality", None)  # markers have none
-                if settings.onto and report is not None:
+                if target is not None and report is not None:
                     reports[str(out)] = report
             except (MotionloomError, OSError) as error:
                 if len(jobs) == 1:
@@ -156,7 +162,8 @@ def _read(source: str, settings: ConvertSettings) -> Motion | Markers:
     if is_marker_file(Path(source)):
         return load_markers(source)
     is_file = Path(source).is_file() or Path(split_segment(source)[0]).is_file()
-    same_body = not (settings.preset or settings.onto or settings.clean)
+    changed = settings.preset or settings.onto or settings.character or settings.clean
+    same_body = not changed
     return motion_from(
         source, LoadSettings(roles=settings.roles, keep_carrier=is_file and same_body)
     )

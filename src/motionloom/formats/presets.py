@@ -102,6 +102,7 @@ def convert(
     *,
     fps: float | None = None,
     onto: Skeleton | Motion | None = None,
+    character: str | None = None,
     clean: bool = False,
     preset: str | None = None,
 ) -> Motion | Markers:
@@ -115,6 +116,9 @@ def convert(
         Resample to this rate.
     onto : Skeleton or Motion, optional
         Retarget onto this skeleton, or that of this motion with the joints above its hips.
+    character : str, optional
+        Retarget onto the character in this file, glTF or FBX (see
+        `motionloom.formats.own_character`); a motion of `load_character` as `onto` does the same.
     clean : bool
         Remove foot skate first.
     preset : {"blender", "unreal", "unity", "maya", "motionbuilder", "mixamo"}, optional
@@ -131,16 +135,26 @@ def convert(
     60.0
     """
     if isinstance(motion, Markers):
-        if onto or clean or preset:
+        if onto or character or clean or preset:
             raise InvalidInput(f"{motion.name}: markers have no skeleton to clean or retarget")
         return motion if fps is None else motion.resample(fps)
+    if character is not None:
+        from motionloom.formats.own_character import load_character
+
+        if onto is not None:
+            raise InvalidInput("give a skeleton or a character to retarget onto, not both")
+        onto = load_character(character)
+    on_character = isinstance(onto, Motion) and onto.origin.character is not None
+    if on_character and preset:
+        raise InvalidInput("a character keeps its own joints; leave out the preset")
     if clean:
         motion = motion.clean_feet()
     quality = None
     if onto is not None:
         motion = motion.retarget(onto)
         quality = motion.quality
-        motion = with_carrier(motion, onto.origin.carrier) if isinstance(onto, Motion) else motion
+        if isinstance(onto, Motion) and not on_character:
+            motion = with_carrier(motion, onto.origin.carrier)
     if fps is not None:
         motion = motion.resample(fps)
     motion = apply_preset(motion, preset) if preset else motion

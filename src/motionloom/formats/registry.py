@@ -348,10 +348,17 @@ def save(
         else "motion"
     )
     known = _written_format(path, kind)
-    if isinstance(motion, Motion) and known.module.endswith(f".{motion.origin.format}"):
+    same_format = isinstance(motion, Motion) and known.module.endswith(f".{motion.origin.format}")
+    if isinstance(motion, Motion) and same_format and not motion.origin.character:
         motion = with_carrier(motion)  # the file it was read from has it
     write = importlib.import_module(known.module).write
-    write(motion, path, **_options(write, settings, f"writing {known.name}"))
+    options = _options(write, settings, f"writing {known.name}")
+    if isinstance(motion, Motion) and motion.origin.character and mesh in ("body", True):
+        from motionloom.formats.own_character import write as write_character
+
+        if write_character(motion, path, **options):
+            return path
+    write(motion, path, **options)
     return path
 
 

@@ -88,6 +88,11 @@ class ConvertSettings(Settings):
     up: str | None = setting(None, "Up axis of the written file: y or z.")
     roles: str | None = setting(None, ROLES.help, metavar="MAP", old_options=("--joints",))
     onto: str | None = setting(None, "Retarget onto the skeleton of this file.", metavar="SKELETON")
+    character: str | None = setting(
+        None,
+        "Retarget onto this character, a skinned GLB or FBX file, and keep its meshes.",
+        metavar="FILE",
+    )
     to: str | None = setting(None, "Suffix of the files when OUT is a folder: glb, bvh, ...")
     clean: bool = setting(False, "Remove foot skate first.")
 

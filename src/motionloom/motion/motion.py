@@ -31,7 +31,8 @@ class Origin:
     """Source file of a motion, and what the reader inferred and repaired.
 
     `carrier` are the joints above the hips that the file has and the motion has not (see
-    `motionloom.motion.carrier`).
+    `motionloom.motion.carrier`). `character` is the file of the character that a motion was
+    retargeted to (see `motionloom.formats.own_character`).
 
     Examples
     --------
@@ -51,6 +52,7 @@ class Origin:
     repairs: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     carrier: Carrier | None = None
+    character: str | None = None
 
 
 class TimeSeries(FrozenArrays):
@@ -468,15 +470,16 @@ class Motion(TimeSeries):
 
     def retarget(
         self,
-        skeleton: Skeleton | Motion,
+        skeleton: Skeleton | Motion | str | Path,
         *,
         importance: Mapping[str, ArrayLike] | None = None,
         keep_contacts: bool = True,
         contacts: FootContacts | None = None,
     ) -> Motion:
-        """The same motion on another skeleton, or on that of another motion.
+        """The same motion on another skeleton, on that of another motion, or on a character.
 
-        See `motionloom.motion.retargeting.retarget.retarget` for the parameters.
+        A character is the path of a skinned mesh in a glTF or FBX file; `save` then writes its
+        meshes. See `motionloom.motion.retargeting.retarget.retarget` for the parameters.
 
         Examples
         --------
@@ -488,13 +491,22 @@ class Motion(TimeSeries):
         """
         from motionloom.motion.retargeting.retarget import retarget
 
-        return retarget(
+        if isinstance(skeleton, str | Path):
+            from motionloom.formats.own_character import load_character
+
+            skeleton = load_character(skeleton)
+        moved = retarget(
             self,
             skeleton,
             importance=importance,
             keep_contacts=keep_contacts,
             contacts=contacts,
         )
+        character = skeleton.origin.character if isinstance(skeleton, Motion) else None
+        if character == moved.origin.character:
+            return moved
+        shown = replace(moved, origin=replace(moved.origin, character=character))
+        return shown.with_quality(lambda _: moved.quality)  # type: ignore[arg-type, return-value]
 
     def __add__(self, other: Motion) -> Motion:
         """Concatenation: `other` follows, without alignment."""

@@ -1,6 +1,7 @@
 """FBX files, ``.fbx``."""
 
+from motionloom.formats.fbx import reader, writer
 from motionloom.formats.fbx.reader import read
 from motionloom.formats.fbx.writer import write
 
-__all__ = ["read", "write"]
+__all__ = ["read", "reader", "write", "writer"]

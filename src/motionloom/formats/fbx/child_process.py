@@ -121,6 +121,8 @@ def _read(request: dict) -> dict:
         "skeletons": others,
         "version": int(_kept(scene.metadata).version),
     }
+    if request["meshes"]:
+        facts["meshes"] = _meshes(scene, nodes, place, joints, parents, arrays)
     np.savez(request["output"], **arrays)
     return facts
 
@@ -330,6 +332,120 @@ def _rest(nodes, joints: list[int], ours: bool) -> np.ndarray:
             return static
         bind[number] = _matrix(mine[0].bone_to_world)[:3, :3]
     return bind
+
+
+def _meshes(scene, nodes, place, joints, parents, arrays) -> list[dict]:
+    """Skinned meshes, one per material; their arrays are added to `arrays`."""
+    found: list[dict] = []
+    point = {joint: number for number, joint in enumerate(joints)}
+    for mesh in _items(scene.meshes):
+        skins, owners = _items(mesh.skin_deformers), _items(mesh.instances)
+        if not skins or not owners or not mesh.num_faces:
+            continue
+        corners, of_face, materials = _corners(mesh)
+        clusters = [(c, _kept(c.bone_node)) for c in _items(skins[0].clusters)]
+        clusters = [(cluster, bone) for cluster, bone in clusters if bone is not None]
+        if not clusters:
+            continue
+        bones = [place[bone.element_id] for _, bone in clusters]
+        joint, weight = _top_weights([cluster for cluster, _ in clusters], mesh.num_vertices)
+        skin = {
+            "inverse_binds": np.array([_matrix(c.geometry_to_bone) for c, _ in clusters]),
+            "sizes": np.array(
+                [np.cbrt(abs(np.linalg.det(_matrix(b.node_to_world)[:3, :3]))) for _, b in clusters]
+            ),
+            "points": np.array([_point_of(bone, point, parents) for bone in bones]),
+            "exact": np.array([bone in point for bone in bones]),
+        }
+        vertices = _vectors(mesh.vertices)
+        for number in np.unique(of_face):
+            mine = np.repeat(of_face == number, 3)
+            _, first, triangles = np.unique(
+                corners[mine].round(5), axis=0, return_index=True, return_inverse=True
+            )
+            kept = corners[mine][first]
+            row = kept[:, 0].astype(np.intp)
+            part = {
+                "vertices": vertices[row],
+                "triangles": triangles.reshape(-1, 3),
+                "joints": joint[row],
+                "weights": weight[row],
+                **skin,
+            }
+            if mesh.vertex_normal.exists:
+                part["normals"] = kept[:, 1:4]
+            if mesh.vertex_uv.exists:
+                part["uvs"] = kept[:, 4:6]
+            look = materials[number] if number < len(materials) else None
+            arrays.update({f"mesh{len(found)}_{key}": value for key, value in part.items()})
+            found.append({"name": owners[0].name or mesh.name, **_look(look, len(found), arrays)})
+    return found
+
+
+def _corners(mesh):
+    """Rows of the corners of triangles, and the materials (F,) of these.
+
+    A row (3 F, 6) is the number of a vertex, its normal and its texture coordinates.
+    """
+    table = np.zeros((mesh.num_indices, 6))
+    table[:, 0] = list(mesh.vertex_indices)
+    if mesh.vertex_normal.exists:
+        normals = _kept(mesh.vertex_normal)
+        table[:, 1:4] = _vectors(normals.values)[list(normals.indices)]
+    if mesh.vertex_uv.exists:
+        uvs = _kept(mesh.vertex_uv)
+        pairs = np.array([(uvs.values[k].x, 1.0 - uvs.values[k].y) for k in range(len(uvs.values))])
+        table[:, 4:6] = pairs[list(uvs.indices)]
+    painted = np.array(list(mesh.face_material))
+    rows, of_face = [], []
+    faces = _kept(mesh.faces)
+    for number in range(mesh.num_faces):
+        face = faces[number]
+        for corner in range(1, face.num_indices - 1):
+            start = face.index_begin
+            rows += [start, start + corner, start + corner + 1]
+            of_face.append(painted[number] if len(painted) else 0)
+    return table[np.array(rows, np.intp)], np.array(of_face, np.intp), _items(mesh.materials)
+
+
+def _top_weights(clusters, vertices: int):
+    """The four strongest clusters (V, 4) of each vertex, and their weights (V, 4)."""
+    rows = [np.array(list(cluster.vertices), np.intp) for cluster in clusters]
+    shares = [np.array(list(cluster.weights)) for cluster in clusters]
+    of = np.repeat(np.arange(len(clusters)), [len(row) for row in rows])
+    row, share = np.concatenate(rows), np.concatenate(shares)
+    order = np.lexsort((-share, row))
+    row, share, of = row[order], share[order], of[order]
+    rank = np.arange(len(row)) - np.searchsorted(row, row)
+    joint, weight = np.zeros((vertices, 4), np.intp), np.zeros((vertices, 4))
+    kept = (rank < 4) & (row < vertices)
+    joint[row[kept], rank[kept]], weight[row[kept], rank[kept]] = of[kept], share[kept]
+    return joint, weight
+
+
+def _point_of(node: int, point: dict[int, int], parents: list[int]) -> int:
+    """The joint that stands for a node: itself, or the nearest one above it, or the root."""
+    while node >= 0 and node not in point:
+        node = parents[node]
+    return point.get(node, 0)
+
+
+def _vectors(values) -> np.ndarray:
+    return np.array([(values[k].x, values[k].y, values[k].z) for k in range(len(values))])
+
+
+def _look(material, number: int, arrays: dict) -> dict:
+    """Name and colour of a material; its embedded image is added to `arrays`."""
+    if material is None:
+        return {"material": "", "colour": [0.8, 0.8, 0.8]}
+    shade = _kept(_kept(material.fbx).diffuse_color)
+    value = shade.value_vec4
+    texture = _kept(shade.texture)
+    content = b"" if texture is None else bytes(texture.content or b"")
+    if content:
+        arrays[f"mesh{number}_texture"] = np.frombuffer(content, np.uint8)
+    colour = [1.0, 1.0, 1.0] if content else [value.x, value.y, value.z]
+    return {"material": material.name, "colour": [float(min(max(c, 0.0), 1.0)) for c in colour]}
 
 
 def _matrix(value) -> np.ndarray:

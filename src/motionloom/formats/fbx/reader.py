@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.character import Material, SkinnedMesh, bound_mesh
 from motionloom.errors import MissingExtra, MotionFormatError
 from motionloom.formats.child_process import child_result
 from motionloom.formats.conventions import (
@@ -29,7 +30,7 @@ from motionloom.formats.conventions import (
 from motionloom.formats.fbx import child_process
 from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
-from motionloom.motion import Motion
+from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
 
@@ -76,6 +77,56 @@ def read(
         "fbx", scale, up=up or facts["up"], frame_time=1.0 / motion.fps, warnings=warnings
     )
     return replace(motion, origin=origin)
+
+
+def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
+    """The skinned meshes of a character, bound to a skeleton that was read from its file.
+
+    Joints of a skin that the skeleton lacks are replaced by the nearest joint above them.
+    """
+    require_extra()
+    path = Path(source)
+    request = {"skeleton": None, "animation": None, "fps": None, "meshes": True}
+    script = child_process.__file__
+    facts, arrays = child_result(script, path, request, timeout=600.0, library="ufbx")
+    if not facts["meshes"]:
+        raise MotionFormatError("the character has no skinned mesh", path=path)
+    names = _names(facts["names"], Repairs(path))
+    numbers = {name: number for number, name in enumerate(skeleton.point_names)}
+    found = []
+    for number, about in enumerate(facts["meshes"]):
+        start = f"mesh{number}_"
+        part = {key[len(start) :]: value for key, value in arrays.items() if key.startswith(start)}
+        image = part.pop("texture", None)
+        points, exact = _points(facts, names, numbers, part.pop("points"), part.pop("exact"))
+        texture = None if image is None else image.tobytes()
+        red, green, blue = about["colour"]
+        found.append(
+            bound_mesh(
+                skeleton,
+                part.pop("vertices"),
+                part.pop("triangles"),
+                part.pop("joints"),
+                part.pop("weights"),
+                points=points,
+                exact=exact,
+                name=about["name"] or f"mesh {number + 1}",
+                material=Material(about["material"] or "material", (red, green, blue), texture),
+                **part,
+            )
+        )
+    return found
+
+
+def _points(facts, names: list[str], numbers: dict[str, int], joints: NDArray, exact: NDArray):
+    """Points of a skeleton for joints of the file, or those above them; and whether exact."""
+    points, same = [], []
+    for joint, is_it in zip(joints.tolist(), exact.tolist(), strict=True):
+        while joint >= 0 and names[joint] not in numbers:
+            joint, is_it = facts["parents"][joint], False
+        points.append(numbers[names[joint]] if joint >= 0 else 0)
+        same.append(is_it and joint >= 0)
+    return np.array(points), np.array(same)
 
 
 def require_extra() -> None:

@@ -80,6 +80,23 @@ def write(
         scratch.write_bytes(draft.finished(rates.pop()))
 
 
+def write_meshes(
+    motion: Motion,
+    path: str | Path,
+    meshes: Sequence[SkinnedMesh],
+    *,
+    unit: str | float = "cm",
+    up: str = "y",
+    mesh: bool | str = "body",
+) -> None:
+    """Write a motion with meshes that are bound to its skeleton; `mesh` is not used."""
+    draft = _Draft(metres=unit_from(unit), up=up)
+    joints = draft.add_character("", motion, meshes, Material())
+    draft.add_take(motion.name or "motion", [(joints, motion)])
+    with atomic_write(path) as scratch:
+        scratch.write_bytes(draft.finished(motion.fps))
+
+
 class _Draft:
     """A file under construction; lengths are in its unit, axes those of its up axis."""
 

@@ -111,7 +111,7 @@ class GltfFile:
         count, width = self._size(accessor, "count", None), _WIDTHS[kind]
         dtype = np.dtype(_COMPONENTS[component])
         view = self.item("bufferViews", accessor["bufferView"])
-        buffer = self._buffer(view.get("buffer"))
+        buffer = self.buffer(view.get("buffer"))
         start = self._size(view, "byteOffset", 0)
         length = self._size(view, "byteLength", None)
         offset = self._size(accessor, "byteOffset", 0)
@@ -161,7 +161,8 @@ class GltfFile:
             self.refuse("there is no JSON chunk")
         return text
 
-    def _buffer(self, index: object) -> bytes:
+    def buffer(self, index: object) -> bytes:
+        """The bytes of a buffer."""
         buffers = self.items("buffers")
         number = self.index("buffers", index, len(buffers))
         if number not in self._buffers:
@@ -180,9 +181,13 @@ class GltfFile:
                 return base64.b64decode(uri.partition(",")[2], validate=True)
             except (binascii.Error, ValueError):
                 self.refuse(f"buffer {number} is not valid base64")
+        return self.beside(uri, f"buffer {number}")
+
+    def beside(self, uri: str, what: str = "an image") -> bytes:
+        """The bytes of a file beside this one."""
         name = unquote(uri)
         if "://" in name or "\x00" in name:
-            self.refuse(f"buffer {number} is at {uri[:60]!r}; only files beside this one are read")
+            self.refuse(f"{what} is at {uri[:60]!r}; only files beside this one are read")
         folder = self.path.parent.resolve()
         try:
             file = (folder / name).resolve()
@@ -191,8 +196,17 @@ class GltfFile:
         except (OSError, ValueError, RuntimeError):
             inside = False
         if not inside:
-            self.refuse(f"buffer {number} should be in {uri[:60]!r} beside the file; it is not")
+            self.refuse(f"{what} should be in {uri[:60]!r} beside the file; it is not")
         return data
+
+    def view_bytes(self, index: object) -> bytes:
+        """The bytes of a buffer view."""
+        view = self.item("bufferViews", index)
+        buffer = self.buffer(view.get("buffer"))
+        start, length = self._size(view, "byteOffset", 0), self._size(view, "byteLength", None)
+        if start + length > len(buffer):
+            self.refuse(f"view {index} reaches beyond its buffer of {len(buffer)} bytes")
+        return buffer[start : start + length]
 
     def _size(self, owner: dict[str, Any], key: str, usual: int | None) -> int:
         value = owner.get(key, usual)

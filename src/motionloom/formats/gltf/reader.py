@@ -287,7 +287,7 @@ def _motion(
             parts["translation"], parts["rotation"], parts["scale"], rest.rotation
         )
 
-    names, end_names = _names(file, tree, repairs)
+    names, end_names = joint_names(file, tree, repairs)
     return motion_from_nodes(
         [moving(node) for node in tree.above],
         (moving(node) for node in tree.joints),
@@ -302,7 +302,8 @@ def _motion(
     )
 
 
-def _names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list[str], list[str]]:
+def joint_names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list[str], list[str]]:
+    """Unique names of the joints and of the end sites."""
     nodes = [*tree.joints, *tree.ends]
     given = [str(file.item("nodes", node).get("name") or f"node_{node}") for node in nodes]
     names = unique_names(given)

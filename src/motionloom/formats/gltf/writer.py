@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.atomic_write import atomic_write
-from motionloom.character import SkinnedMesh, figure_mesh, rest_pose
+from motionloom.character import Material, SkinnedMesh, figure_mesh, rest_pose
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import characters
 from motionloom.formats.gltf.container import glb_bytes, gltf_bytes
@@ -61,6 +61,16 @@ def gltf_document(
     for number, (name, one) in enumerate(cast):
         draft.add_character(name, one, number, kind)
     return draft.finished()
+
+
+def write_meshes(motion: Motion, path: str | Path, meshes: Sequence[SkinnedMesh]) -> None:
+    """Write a motion with meshes that are bound to its skeleton."""
+    path = Path(path)
+    draft = _Document(compact=False)
+    draft.add_meshes(motion, meshes)
+    coded = glb_bytes if path.suffix.lower() == ".glb" else gltf_bytes
+    with atomic_write(path) as scratch:
+        scratch.write_bytes(coded(*draft.finished()))
 
 
 class _Document:
@@ -146,6 +156,47 @@ class _Document:
             self.document["scenes"][0]["nodes"].append(self.add("nodes", node))
         self._add_curves(motion, first)
 
+    def add_meshes(self, motion: Motion, meshes: Sequence[SkinnedMesh]) -> None:
+        """One character with meshes of its own."""
+        first = self._add_joints(motion)
+        name = motion.name or "character"
+        holder = self.add("nodes", {"name": name, "children": [first]})
+        roots = self.document["scenes"][0]["nodes"]
+        roots.append(holder)
+        joints = list(range(first, first + len(motion.skeleton.point_names)))
+        for mesh in meshes:
+            skin = {
+                "name": mesh.name,
+                "joints": joints,
+                "skeleton": holder,
+                "inverseBindMatrices": self._inverse_bind(mesh.bind),
+                "extras": {"fps": motion.fps},
+            }
+            primitive = {**self._vertices(mesh), "material": self._material(mesh)}
+            shown = self.add("meshes", {"name": mesh.name, "primitives": [primitive]})
+            node = {"name": mesh.name, "mesh": shown, "skin": self.add("skins", skin)}
+            roots.append(self.add("nodes", node))
+        self._add_curves(motion, first)
+
+    def _material(self, mesh: SkinnedMesh) -> int:
+        look = mesh.material or Material()
+        surface: dict[str, Any] = {
+            "baseColorFactor": [*look.colour, 1.0],
+            "metallicFactor": 0.0,
+            "roughnessFactor": 0.8,
+        }
+        if look.texture is not None and mesh.uvs is not None:
+            data = look.texture + b"\0" * (-len(look.texture) % 4)
+            view = {"buffer": 0, "byteOffset": self.length, "byteLength": len(look.texture)}
+            self.parts.append(data)
+            self.length += len(data)
+            kind = "image/png" if look.texture[:4] == b"\x89PNG" else "image/jpeg"
+            image = self.add(
+                "images", {"bufferView": self.add("bufferViews", view), "mimeType": kind}
+            )
+            surface["baseColorTexture"] = {"index": self.add("textures", {"source": image})}
+        return self.add("materials", {"name": look.name, "pbrMetallicRoughness": surface})
+
     def _add_joints(self, motion: Motion) -> int:
         """Nodes of joints and end sites; returns the first."""
         skeleton, nodes = motion.skeleton, self.document["nodes"]
@@ -198,6 +249,8 @@ class _Document:
             "JOINTS_0": self.accessor(figure.joints, "VEC4", target=_VERTICES),
             "WEIGHTS_0": self.accessor(figure.weights, "VEC4", target=_VERTICES),
         }
+        if figure.uvs is not None:
+            attributes["TEXCOORD_0"] = self.accessor(figure.uvs, "VEC2", target=_VERTICES)
         corners = figure.triangles.reshape(-1, 1)
         if np.array_equal(corners[:, 0], np.arange(len(figure.vertices))):
             return {"attributes": attributes}

@@ -1,0 +1,298 @@
+"""A user's own character in a glTF file: its skinned meshes, and its file with another animation.
+
+Writing to glTF again keeps the whole file (meshes, materials, textures, morph targets, extensions)
+and replaces its animations. For other formats the meshes are read: positions, normals, texture
+coordinates, triangles, weights, base colour and its image.
+"""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.atomic_write import atomic_write
+from motionloom.character import Material, SkinnedMesh, bound_mesh
+from motionloom.errors import InvalidInput
+from motionloom.formats.conventions import Repairs
+from motionloom.formats.gltf.container import GltfFile, glb_bytes, gltf_bytes
+from motionloom.formats.gltf.joint_tree import joint_tree, node_transform, skin_members
+from motionloom.formats.gltf.reader import joint_names, read_curves
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.rotations import quaternions as rot
+
+Array = NDArray[np.float64]
+
+_TRIANGLES = 4
+
+
+def write(motion: Motion, source: str | Path, path: str | Path) -> None:
+    """Write the file of a character with a motion on its skeleton as its only animation."""
+    file, path = GltfFile(Path(source)), Path(path)
+    nodes = _nodes_by_name(file)
+    missing = [name for name in motion.skeleton.names if name not in nodes]
+    if missing:
+        raise InvalidInput(
+            f"the motion has joints that the character {source} has not: {', '.join(missing[:5])}"
+        )
+    document, binary = _in_one_buffer(file)
+    draft = _Animation(document, binary)
+    times = (np.arange(len(motion)) / motion.fps)[:, None]
+    clock = draft.accessor(times, "SCALAR")
+    root = nodes[motion.skeleton.names[0]]
+    world = _rest_world(file)
+    above = world[_parents(file)[root]] if _parents(file)[root] >= 0 else np.eye(4)
+    size = np.cbrt(np.linalg.det(above[:3, :3]))
+    if not size > 1e-9:
+        file.refuse("the nodes above the skeleton mirror or flatten it")
+    turn = rot.inverse(rot.from_matrix(above[:3, :3] / size))
+    places = rot.rotate(turn, motion.root.astype(np.float64) - above[:3, 3]) / size
+    rotations = motion.rotations.astype(np.float64)
+    first = rot.multiply(turn, rotations[:, 0])
+    draft.channel(root, "translation", clock, places, "VEC3")
+    for joint, name in enumerate(motion.skeleton.names):
+        values = rot.unroll(first if joint == 0 else rotations[:, joint])[:, [1, 2, 3, 0]]
+        draft.channel(nodes[name], "rotation", clock, values, "VEC4")
+        _as_components(document["nodes"][nodes[name]])
+    document["animations"] = [{**draft.animation, "name": motion.name or "motion"}]
+    for skin in document["skins"]:
+        extras = skin.get("extras")
+        skin["extras"] = {**(extras if isinstance(extras, dict) else {}), "fps": motion.fps}
+    coded = glb_bytes if path.suffix.lower() == ".glb" else gltf_bytes
+    document["buffers"] = [{"byteLength": len(draft.binary)}]
+    with atomic_write(path) as scratch:
+        scratch.write_bytes(coded(document, bytes(draft.binary)))
+
+
+def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
+    """The skinned meshes of a character, bound to a skeleton that was read from its file.
+
+    Joints of a skin that the skeleton lacks are replaced by the nearest joint above them.
+    """
+    file = GltfFile(Path(source))
+    skins = _Skins(file, skeleton)
+    found = []
+    for number, node in enumerate(file.items("nodes")):
+        if "skin" in node and "mesh" in node:
+            skin, mesh = file.item("skins", node["skin"]), file.item("meshes", node["mesh"])
+            name = str(node.get("name") or mesh.get("name") or f"mesh {number}")
+            for part, primitive in enumerate(mesh.get("primitives", [])):
+                title = name if part == 0 else f"{name} {part + 1}"
+                found.append(skins.mesh(skin, primitive, title))
+    kept = [mesh for mesh in found if mesh is not None]
+    if not kept:
+        file.refuse("the character has no skinned mesh of triangles")
+    return kept
+
+
+def _nodes_by_name(file: GltfFile) -> dict[str, int]:
+    """Nodes of the joints by the names that the reader gives them."""
+    skins, animations = file.items("skins"), file.items("animations")
+    if not skins:
+        file.refuse("a character needs a skinned mesh; there is no skin")
+    everything = set(range(len(file.items("nodes"))))
+    curves = read_curves(file, animations[0], everything) if animations else {}
+    tree = joint_tree(file, skin_members(file, skins[0]), {node for node, _ in curves})
+    names, end_names = joint_names(file, tree, Repairs(file.path))
+    return dict(zip([*names, *end_names], [*tree.joints, *tree.ends], strict=True))
+
+
+def _parents(file: GltfFile) -> list[int]:
+    parents = [-1] * len(file.items("nodes"))
+    for number, node in enumerate(file.items("nodes")):
+        for child in node.get("children", []):
+            parents[child] = number
+    return parents
+
+
+def _rest_world(file: GltfFile) -> Array:
+    """World matrices (N, 4, 4) of all nodes at rest; `joint_tree` has checked that it is a tree."""
+    parents, repairs = _parents(file), Repairs(file.path)
+    world = np.tile(np.eye(4), (len(parents), 1, 1))
+    done = [False] * len(parents)
+
+    def place(node: int) -> None:
+        chain = [node]
+        while parents[chain[-1]] >= 0 and not done[parents[chain[-1]]]:
+            chain.append(parents[chain[-1]])
+        for one in reversed(chain):
+            local = np.eye(4)
+            at = node_transform(file, one, repairs)
+            local[:3, :3] = at.scale * rot.to_matrix(at.rotation)
+            local[:3, 3] = at.translation
+            world[one] = local if parents[one] < 0 else world[parents[one]] @ local
+            done[one] = True
+
+    for node in range(len(parents)):
+        if not done[node]:
+            place(node)
+    return world
+
+
+def _as_components(node: dict[str, Any]) -> None:
+    """Replace the matrix of a node by components: only these can be animated."""
+    if "matrix" in node:
+        columns = np.array(node.pop("matrix"), np.float64).reshape(4, 4)
+        scales = np.linalg.norm(columns[:3, :3], axis=1)
+        turn = rot.from_matrix((columns[:3, :3] / scales[:, None]).T)
+        node["translation"] = columns[3, :3].tolist()
+        node["rotation"] = turn[[1, 2, 3, 0]].tolist()
+        node["scale"] = scales.tolist()
+
+
+def _in_one_buffer(file: GltfFile) -> tuple[dict[str, Any], bytearray]:
+    """The document with all buffers and images in one buffer, without its animations."""
+    import copy
+
+    document = copy.deepcopy(file.document)
+    binary, starts = bytearray(), []
+    for number in range(len(file.items("buffers"))):
+        binary += b"\0" * (-len(binary) % 4)
+        starts.append(len(binary))
+        binary += file.buffer(number)
+    for view in document.get("bufferViews", []):
+        view["byteOffset"] = view.get("byteOffset", 0) + starts[view.get("buffer", 0)]
+        view["buffer"] = 0
+    for image in document.get("images", []):
+        uri = image.get("uri")
+        if isinstance(uri, str) and not uri.startswith("data:"):
+            data = file.beside(uri)
+            binary += b"\0" * (-len(binary) % 4)
+            view = {"buffer": 0, "byteOffset": len(binary), "byteLength": len(data)}
+            document.setdefault("bufferViews", []).append(view)
+            del image["uri"]
+            image["bufferView"] = len(document["bufferViews"]) - 1
+            image["mimeType"] = "image/png" if data[:4] == b"\x89PNG" else "image/jpeg"
+            binary += data
+    document.pop("animations", None)
+    return document, binary
+
+
+class _Animation:
+    """An animation under construction, at the end of a buffer."""
+
+    def __init__(self, document: dict[str, Any], binary: bytearray) -> None:
+        self.document, self.binary = document, binary
+        self.animation: dict[str, Any] = {"channels": [], "samplers": []}
+
+    def accessor(self, values: Array, kind: str) -> int:
+        data = np.ascontiguousarray(values, "<f4")
+        self.binary += b"\0" * (-len(self.binary) % 4)
+        views = self.document.setdefault("bufferViews", [])
+        views.append({"buffer": 0, "byteOffset": len(self.binary), "byteLength": data.nbytes})
+        self.binary += data.tobytes()
+        accessors = self.document.setdefault("accessors", [])
+        item = {
+            "bufferView": len(views) - 1,
+            "componentType": 5126,
+            "count": len(data),
+            "type": kind,
+        }
+        if kind == "SCALAR":
+            item["min"], item["max"] = [float(data.min())], [float(data.max())]
+        accessors.append(item)
+        return len(accessors) - 1
+
+    def channel(self, node: int, way: str, clock: int, values: Array, kind: str) -> None:
+        sampler = {"input": clock, "output": self.accessor(values, kind), "interpolation": "LINEAR"}
+        self.animation["samplers"].append(sampler)
+        number = len(self.animation["samplers"]) - 1
+        target = {"node": node, "path": way}
+        self.animation["channels"].append({"sampler": number, "target": target})
+
+
+def _binds(file: GltfFile, skin: dict[str, Any], members: list[int]) -> Array:
+    """Inverse bind matrices (N, 4, 4) for column vectors."""
+    if "inverseBindMatrices" not in skin:
+        return np.tile(np.eye(4), (len(members), 1, 1))
+    columns = file.accessor(skin["inverseBindMatrices"], "MAT4")
+    if len(columns) < len(members):
+        file.refuse(f"a skin has {len(members)} joints and {len(columns)} bind matrices")
+    return np.swapaxes(columns[: len(members)].reshape(-1, 4, 4), 1, 2)
+
+
+class _Skins:
+    """Joints of skins as points of a skeleton."""
+
+    def __init__(self, file: GltfFile, skeleton: Skeleton) -> None:
+        self.file, self.skeleton = file, skeleton
+        points = {name: number for number, name in enumerate(skeleton.point_names)}
+        named = _nodes_by_name(file)
+        self.points = {node: points[name] for name, node in named.items() if name in points}
+        self.world, self.parents = _rest_world(file), _parents(file)
+
+    def point(self, node: int) -> int:
+        """The point that stands for a node: itself, or the nearest one above it, or the root."""
+        while node >= 0 and node not in self.points:
+            node = self.parents[node]
+        return self.points.get(node, 0)
+
+    def mesh(
+        self, skin: dict[str, Any], primitive: dict[str, Any], name: str
+    ) -> SkinnedMesh | None:
+        """A primitive as a mesh; None if it has no weights, or no triangles."""
+        file, attributes = self.file, primitive.get("attributes", {})
+        needed = ("POSITION", "JOINTS_0", "WEIGHTS_0")
+        if not all(key in attributes for key in needed):
+            return None
+        if primitive.get("mode", _TRIANGLES) != _TRIANGLES:
+            return None
+        if "KHR_draco_mesh_compression" in primitive.get("extensions", {}):
+            file.refuse("its meshes are compressed (KHR_draco_mesh_compression); save it without")
+        members = [file.index("nodes", n, len(self.parents)) for n in skin["joints"]]
+        vertices = file.accessor(attributes["POSITION"], "VEC3")
+        joints = file.accessor(attributes["JOINTS_0"], "VEC4").astype(np.int64)
+        weights = file.accessor(attributes["WEIGHTS_0"], "VEC4")
+        corners = np.arange(len(vertices))
+        if "indices" in primitive:
+            corners = file.accessor(primitive["indices"], "SCALAR")[:, 0].astype(np.int64)
+        if len(corners) % 3 or np.any(corners >= len(vertices)):
+            file.refuse(f"the triangles of mesh {name[:40]!r} do not fit its vertices")
+        if not len(joints) == len(weights) == len(vertices) or np.any(joints >= len(members)):
+            file.refuse(f"the weights of mesh {name[:40]!r} do not fit its vertices and joints")
+        normal, uv = attributes.get("NORMAL"), attributes.get("TEXCOORD_0")
+        return bound_mesh(
+            self.skeleton,
+            vertices,
+            corners.reshape(-1, 3),
+            joints,
+            weights,
+            inverse_binds=_binds(file, skin, members),
+            sizes=np.cbrt(np.linalg.det(self.world[members, :3, :3])),
+            points=np.array([self.point(node) for node in members]),
+            exact=np.array([node in self.points for node in members]),
+            normals=None if normal is None else file.accessor(normal, "VEC3"),
+            uvs=None if uv is None else file.accessor(uv, "VEC2"),
+            name=name,
+            material=_material(file, primitive),
+        )
+
+
+def _material(file: GltfFile, primitive: dict[str, Any]) -> Material:
+    """Base colour and its image."""
+    if "material" not in primitive:
+        return Material()
+    item = file.item("materials", primitive["material"])
+    look = item.get("pbrMetallicRoughness", {})
+    colour = file.numbers(look.get("baseColorFactor", [1, 1, 1, 1]), 4, "baseColorFactor")[:3]
+    name = str(item.get("name") or f"material {primitive['material']}")
+    texture = None
+    if isinstance(look.get("baseColorTexture"), dict):
+        index = file.item("textures", look["baseColorTexture"].get("index")).get("source")
+        texture = None if index is None else _image(file, file.item("images", index))
+    red, green, blue = (float(value) for value in colour)
+    return Material(name, (red, green, blue), texture)
+
+
+def _image(file: GltfFile, image: dict[str, Any]) -> bytes | None:
+    """The bytes of an image file; None for formats that other programs do not read."""
+    if "bufferView" in image:
+        data = file.view_bytes(image["bufferView"])
+    elif str(image.get("uri", "")).startswith("data:"):
+        data = base64.b64decode(str(image["uri"]).partition(",")[2])
+    else:
+        data = file.beside(str(image.get("uri", "")))
+    return data if data[:4] == b"\x89PNG" or data[:2] == b"\xff\xd8" else None

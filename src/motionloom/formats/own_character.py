@@ -1,0 +1,68 @@
+"""A user's own character: a skinned mesh in a glTF or FBX file that a motion is retargeted to.
+
+A motion on such a character names the file in ``motion.origin.character``; `motionloom.save` then
+writes the character's meshes instead of the neutral body. From glTF to glTF the whole file is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from motionloom.errors import InvalidInput
+from motionloom.formats.registry import load
+from motionloom.motion import Motion
+
+_GLTF = (".glb", ".gltf")
+SUFFIXES = (*_GLTF, ".fbx")
+
+
+def load_character(path: str | Path) -> Motion:
+    """The motion in the file of a character, on its skeleton, for `Motion.retarget`.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is neither glTF nor FBX.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hero = ml.demo.clip("walk", performer=2).save(f"{folder}/hero.glb")
+    ...     load_character(hero).origin.character == str(hero)
+    True
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InvalidInput(f"a character must be one of {', '.join(SUFFIXES)}; got {path}")
+    target = load(path)
+    return replace(target, origin=replace(target.origin, character=str(path)))
+
+
+def write(motion: Motion, path: Path, **options: Any) -> bool:
+    """Write a motion with its character; False if the format of `path` holds no meshes of it.
+
+    `options` are those of the FBX writer: unit and up.
+    """
+    source = motion.origin.character
+    if source is None or path.suffix.lower() not in SUFFIXES:
+        return False
+    if not Path(source).is_file():
+        raise InvalidInput(
+            f"the character {source} is gone; write the neutral body with "
+            "replace(motion, origin=replace(motion.origin, character=None))"
+        )
+    from motionloom.formats import fbx, gltf
+
+    from_gltf = Path(source).suffix.lower() in _GLTF
+    if from_gltf and path.suffix.lower() in _GLTF:
+        gltf.character.write(motion, source, path)
+        return True
+    meshes = (gltf.character if from_gltf else fbx.reader).meshes(source, motion.skeleton)
+    if path.suffix.lower() in _GLTF:
+        gltf.writer.write_meshes(motion, path, meshes)
+    else:
+        fbx.writer.write_meshes(motion, path, meshes, **options)
+    return True
