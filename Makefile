@@ -12,7 +12,7 @@ TEST := $(RUN)/python -m pytest -q -n 2
 export PYTHONDONTWRITEBYTECODE :=
 BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' $(VENV)/lib src
 
-.PHONY: page types demo test coverage test-all lint format docs pictures bench papers clean
+.PHONY: page types fuzz demo test coverage test-all lint format docs pictures bench papers clean
 
 demo: $(READY)  ## a tour of the product, on motions made from code
 	@$(RUN)/python build_page.py --if-possible
@@ -42,6 +42,10 @@ format: $(STAMP)
 	$(RUN)/ruff check --fix .
 	$(RUN)/ruff format .
 	@$(RUN)/python build_page.py --run format --if-possible
+
+MINUTES ?= 15
+fuzz: $(STAMP)  ## mutated files and libraries for every reader: MINUTES=15, SEED=0
+	$(RUN)/python -m fuzz --minutes $(MINUTES) --seed $(or $(SEED),0)
 
 types: $(STAMP)  ## the page's TypeScript types of the studio's HTTP interface, after a change of it
 	@$(RUN)/python build_page.py --run types

@@ -578,3 +578,46 @@ def test_the_tour_passes_over_what_is_missing(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert spreading.cluster(Tour(tmp_path, 0, quiet=True)) == {"cluster": None}
     assert "skipped: a cluster needs Dask; install it with" in capsys.readouterr().err
+
+
+def listening(pids):
+    """Addresses at which processes listen, from /proc."""
+    open_sockets = {}
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        if words[3] == "0A":
+            open_sockets[f"socket:[{words[9]}]"] = words[1].split(":")[0]
+    found = set()
+    for pid in pids:
+        for handle in Path(f"/proc/{pid}/fd").glob("*"):
+            with suppress(OSError):
+                found.add(open_sockets.get(os.readlink(handle)))
+    return found - {None}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
+def test_everything_of_a_local_cluster_listens_on_this_machine_only(tmp_path, monkeypatch):
+    if shutil.which("openssl") is None:
+        pytest.skip("certificates are made by openssl")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with local_cluster(1, tls=True) as started:
+        address = started.scheduler_address
+        assert address.startswith("tls://127.0.0.1:")
+        workers = [worker.process.pid for worker in started.workers.values()]
+        assert listening([os.getpid(), *workers]) == {"0100007F"}
+        key = tmp_path / "motionloom" / "tls" / "key.pem"
+        assert key.stat().st_mode & 0o077 == 0
+        with on_cluster(address), executor(tasks=2) as pool:
+            assert sorted(done.result for done in completed(square, [2, 3], pool)) == [4, 9]
+        monkeypatch.setattr("motionloom.parallel.cluster.CONNECT_SECONDS", 2.0)
+        with (
+            pytest.raises(ClusterError, match="no cluster answers"),
+            on_cluster(address.replace("tls://", "tcp://")),
+        ):
+            pass
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "of another user"))
+        with (
+            pytest.raises(InvalidInput, match="needs .*key.pem and certificate.pem"),
+            on_cluster(address),
+        ):
+            pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -36,7 +36,14 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         mask = os.umask(0)
         os.umask(mask)
         scratch.chmod(0o666 & ~mask)  # mkstemp makes private files
+        _flush(scratch)
         os.replace(scratch, path)
     except BaseException:
         scratch.unlink(missing_ok=True)
         raise
+
+
+def _flush(path: Path) -> None:
+    """Write a file to disk before it is renamed: after a power cut it is whole or absent."""
+    with suppress(OSError), open(path, "rb+") as file:
+        os.fsync(file.fileno())

@@ -20,7 +20,14 @@ from typing import Any
 from motionloom.errors import LibraryError, MotionFormatError
 
 LARGEST = 1 << 30  # bytes of a file that is read at once
-_PORTION = 1 << 24  # bytes read at a time
+_DEVICES = {
+    "CON",
+    "PRN",
+    "AUX",
+    "NUL",
+    *(f"{port}{n}" for port in ("COM", "LPT") for n in "123456789"),
+}
+_PORTION = 1 << 18  # bytes read at a time: they stay in the processor's cache
 _EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|references)\b", re.I)
 
 
@@ -45,6 +52,31 @@ def plain_name(name: object) -> str:
                 "library has a plain name, such as frames/walk.npy"
             )
     return str(name)
+
+
+def file_stem(name: str, longest: int = 150) -> str:
+    """A name as a file name without suffix that is valid on every system, at most so many bytes.
+
+    Examples
+    --------
+    >>> file_stem("kicks/86 01"), file_stem("CON")
+    ('kicks_86_01', '_CON')
+    """
+    stem = (
+        re.sub(r"[^\w.-]+", "_", name).encode("utf-8", "replace")[:longest].decode(errors="ignore")
+    )
+    return f"_{stem}" if is_reserved(stem) or stem.startswith(".") else stem or "_"
+
+
+def is_reserved(name: str) -> bool:
+    """Whether Windows takes a file name for a device: ``CON``, ``nul.bvh``.
+
+    Examples
+    --------
+    >>> is_reserved("Con.bvh"), is_reserved("contact.bvh")
+    (True, False)
+    """
+    return name.split(".")[0].strip().upper() in _DEVICES
 
 
 def below(root: Path, name: str) -> Path:
@@ -172,6 +204,8 @@ def check_plain_schema(connection: sqlite3.Connection) -> set[str]:
 
 
 def _whole_number(text: str) -> int:
+    if len(text) < 19:
+        return int(text)
     if len(text) > 20 or not -(1 << 63) <= int(text) < 1 << 63:
         raise ValueError(f"the number {text[:24]} has too many digits")
     return int(text)

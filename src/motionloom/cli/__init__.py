@@ -12,6 +12,7 @@ import atexit
 import gc
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from motionloom.cli.terminal import PlainOutput, plain_text
 from motionloom.cli.wording import use_options, worded
 from motionloom.errors import InvalidInput, MotionloomError
 
@@ -202,7 +204,8 @@ def main() -> None:
     gc.set_threshold(300_000, 10, 10)
     atexit.register(gc.freeze)
     try:
-        code = app(sys.argv[1:] or ["--help"], prog_name="motionloom", standalone_mode=False)
+        with redirect_stdout(PlainOutput(sys.stdout)):
+            code = app(sys.argv[1:] or ["--help"], prog_name="motionloom", standalone_mode=False)
         if code == 130:  # how Typer passes on Ctrl-C, without a word
             print(
                 "interrupted; nothing is half-written, run the same command to go on",
@@ -225,5 +228,5 @@ def main() -> None:
 
 
 def _fail(message: str) -> None:
-    print(f"motionloom: {worded(message)}", file=sys.stderr)
+    print(f"motionloom: {plain_text(worded(message))}", file=sys.stderr)
     sys.exit(2)

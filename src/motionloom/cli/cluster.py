@@ -38,16 +38,23 @@ def cluster(
     port: Annotated[
         int, typer.Option(help="Port of the scheduler; 0: any free port.", min=0, max=65535)
     ] = 8786,
+    tls: Annotated[
+        bool,
+        typer.Option(
+            "--tls", help="Only for holders of your certificate, which is made the first time."
+        ),
+    ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Run a Dask cluster on this machine until Ctrl-C.
 
-    Prints the address of its scheduler, for the option --cluster of other commands.
+    Prints the address of its scheduler, for the option --cluster of other commands. Without --tls
+    every user of this machine can connect to it, and run code as you.
     """
     from motionloom.parallel import local_cluster
 
     ended = threading.Event()
-    with local_cluster(workers, port=port) as started:
+    with local_cluster(workers, port=port, tls=tls) as started:
         signal.signal(signal.SIGTERM, lambda *_: ended.set())
         address = started.scheduler_address
         if json:

@@ -7,9 +7,9 @@ import os
 import re
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from motionloom.cli.wording import worded
 
@@ -85,7 +85,52 @@ def _width(text: str) -> int:
 
 def remark(text: str) -> None:
     """A line for people, on standard error, so that standard output stays data."""
-    print(worded(text), file=sys.stderr)
+    print(plain_text(worded(text)), file=sys.stderr)
+
+
+def plain_text(text: str) -> str:
+    """A text without control characters, which a terminal would obey; colours remain.
+
+    Names of files and motions may contain them.
+
+    Examples
+    --------
+    >>> len(plain_text("walk" + chr(27) + "]0;title" + chr(7)))
+    20
+    """
+    return _CONTROL.sub(lambda found: found[1] or _escaped(found[0]), text)
+
+
+def _escaped(character: str) -> str:
+    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
+
+
+class PlainOutput:
+    """A text stream that writes control characters as escapes.
+
+    Parameters
+    ----------
+    stream : TextIO
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text without control characters."""
+        self._stream.write(plain_text(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+_CONTROL = re.compile("(\x1b\\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def print_quality(report: QualityReport | None, *, details: bool = False) -> None:

@@ -377,7 +377,7 @@ def load_crowd_settings(path: str | Path) -> BallroomSettings | MarchSettings:
     """
     given = file_values(path)
     kind = given.pop("kind", None)
-    if kind not in CROWDS:
+    if not isinstance(kind, str) or kind not in CROWDS:
         raise InvalidInput(f"{path}: kind must be one of {', '.join(CROWDS)}; got {kind!r}")
     return settings_from(kind, given, path)
 

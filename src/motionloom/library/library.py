@@ -73,8 +73,13 @@ class Library(BlendVerbs, GraphVerbs, MatchingVerbs, RhythmVerbs, WordVerbs):
         rows = []
         for name in self.artifacts.names(KIND):
             about = self.artifacts.about(KIND, name)
-            by = [parameter["text"] for parameter in about["parameters"]]
-            rows.append({"name": name, "by": by, "examples": len(about["examples"])})
+            try:
+                by = [str(parameter["text"]) for parameter in about["parameters"]]
+                rows.append({"name": name, "by": by, "examples": len(about["examples"])})
+            except (LookupError, TypeError):
+                raise LibraryError(
+                    f"{self.path}: the parametric motion {name!r} is damaged; make it again"
+                ) from None
         return rows
 
     def delete_parametric(self, name: str) -> None:

@@ -4,6 +4,10 @@ A scheduler has an address, ``tcp://host:8786``; workers on any number of machin
 All of them must see libraries and files under the same paths. A task carries a function and names
 of motions; workers read frames and write results themselves. If a worker dies, the scheduler gives
 its tasks to others. If the scheduler dies, the command ends and can be run again.
+
+Connecting to a cluster means to trust it: it runs code that is sent to it, and its answers are
+unpickled here. An address ``tls://host:8786`` is of a cluster whose members show a certificate
+(`motionloom.parallel.certificates`); with ``tcp://`` everybody who reaches its ports is a member.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
+from motionloom.parallel.certificates import make_certificates, security
 from motionloom.parallel.threads import use_one_thread
 
 CONNECT_SECONDS = 60.0  # for the scheduler to answer, also on a loaded machine
@@ -62,13 +67,19 @@ class ClusterExecutor(Executor):
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         try:
             self._client = distributed.Client(
-                address, timeout=CONNECT_SECONDS, set_as_default=False, name="motionloom"
+                address,
+                timeout=CONNECT_SECONDS,
+                set_as_default=False,
+                name="motionloom",
+                security=security() if address.startswith("tls://") else None,
             )
         except (OSError, TimeoutError) as error:
             raise ClusterError(
                 f"no cluster answers at {address} ({type(error).__name__}); start one with "
                 "motionloom cluster, or leave --cluster out to work on this machine"
             ) from None
+        except MotionloomError:
+            raise
         except ValueError as error:
             raise InvalidInput(
                 f"cluster must be an address such as tcp://host:8786; got {address!r}: {error}"
@@ -190,7 +201,9 @@ async def pass_on(task: Any, future: Future) -> None:
         future.set_exception(error)
 
 
-def local_cluster(workers: int, *, port: int = 0) -> Any:
+def local_cluster(
+    workers: int, *, port: int = 0, tls: bool = False, dashboard: int | None = None
+) -> Any:
     """Start a Dask cluster on this machine: a scheduler and `workers` single-thread processes.
 
     Parameters
@@ -198,6 +211,11 @@ def local_cluster(workers: int, *, port: int = 0) -> Any:
     workers : int
     port : int
         Port of the scheduler; 0 for any free one.
+    tls : bool
+        Members must show the certificate of this user, which is made if there is none.
+    dashboard : int, optional
+        Port of Dask's dashboard on 127.0.0.1. Default: any free one. It listens on this machine
+        only, as everything else does.
 
     Returns
     -------
@@ -218,8 +236,11 @@ def local_cluster(workers: int, *, port: int = 0) -> Any:
             threads_per_worker=1,
             processes=True,
             scheduler_port=port,
-            dashboard_address=":0",
+            host="127.0.0.1",
+            dashboard_address=f"127.0.0.1:{dashboard or 0}",
+            worker_dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
+            **({"protocol": "tls://", "security": security(make_certificates())} if tls else {}),
         )
     except (OSError, RuntimeError) as error:
         raise ClusterError(f"cannot start a cluster on port {port}: {error}") from None

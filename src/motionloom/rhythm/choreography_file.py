@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.errors import LibraryError, MotionFormatError
+from motionloom.errors import LibraryError, MotionFormatError, MotionloomError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.rhythm.choreography import Choreography
@@ -77,12 +77,19 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
             movements.append(takes.movement(cut, beat_frames))
         except (LibraryError, ValueError) as error:
             raise MotionFormatError(f"movement {number}: {error}", path=path) from None
-    made = Choreography(
-        tuple(movements), graph, str(data.get("kind", "")),
-        comparison=_comparison(data, movements), runs=_runs(data, len(movements)),
-        max_seam=_max_seam(data), usual=tuple(map(float, data.get("usual", ()))),
-    )  # fmt: skip
-    return made.with_graph(graph)
+    try:
+        made = Choreography(
+            tuple(movements), graph, str(data.get("kind", "")),
+            comparison=_comparison(data, movements), runs=_runs(data, len(movements)),
+            max_seam=_max_seam(data), usual=tuple(map(float, data.get("usual", ()))),
+        )  # fmt: skip
+        return made.with_graph(graph)
+    except MotionloomError:
+        raise
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        raise MotionFormatError(
+            f"no choreography: {type(error).__name__}: {error}", path=path
+        ) from None
 
 
 def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> MovementComparison:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment import corresponding
+from motionloom.checked_files import file_stem
 from motionloom.distance import LibraryFeatures
 from motionloom.distance.feature_table import frames_per_row, row_count
 from motionloom.ragged import offsets_of, row_of
@@ -75,8 +75,7 @@ class Match:
         >>> Match("kicks/86 01", 10, 40, 0.33, 1.33, 0.02).file_name(3)
         '003_kicks_86_01_10-40'
         """
-        name = re.sub(r"[^\w.-]+", "_", self.motion)
-        return f"{rank:03d}_{name}_{self.start_frame}-{self.end_frame}"
+        return f"{rank:03d}_{file_stem(self.motion)}_{self.start_frame}-{self.end_frame}"
 
     def corresponding_frames(self, length: int) -> NDArray[np.float64]:
         """Frame of the match that corresponds to each of the `length` frames of the query.

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from motionloom.atomic_write import atomic_write
 from motionloom.checked_arrays import open_array
-from motionloom.checked_files import check_regular, parse_json
+from motionloom.checked_files import check_regular, is_reserved, parse_json
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion
 from motionloom.store.records import Entry, origin_json, skeleton_json
@@ -263,4 +263,5 @@ def sync_folder(folder: Path) -> None:
 
 def _slug(name: str) -> str:
     """The name as part of a file name on any operating system."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60] or "_"
+    slug = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60] or "_"
+    return f"_{slug}" if is_reserved(slug) else slug

@@ -19,6 +19,7 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from motionloom.checked_files import is_reserved
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.formats import MOTION_SUFFIXES
 from motionloom.library import is_companion, writer_lock
@@ -248,6 +249,8 @@ def checked_name(name: str) -> PurePosixPath:
     for part in parts:
         if part in ("", ".", "..") or set(part) & set('\\:*?"<>|') or not part.isprintable():
             raise InvalidInput(f"{shown} is not a valid file name: {part[:40]!r} is not allowed")
+        if is_reserved(part):
+            raise InvalidInput(f"{shown}: {part[:40]!r} is the name of a device on Windows")
         if part.startswith(".") or part.endswith((".", " ")):
             raise InvalidInput(f"{shown}: hidden files and names ending in . or space are refused")
         if len(os.fsencode(part)) > _LONGEST_PART:

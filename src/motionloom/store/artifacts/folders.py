@@ -200,7 +200,7 @@ def read_checks(folder: Folder) -> dict[str, tuple[int, int] | None] | None:
         }
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError):
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, OSError):
         raise LibraryError(f"{folder}/{CHECKS}: damaged") from None
 
 

@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from motionloom import __version__
+from motionloom.checked_files import file_stem
 from motionloom.errors import InvalidInput
 from motionloom.library import Match
 from motionloom.studio.app_state import State
@@ -122,9 +123,7 @@ def _provenance(
 def _title(request: ExportRequest) -> str:
     """File name from the query or the first motion, with characters valid on every system."""
     text = request.origin.query if request.origin else request.clips[0].motion
-    return "like_" + "".join(
-        c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in text
-    )
+    return "like_" + file_stem(text.encode("ascii", "replace").decode())
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:

@@ -1,0 +1,243 @@
+"""Mutations of bytes, of texts with numbers, of JSON, of arrays and of SQLite files."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+import sqlite3
+import struct
+import zipfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+NUMBERS = [0, 1, -1, 2, 255, 65535, 2**31 - 1, 2**31, 2**32, 2**53, 2**63 - 1, -(2**63), 10**30]
+TEXTS = [
+    "", "..", "../../x", "/etc/passwd", "a" * 5000, "\x1b[31m", "\0", "\ud800", "é" * 300, "nan",
+    "1e999", "-", "{", "[[[[", "%s%n", "CON", "file:///x", "NaN:0-1", "9" * 400,
+]  # fmt: skip
+LEAVES = [
+    *NUMBERS, *TEXTS, None, True, 1e308, -1e308, float("nan"), float("inf"), 0.5, [], {}, [[]],
+    [0] * 50, {"a": {"b": []}},
+]  # fmt: skip
+
+
+def mutated_bytes(data: bytes, rng: random.Random) -> bytes:
+    """Some bytes changed, removed, repeated or inserted."""
+    out = bytearray(data)
+    for _ in range(rng.choice([1, 1, 1, 2, 3, 8, 30])):
+        size = len(out)
+        place = rng.randrange(size + 1)
+        kind = rng.randrange(8)
+        if kind == 0 and size:
+            out[place % size] ^= 1 << rng.randrange(8)
+        elif kind == 1 and size:
+            out[place % size] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, 0x20, 0x2D, 0x39])
+        elif kind == 2:
+            del out[place:]
+        elif kind == 3:
+            del out[place : place + rng.randrange(1, 40)]
+        elif kind == 4:
+            part = out[place : place + rng.randrange(1, 200)]
+            out[place:place] = part * rng.choice([1, 2, 50])
+        elif kind == 5:
+            form = rng.choice(["<I", "<q", ">I", "<H", "<d", "<f"])
+            value = rng.choice(NUMBERS)
+            packed = (
+                struct.pack(
+                    form,
+                    rng.choice([float("nan"), float("inf"), 1e308 if form == "<d" else 1e38, -1.0]),
+                )
+                if form in ("<d", "<f")
+                else (value & ((1 << 8 * struct.calcsize(form)) - 1)).to_bytes(
+                    struct.calcsize(form), "little"
+                )
+            )
+            out[place : place + len(packed)] = packed
+        elif kind == 6:
+            out[place:place] = rng.randbytes(rng.randrange(1, 30))
+        else:
+            numbers = list(re.finditer(rb"-?\d+\.?\d*", bytes(out)))
+            if numbers:
+                chosen = rng.choice(numbers)
+                out[chosen.start() : chosen.end()] = str(rng.choice(LEAVES[:30])).encode(
+                    "utf-8", "surrogatepass"
+                )
+    return bytes(out)
+
+
+def mutated_json(data: bytes, rng: random.Random) -> bytes:
+    """A leaf or branch of a JSON text replaced."""
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return mutated_bytes(data, rng)
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        value = _changed(value, rng)
+    if rng.random() < 0.03:
+        return b"[" * 100_000
+    return json.dumps(value).encode("utf-8", "surrogatepass")
+
+
+def _changed(value: Any, rng: random.Random) -> Any:
+    if rng.random() < 0.15 or not isinstance(value, dict | list) or not value:
+        return rng.choice(LEAVES)
+    if isinstance(value, dict):
+        key = rng.choice(list(value))
+        if rng.random() < 0.2:
+            return {k: v for k, v in value.items() if k != key}
+        return {**value, key: _changed(value[key], rng)}
+    place = rng.randrange(len(value))
+    if rng.random() < 0.2:
+        return value[:place] + value[place + 1 :]
+    if rng.random() < 0.1:
+        return value + value[place:]
+    return [*value[:place], _changed(value[place], rng), *value[place + 1 :]]
+
+
+def mutated_array(data: bytes, rng: random.Random) -> bytes:
+    """A ``.npy`` file with another header, or with other numbers."""
+    if rng.random() < 0.3:
+        return mutated_bytes(data, rng)
+    try:
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except Exception:
+        return mutated_bytes(data, rng)
+    if rng.random() < 0.4:
+        header = {
+            "descr": rng.choice(["<f4", "<f8", "|O", "<i8", "|u1", "<U9", "|V0", ">f4", "<c16"]),
+            "fortran_order": rng.random() < 0.3,
+            "shape": tuple(rng.choice([*array.shape, *NUMBERS]) for _ in range(rng.randrange(4))),
+        }
+        text = repr(header).encode() + b"\n"
+        if rng.random() < 0.1:
+            text = b"(" * 9000
+        return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + array.tobytes()
+    return npy(_other_values(array, rng))
+
+
+def _other_values(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    kind = rng.randrange(5)
+    out = np.array(array)
+    if kind == 0:
+        return out[: rng.randrange(len(out) + 1)] if out.ndim else out
+    if kind == 1:
+        return out.astype(rng.choice(["<f4", "<f8", "<i8", "<i4", "?", "<u8"]))
+    if kind == 2:
+        return out.reshape(-1) if rng.random() < 0.5 else out[..., None]
+    with suppress(OverflowError, ValueError, IndexError, TypeError):
+        for _ in range(rng.choice([1, 3, 50])):
+            place = rng.randrange(max(1, out.size))
+            value = rng.choice([*NUMBERS, float("nan"), float("inf"), -0.5])
+            out.reshape(-1)[place] = value
+    return out
+
+
+def npy(array: np.ndarray) -> bytes:
+    """An array as a ``.npy`` file."""
+    out = io.BytesIO()
+    np.save(out, array, allow_pickle=False)
+    return out.getvalue()
+
+
+def mutated_zip(data: bytes, rng: random.Random) -> bytes:
+    """One member of a zip changed, by what it is."""
+    if rng.random() < 0.3:
+        return mutated_bytes(data, rng)
+    out = io.BytesIO()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+            names = old.namelist()
+            chosen = rng.choice(names) if names else ""
+            for name in names:
+                content = old.read(name)
+                if name == chosen:
+                    if rng.random() < 0.1:
+                        continue
+                    content = mutated_array(content, rng)
+                bomb = rng.random() < 0.03
+                if bomb:
+                    content = npy(np.zeros(30_000_000, np.float32))
+                way = zipfile.ZIP_DEFLATED if bomb else zipfile.ZIP_STORED
+                new.writestr(zipfile.ZipInfo(name), content, compress_type=way)
+    except Exception:
+        return mutated_bytes(data, rng)
+    return out.getvalue()
+
+
+def mutated_web(data: bytes, rng: random.Random) -> bytes:
+    """A match web whose compressed parts decompress, with other numbers in them."""
+    if rng.random() < 0.3:
+        return mutated_bytes(data, rng)
+    try:
+        size = struct.unpack_from("<I", data, 12)[0]
+        header = json.loads(zlib.decompress(data[16 : 16 + size]))
+        at, parts = 16 + size, []
+        for length in header["sizes"]:
+            parts.append(zlib.decompress(data[at : at + length]))
+            at += length
+    except (struct.error, ValueError, TypeError, LookupError, zlib.error):
+        return mutated_bytes(data, rng)  # it was mutated before
+    if rng.random() < 0.3:
+        header = _changed(header, rng)
+    else:
+        chosen = rng.randrange(len(parts))
+        parts[chosen] = mutated_bytes(parts[chosen], rng)
+        if rng.random() < 0.05:
+            parts[chosen] = bytes([1]) + bytes(50_000_000)
+    packed = [zlib.compress(part, 1) for part in parts]
+    if isinstance(header, dict) and rng.random() < 0.8:
+        header["sizes"] = [len(part) for part in packed]
+    front = zlib.compress(json.dumps(header).encode("utf-8", "surrogatepass"))
+    return b"".join([data[:12], struct.pack("<I", len(front)), front, *packed])
+
+
+def mutated_sqlite(data: bytes, rng: random.Random, folder: Path) -> bytes:
+    """A row of an SQLite file changed, or the file itself."""
+    if rng.random() < 0.3:
+        return mutated_bytes(data, rng)
+    path = folder / "mutated.sqlite"
+    path.write_bytes(data)
+    connection = sqlite3.connect(path)
+    with suppress(sqlite3.Error, OverflowError, UnicodeEncodeError, IndexError), connection:
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        tables = [row[0] for row in connection.execute(query)]
+        for _ in range(rng.choice([1, 1, 2, 5])):
+            table = rng.choice(tables)
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            value = rng.choice([*NUMBERS[:-1], *TEXTS, None, 1e308, b"\xff\x00", 0.0, -1.5])
+            column = rng.choice(columns)
+            kind = rng.randrange(6)
+            if kind == 0:
+                connection.execute(f"DELETE FROM {table} WHERE rowid % 2 = 0 OR 1 = 1")
+            elif kind == 1:
+                connection.execute(f"DROP TABLE {table}")
+            elif kind == 2:
+                connection.execute(f"CREATE VIEW v{rng.randrange(9)} AS SELECT * FROM {table}")
+            else:
+                connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
+    connection.close()
+    out = path.read_bytes()
+    path.unlink()
+    return out
+
+
+def mutated_file(path: Path, data: bytes, rng: random.Random, folder: Path) -> bytes:
+    """A mutation that suits the kind of a file."""
+    suffix = path.suffix.lower()
+    if suffix in (".json", ".gltf"):
+        return mutated_json(data, rng) if rng.random() < 0.7 else mutated_bytes(data, rng)
+    if suffix == ".npy":
+        return mutated_array(data, rng)
+    if suffix == ".npz":
+        return mutated_zip(data, rng)
+    if suffix == ".web":
+        return mutated_web(data, rng)
+    if suffix == ".sqlite":
+        return mutated_sqlite(data, rng, folder)
+    return mutated_bytes(data, rng)

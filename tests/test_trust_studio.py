@@ -1,0 +1,221 @@
+"""The studio under requests that exhaust it, and without the token."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+from studio_takes import StudioServer
+from waiting import wait_until
+
+import motionloom as ml
+from motionloom.errors import InvalidInput
+from motionloom.studio import create_app, limits, security
+from motionloom.studio.jobs import AT_ONCE, MOST, Jobs
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    made = ml.Library.create(tmp_path_factory.mktemp("studio") / "takes.loom")
+    for name in ("walk", "jog"):
+        made.add_motion(ml.demo.clip(name)[:60], name=name)
+    return made
+
+
+@pytest.fixture
+def client(library):
+    with TestClient(create_app(library), base_url="http://localhost") as opened:
+        yield opened
+
+
+# --- jobs -----------------------------------------------------------------------------------
+
+
+def test_jobs_wait_in_one_queue_with_an_end():
+    jobs, go = Jobs(), threading.Event()
+    started = [jobs.start("waiting", lambda job: go.wait()) for _ in range(MOST)]
+    with pytest.raises(InvalidInput, match=f"{MOST} jobs are running or waiting"):
+        jobs.start("one more", lambda job: None)
+    assert sum("jobs" in thread.name for thread in threading.enumerate()) <= AT_ONCE
+    stopped = jobs.stop(started[-1].id)  # it has not begun: it ends at once
+    assert stopped.state == "stopped"
+    go.set()
+    assert [jobs.wait(job.id).state for job in started[:-1]] == ["done"] * (MOST - 1)
+    assert jobs.wait(jobs.start("again", lambda job: 3).id).result == 3
+
+
+def test_a_stopped_crowd_ends_at_its_next_movement(library):
+    from motionloom.studio.routes.crowd import CrowdRequest, _run
+
+    jobs = Jobs()
+    state = create_app(library).state.studio
+    request = CrowdRequest(couples=2, seconds=20)
+    job = jobs.start("dancing", lambda job: _run(request, state, job))
+    wait_until(lambda: job.done > 0 or job.state != "running", "a movement is danced")
+    jobs.stop(job.id)
+    job.wait(60)
+    assert job.state == "stopped" and job.done < 60
+
+
+# --- limits ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("route", ["drawn", "walk", "transition", "walk/file"])
+def test_every_request_of_a_graph_has_the_limit_of_motions(client, monkeypatch, route):
+    monkeypatch.setattr("motionloom.studio.routes.graph._MAX_MOTIONS", 1)
+    graph = {"only": ["walk", "jog"]}
+    body = graph if route == "drawn" else {"graph": graph, "seconds": 1, "transition": "a:1,b:1"}
+    answer = client.post(f"/api/graphs/{route}", json=body)
+    assert answer.status_code == 422 and "at most 1 motions; got 2" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/json", "application/JSON", "application/vnd.api+json", "x/y"]
+)
+def test_a_body_is_limited_whatever_its_type(client, kind):
+    answer = client.post(
+        "/api/search", content=b" " * (security.LARGEST_JSON + 1), headers={"Content-Type": kind}
+    )
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("tune", "words"),
+    [
+        ({"bars": 200, "meter": 12, "tempo": 40}, "a tune may have at most 600 s"),
+        ({"seed": -1}, "greater than or equal to 0"),
+    ],
+)
+def test_a_tune_has_an_end_and_a_seed(client, tune, words):
+    answer = client.post("/api/dance/tunes", json=tune)
+    assert answer.status_code == 422 and words in answer.text
+
+
+def test_work_is_limited_and_the_rest_is_answered(library, monkeypatch):
+    app = create_app(library)
+    going, most, go = [], [], threading.Event()
+
+    def slow() -> None:
+        going.append(1)
+        most.append(len(going))
+        go.wait(60)
+        going.pop()
+
+    app.router.routes.insert(0, APIRoute("/api/slow", slow, methods=["POST"]))
+
+    with TestClient(app, base_url="http://localhost") as client:
+        asked = [threading.Thread(target=client.post, args=["/api/slow"]) for _ in range(12)]
+        for one in asked:
+            one.start()
+        wait_until(lambda: len(going) == limits.AT_ONCE, "some requests are under way")
+        assert client.get("/api/library").status_code == 200
+        monkeypatch.setattr(limits, "WAITING", 1)
+        wait_until(lambda: app.state.studio.limiter.waiting == 8, "the others wait")
+        assert client.post("/api/slow").status_code == 503
+        go.set()
+        for one in asked:
+            one.join()
+    assert max(most) <= limits.AT_ONCE
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "http://evil.example"])
+def test_foreign_and_broken_origins_are_refused(client, origin):
+    assert client.get("/api/library", headers={"Origin": origin}).status_code == 403
+
+
+def test_odd_messages_on_the_socket_are_answered(client):
+    from motionloom.studio.messages import unpack
+
+    with client.websocket_connect("/api/live") as line:
+        odd = ['{"id": NaN, "kind": "ping"}', "[" * 100_000, '{"id": [1], "kind": "ping"}']
+        for message in odd:
+            line.send_text(message)
+            head, _ = unpack(line.receive_bytes())
+            assert head["error"]
+        line.send_bytes(b"\x00\xff")
+        assert "must be JSON" in unpack(line.receive_bytes())[0]["error"]
+        line.send_text('{"id": 1, "kind": "ping"}')
+        assert unpack(line.receive_bytes())[0]["id"] == 1
+
+
+# --- the server -------------------------------------------------------------------------------
+
+
+def test_without_a_token_nothing_is_answered(library, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    library.close()
+    with StudioServer(library.path, "--own-token") as server:
+        assert "?token=" in server.address
+        place = f"http://127.0.0.1:{server.port}/api/library"
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(place)
+        token = server.address.partition("?token=")[2]
+        asked = urllib.request.Request(place, headers={"Authorization": f"Bearer {token}"})
+        assert len(json.load(urllib.request.urlopen(asked))["motions"]) == 2
+        kept = tmp_path / "motionloom" / "studio-token"
+        assert kept.read_text() == token and kept.stat().st_mode & 0o077 == 0
+        server.kill()
+        server.restart()
+        assert server.address.endswith(token)  # open pages outlive a restart
+        # Connections that send nothing do not keep others out.
+        silent = [
+            socket.create_connection(("127.0.0.1", server.port)) for _ in range(limits.SILENT + 60)
+        ]
+        silent[-1].sendall(b"GET / HTTP/1.1\r\nHost: loc")
+        urllib.request.urlopen(asked, timeout=60)
+        silent[0].settimeout(60)
+        try:
+            assert silent[0].recv(1) == b""  # closed: it was the oldest
+        except ConnectionResetError:
+            pass
+        for one in silent:
+            one.close()
+
+
+def test_no_token_is_for_this_machine_only(library):
+    from motionloom.studio import serve
+
+    with pytest.raises(InvalidInput, match="other machines can connect: a token is needed"):
+        serve(library.path, host="0.0.0.0", token=False)
+
+
+def test_a_token_that_others_can_read_is_made_anew(tmp_path, monkeypatch):
+    from motionloom.studio.serving import _own_token
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    first = _own_token()
+    assert _own_token() == first
+    os.chmod(tmp_path / "motionloom" / "studio-token", 0o644)
+    assert _own_token() != first
+
+
+def test_a_head_that_does_not_end_is_not_waited_for(library, monkeypatch):
+    import uvicorn
+
+    monkeypatch.setattr(limits, "HEAD_SECONDS", 0.2)
+    app = create_app(library)
+    config = uvicorn.Config(app, port=0, log_level="error", http=limits.timed_protocol())
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_until(lambda: server.started, "the server runs")
+    port = server.servers[0].sockets[0].getsockname()[1]
+    slow = socket.create_connection(("127.0.0.1", port))
+    slow.sendall(b"GET / HTTP/1.1\r\nX: ")
+    slow.settimeout(60)
+    began = time.monotonic()
+    try:
+        ended = slow.recv(100) == b""
+    except ConnectionResetError:
+        ended = True
+    assert ended and time.monotonic() - began < 60
+    server.should_exit = True
+    thread.join(30)
