@@ -68,7 +68,7 @@ def test_a_stopped_crowd_ends_at_its_next_movement(library):
 # --- limits ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("route", ["drawn", "walk", "transition", "walk/file"])
+@pytest.mark.parametrize("route", ["drawn", "walk", "transition"])
 def test_every_request_of_a_graph_has_the_limit_of_motions(client, monkeypatch, route):
     monkeypatch.setattr("motionloom.studio.routes.graph._MAX_MOTIONS", 1)
     graph = {"only": ["walk", "jog"]}
@@ -134,7 +134,7 @@ def test_foreign_and_broken_origins_are_refused(client, origin):
 def test_odd_messages_on_the_socket_are_answered(client):
     from motionloom.studio.messages import unpack
 
-    with client.websocket_connect("/api/live") as line:
+    with client.websocket_connect("ws://localhost/api/live") as line:
         odd = ['{"id": NaN, "kind": "ping"}', "[" * 100_000, '{"id": [1], "kind": "ping"}']
         for message in odd:
             line.send_text(message)

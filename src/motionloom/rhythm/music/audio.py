@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.atomic_write import atomic_write
+from motionloom.checked_files import check_regular
 from motionloom.errors import MissingExtra, MotionFormatError
 from motionloom.rhythm.music.music import AUDIO_SUFFIXES, Music
 
-LONGEST_SECONDS = 20 * 60.0
+LONGEST_SECONDS = 10 * 60.0  # that are analysed; the memory grows with them
+LARGEST_RATE, MOST_CHANNELS = 192_000, 8
 _RATE = 22_050
 
 
@@ -40,6 +42,7 @@ def read_audio(path: str | Path, *, meter: int = 4) -> Music:
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(2, "No such file or directory", str(path))
+    _check_size(path)
     try:
         sound, rate = librosa.load(path, sr=_RATE, mono=True, duration=LONGEST_SECONDS)
     except Exception as error:  # libsndfile and audioread raise errors of various types
@@ -61,6 +64,23 @@ def read_audio(path: str | Path, *, meter: int = 4) -> Music:
         name=path.stem,
         path=str(path),
     )
+
+
+def _check_size(path: Path) -> None:
+    """Raise if a file says that it decodes to far more than music does: it is small, and is not."""
+    check_regular(path)
+    try:
+        import soundfile
+
+        found = soundfile.info(str(path))
+    except Exception:  # a format that libsndfile does not know; librosa says what is wrong
+        return
+    if found.samplerate > LARGEST_RATE or found.channels > MOST_CHANNELS:
+        raise MotionFormatError(
+            f"expected at most {LARGEST_RATE} Hz and {MOST_CHANNELS} channels; found "
+            f"{found.samplerate} and {found.channels}",
+            path=path,
+        )
 
 
 def _loudness(sound: NDArray, rate: float, beats: NDArray) -> NDArray:
