@@ -257,3 +257,17 @@ def test_reading_is_bounded_in_time_for_a_writer_of_a_pipe(tmp_path):
     thread.start()
     thread.join(60)
     assert done.is_set()
+
+
+def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    pytest.importorskip("librosa")
+    path = tmp_path / "bomb.flac"
+    with soundfile.SoundFile(path, "w", samplerate=96_000, channels=8, format="FLAC") as out:
+        for _ in range(200):
+            out.write(np.zeros((96_000, 8), np.int16))
+    assert path.stat().st_size < 1_000_000
+    from motionloom.rhythm.music.audio import read_audio
+
+    with pytest.raises(MotionFormatError, match="at most 512 MB decoded; found 586: 8 channels"):
+        read_audio(path)

@@ -7,6 +7,7 @@ is on the beat.
 from __future__ import annotations
 
 import wave
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from motionloom.errors import MissingExtra, MotionFormatError
 from motionloom.rhythm.music.music import AUDIO_SUFFIXES, Music
 
 LONGEST_SECONDS = 10 * 60.0  # that are analysed; the memory grows with them
-LARGEST_RATE, MOST_CHANNELS = 192_000, 8
+LARGEST_SOUND = 1 << 29  # bytes of decoded sound: ten minutes in stereo at 96 kHz fit
 _RATE = 22_050
 
 
@@ -67,18 +68,18 @@ def read_audio(path: str | Path, *, meter: int = 4) -> Music:
 
 
 def _check_size(path: Path) -> None:
-    """Raise if a file says that it decodes to far more than music does: it is small, and is not."""
+    """Raise if a file decodes to far more than music does: a small file may be hours of silence."""
     check_regular(path)
     try:
-        import soundfile
-
-        found = soundfile.info(str(path))
+        found = import_module("soundfile").info(str(path))
     except Exception:  # a format that libsndfile does not know; librosa says what is wrong
         return
-    if found.samplerate > LARGEST_RATE or found.channels > MOST_CHANNELS:
+    seconds = min(found.frames / max(found.samplerate, 1), LONGEST_SECONDS)
+    size = 4.0 * seconds * found.samplerate * found.channels
+    if size > LARGEST_SOUND:
         raise MotionFormatError(
-            f"expected at most {LARGEST_RATE} Hz and {MOST_CHANNELS} channels; found "
-            f"{found.samplerate} and {found.channels}",
+            f"expected sound of at most {LARGEST_SOUND >> 20} MB decoded; found "
+            f"{size / 2**20:.0f}: {found.channels} channels at {found.samplerate} Hz",
             path=path,
         )
 
