@@ -82,9 +82,10 @@ def _watch(options: argparse.Namespace) -> int:
                     why = f"died with code {worker.wait()}"
                     break
                 told = json.loads(line)
-                number, begun, used = told["number"] + 1, time.monotonic(), told["cpu"]
+                number, begun, used = told["number"], time.monotonic(), told["cpu"]
                 if not told["outcome"]:
                     continue  # the beginning of an input
+                number += 1
                 counts[f"{told['kind']}: {told['outcome']}"] += 1
                 slowest = max(slowest, told["seconds"])
                 most = max(most, told["memory"])

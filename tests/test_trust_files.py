@@ -97,7 +97,14 @@ def npy(path, descr, shape, body=b"\0" * 64):
 
 @pytest.mark.parametrize(
     ("descr", "shape"),
-    [("<f4", (1 << 40,)), ("|O", (2,)), ("<f4", (-1, 4)), ("<f4", (1 << 62, 1 << 62)), ("x", (2,))],
+    [
+        ("<f4", (1 << 40,)),
+        ("|O", (2,)),
+        ("<f4", (-1, 4)),
+        ("<f4", (1 << 62, 1 << 62)),
+        ("x", (2,)),
+        ("|V0", (1 << 60,)),
+    ],
 )
 def test_arrays_are_not_larger_than_their_files_and_never_objects(tmp_path, descr, shape):
     npy(tmp_path / "a.npy", descr, shape)

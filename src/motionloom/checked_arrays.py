@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +28,17 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
         If it is no regular file, is not valid, or is shorter than its header says.
     """
     try:
-        status = check_regular(path)
-        table = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(table, np.ndarray) or table.nbytes > status.st_size:
-            raise ValueError("not one array, or larger than its file")
+        size = check_regular(path).st_size
+        with open(path, "rb") as file:
+            shape, order, dtype = _header(file)
+            begin = file.tell()
+        # In whole numbers of Python: NumPy's own overflow.
+        length = math.prod(shape) * dtype.itemsize
+        if begin + length > size:
+            raise ValueError(f"expected {length} bytes for the shape {shape}, found {size - begin}")
+        if not length:
+            return np.empty(shape, dtype, order)
+        table = np.memmap(path, dtype, "r", begin, shape, order)
         return table if memory_map else np.array(table)
     except FileNotFoundError:
         raise
@@ -40,6 +48,25 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
         raise LibraryError(
             f"{path}: damaged: {reason[0][:200] if reason else type(error).__name__}"
         ) from None
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.dtype[Any]]:
+    """Shape, order and type of the array in a ``.npy`` file; raises `ValueError` if it is odd."""
+    version = np.lib.format.read_magic(file)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
+    if read is None:
+        raise ValueError(f"a header of version {version}")
+    shape, fortran, dtype = read(file)
+    if dtype.hasobject or not dtype.itemsize or dtype.fields:
+        raise ValueError(f"expected numbers, found {dtype}")
+    if any(not 0 <= length < 1 << 48 for length in shape):
+        raise ValueError(f"expected lengths, found {shape}")
+    if 0 in shape and math.prod(length or 1 for length in shape) > 1 << 48:
+        raise ValueError(f"expected lengths, found {shape}")
+    return shape, "F" if fortran else "C", dtype
 
 
 def open_arrays(path: Path, *, largest: int = LARGEST_ARRAYS) -> dict[str, NDArray[Any]]:
