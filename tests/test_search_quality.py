@@ -154,6 +154,20 @@ def test_captured_actions_are_found_within_their_take(exercise_library):
 
 
 @pytest.mark.cmu
+def test_query_expansion_never_finds_less(exercise_library):
+    """Every match of one tier that hits a true occurrence is found with all tiers, too."""
+    lib, tasks, _ = exercise_library
+    for task in tasks:
+        query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
+        recalls = []
+        for tiers in (1, "all"):
+            hits = lib.search(query, only=task.motion, tiers=tiers)
+            found = [(hit.start, hit.end) for hit in hits]
+            recalls.append(score(found, task.occurrences, task.optional).recall)
+        assert recalls[1] >= recalls[0] > 0.7, (task.name, recalls)
+
+
+@pytest.mark.cmu
 @pytest.mark.parametrize(("seconds", "wanted"), [(None, 0.88), (2.4, 0.65)])
 def test_exercises_are_distinguished(exercise_library, seconds, wanted):
     """A labelled segment as query, or its middle; labels of 0.1 s in three takes."""
