@@ -74,6 +74,12 @@ def test_matches_of_an_accepted_one_are_aligned_with_the_query(lib):
     assert lib.search(QUERY, max=8, accept=hits[1], exclude_query=True)[0].text != QUERY
 
 
+def test_the_number_of_clips_limits_what_is_shown_alone(lib):
+    few = lib.search("walk_p0", method="emd", k=2, reject="walk_p1")
+    many = lib.search("walk_p0", method="emd", max=None, reject="walk_p1")
+    assert len(few) == 2 and [hit.text for hit in few] == [hit.text for hit in many[:2]]
+
+
 def test_verdicts_go_with_query_expansion(lib):
     wrong = lib.search(QUERY, max=4)[3]
     more = lib.search(QUERY, max=20, tiers="all", reject=wrong)

@@ -23,7 +23,7 @@ from motionloom.search.candidates import NonMaximumSuppression
 from motionloom.search.match import Match, Matches
 from motionloom.search.match_graph.family import composed, fitted
 from motionloom.search.query import Query, library_query
-from motionloom.search.settings import SearchSettings, SegmentOptions
+from motionloom.search.settings import ClipMethod, SearchSettings, SegmentOptions
 from motionloom.store.store import Store
 
 # Chosen from 0, 1/4, 1/2, 3/4, 1 and 2 by leaving out one labelled set at a time (docs/search.md).
@@ -55,15 +55,18 @@ def search_with_verdicts(
     for one in accepted:
         if any(_same_segment(one, other) for other in rejected):
             raise InvalidInput(f"{one.text} is both accepted and rejected")
-    depth = None if settings.max is None else max(_DEPTH * settings.max, _LEAST_DEPTH)
-    each = replace(settings, accept=None, reject=None, max=depth, max_distance=None)
+    method, most = settings.method, settings.max
+    if isinstance(method, ClipMethod) and method.k is not None:
+        method, most = replace(method, k=None), method.k
+    depth = None if most is None else max(_DEPTH * most, _LEAST_DEPTH)
+    each = replace(settings, method=method, accept=None, reject=None, max=depth, max_distance=None)
     found = plain(library, query, each)
     own = replace(each, exclude_query=False)
     wanted = [found, *(_by_way_of(one, plain(library, one, own), found) for one in accepted)]
     unwanted = [plain(library, one, own) for one in rejected]
     hidden = [*rejected, query] if settings.exclude_query else rejected
     shown = _suppressed(_ranked(wanted, unwanted), hidden, settings)
-    return Matches(shown[: settings.max], query=query.text, unit=found.unit)
+    return Matches(shown[:most], query=query.text, unit=found.unit)
 
 
 def judged(library: Store, given: str | Sequence[str] | None) -> list[Query]:
