@@ -44,7 +44,7 @@ def _cases():
         yield pytest.param(page, id=name, marks=[pytest.mark.slow] * (name in SLOW))
 
 
-@pytest.mark.parametrize("page", _cases())
+@pytest.mark.parametrize("page", list(_cases()))
 def test_every_block_on_the_page_runs(page, workplace, tmp_path, monkeypatch):
     for item in workplace.iterdir():
         target = tmp_path / item.name
