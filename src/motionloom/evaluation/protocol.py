@@ -45,7 +45,7 @@ CLIP_CANDIDATES: dict[str, tuple[settings.ClipMethod, ...]] = {
     "dtw-pc11": (settings.PointCloudDtw(),),
     "dtw-jrd": (settings.JointRelativeDtw(),),
 }
-"""Settings that each measure of clips may choose from; the first is none better than others."""
+"""Settings that each measure of clips may choose from."""
 
 
 @dataclass(frozen=True, eq=False)
