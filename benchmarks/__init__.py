@@ -30,13 +30,14 @@ BENCHMARKS = {
     "parametric": "benchmarks.parametric",
     "reconstruct": "benchmarks.reconstruct",
     "rhythm": "benchmarks.rhythm",
+    "scale": "benchmarks.scale",
     "web": "benchmarks.web",
 }
 
 # Default number of rounds: as many as give a stable median.
 ROUNDS = {
     "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3, "knn": 3, "lazy": 3,
-    "matching": 5,    "parametric": 3, "reconstruct": 3, "rhythm": 3, "web": 3,
+    "matching": 5, "parametric": 3, "reconstruct": 3, "rhythm": 3, "scale": 1, "web": 3,
 }  # fmt: skip
 DEFAULT_ROUNDS = 7
 
@@ -58,6 +59,8 @@ class Settings:
         Random seed for the choice of files.
     budget_s : float
         A contestant that needs longer than this for all rounds runs in fewer of them.
+    frames : float, optional
+        Number of synthetic frames, for benchmarks that make them.
     """
 
     data: Path | None = None
@@ -65,6 +68,7 @@ class Settings:
     rounds: int = DEFAULT_ROUNDS
     seed: int = 1
     budget_s: float = 20.0
+    frames: float | None = None
 
 
 def benchmark_module(name: str) -> ModuleType:

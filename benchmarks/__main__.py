@@ -35,6 +35,10 @@ def bench(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed for the choice of files.")] = 1,
+    frames: Annotated[
+        float | None,
+        typer.Option(min=1.0, help="Number of synthetic frames (scale), for example 1e8."),
+    ] = None,
     install_rivals: Annotated[
         bool,
         typer.Option("--install-rivals", help="Install the rivals into a cache folder first."),
@@ -68,7 +72,13 @@ def bench(
     reports, failed = [], []
     for one in names:
         default = ROUNDS.get(one, DEFAULT_ROUNDS)
-        options = {"data": data, "files": files, "rounds": rounds or default, "seed": seed}
+        options = {
+            "data": data,
+            "files": files,
+            "rounds": rounds or default,
+            "seed": seed,
+            "frames": frames,
+        }
         try:
             found = measured(one, {**options, "install_rivals": install_rivals})
         except MotionloomError as error:
@@ -126,9 +136,17 @@ def measured(name: str, options: dict[str, Any]) -> dict[str, Any]:
 
 def _command(name: str, options: dict[str, Any], default_rounds: int) -> str:
     """Command that repeats the run; options at their defaults are omitted."""
-    defaults = {"data": None, "files": 20, "rounds": default_rounds, "seed": 1}
-    changed = [f"--{key} {value}" for key, value in options.items() if value != defaults[key]]
+    defaults = {"data": None, "files": 20, "rounds": default_rounds, "seed": 1, "frames": None}
+    changed = [
+        f"--{key} {_typed(value)}" for key, value in options.items() if value != defaults[key]
+    ]
     return " ".join(["python -m benchmarks", name, *changed])
+
+
+def _typed(value: Any) -> str:
+    """A value as it is typed: 1e+08 as 1e8."""
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text.replace("e+0", "e")
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ WITH_DATA = {
     "evaluation.py": "results of the protocol: evaluation.py RESULTS.json (evaluate --json)",
     "clips.py": "a library of labelled clips and their table: clips.py LIBRARY LABELS.csv",
     "dance_seams.py": "captured dances: dance_seams.py CMU BANDAI",
+    "scale.py": "reports of python -m benchmarks scale: scale.py RESULTS",
     "study.py": "a library of captured takes: study.py LIBRARY",
 }
 

@@ -32,6 +32,8 @@ FAMILY_DISTANCE = 0.08  # metres; join distance where there is no plateau to cho
 LARGEST_JOIN = 0.25  # metres; greatest join distance that is chosen
 # Neighbours of Krüger et al.; with bridges, four fifths of what DTW finds in a fifth of its time.
 LAZY_K = 256
+NEAR_FRAMES = 200_000  # of a library, from which its match web is one of near cells
+NEAR_MATCHES = 0.1  # metres; matches that a web of near cells has
 SAME, APART = 0.8, 0.2  # Kovar & Gleicher 2004, section 3.3
 
 # --- groups of options that methods share ---------------------------------------------------
@@ -131,6 +133,12 @@ class WebOptions(Settings):
     )
     rules: Literal["default", "paper"] = setting(
         "default", "Match web: rules of chains, of motionloom or of the paper alone."
+    )
+    cells: Literal["auto", "all", "near"] = setting(
+        "auto",
+        "Match web: compare all frames, or only where poses are near neighbours, which finds "
+        f"matches up to {NEAR_MATCHES} m (auto: near from {NEAR_FRAMES:,} frames on, if the web is "
+        "not built yet).",
     )
 
 

@@ -23,6 +23,7 @@ from motionloom.checked_arrays import check_offsets, open_array
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.ragged import offsets_of
 from motionloom.search.index.bucket_index import BucketIndex
+from motionloom.search.mapped import release
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.artifacts.row_table import row_range, row_total
 from motionloom.store.remote.cache import local_cache
@@ -216,6 +217,7 @@ def _query_shard(
     offsets, found, distances = index.nearest(
         queries, rows, k=min(k, last - first), radius=radius, epsilon=epsilon, allowed=allowed
     )
+    release(index.blocks, index.rows, rows)
     return offsets, found + first, distances
 
 

@@ -14,21 +14,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import partial
 from itertools import groupby
 
 from motionloom import parallel
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.distance.feature_table import RATE, row_count
-from motionloom.errors import LibraryError, RoleError
+from motionloom.distance.point_cloud import PointCloud
+from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
 from motionloom.search.match_web.encoding import decoded, described
 from motionloom.search.match_web.tasks import Task, built_webs, missing_pairs, web_key, web_tasks
 from motionloom.search.match_web.web import Web, WebLimits, joined
-from motionloom.search.settings import WebOptions
+from motionloom.search.settings import NEAR_FRAMES, NEAR_MATCHES, WebOptions
 from motionloom.store.artifacts.collection import WrittenFile
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.lock import writer_lock
@@ -38,6 +39,8 @@ from motionloom.store.store import Store
 
 _VERSION = 4  # raise it when the same motions give other webs than before
 CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
+NEAR_CELL_SECONDS = 30e-9  # where only near cells are computed; measured, see docs/scale.md
+NETWORK_SECONDS = 0.4  # shorter networks of chains and bridges are dropped there
 _WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
 
 
@@ -125,6 +128,8 @@ class WebStore:
             "distance": repr(self.distance) if is_dataclass(self.distance) else distance,
             **asdict(self.limits),
         }
+        if not self.limits.is_near:
+            del how["near"], how["network_seconds"]  # as before there were webs of near cells
         digest = text_digest(json.dumps(how, default=str))
         self.folder = library.path.absolute() / FOLDER / f"web.{digest}"
         self.files = library.artifacts.collection(self.folder.name, described)
@@ -134,7 +139,25 @@ class WebStore:
     @classmethod
     def of(cls, library: Store, options: WebOptions) -> WebStore:
         """The webs with some options; see `motionloom.search.settings.WebOptions`."""
-        return cls(library, options.distance, WebLimits.of(options))
+        every = cls(library, options.distance, WebLimits.of(options))
+        if options.cells == "all" or (options.cells == "auto" and options.rules == "paper"):
+            return every
+        if not isinstance(every.distance, PointCloud):
+            if options.cells == "near":
+                raise InvalidInput(
+                    f"cells must be all for the distance {every.distance.name}; near cells are "
+                    "those of point clouds (pc1 to pc11)"
+                )
+            return every
+        limits = replace(every.limits, near=NEAR_MATCHES, network_seconds=NETWORK_SECONDS)
+        near = cls(library, options.distance, limits)
+        if options.cells == "near":
+            return near
+        # A web that is there goes on as it was begun.
+        for one in (every, near):
+            if one.files.state() is not None:
+                return one
+        return near if library.frames >= NEAR_FRAMES else every
 
     # --- building -----------------------------------------------------------------------
 
@@ -191,7 +214,8 @@ class WebStore:
             for row, columns in found.items()
             for name in columns
         )
-        return LeftToBuild(sum(map(len, found.values())), cells, CELL_SECONDS * cells)
+        each = NEAR_CELL_SECONDS if self.limits.is_near else CELL_SECONDS
+        return LeftToBuild(sum(map(len, found.values())), cells, each * cells)
 
     def planned(
         self, **chosen: str | Iterable[str] | None

@@ -11,8 +11,9 @@ from motionloom.distance.feature_table import at_rate
 from motionloom.distance.matrix import PreparedFrames, prepared_frames
 from motionloom.parallel import one_thread
 from motionloom.ragged import offsets_of
-from motionloom.search.match_web.build import motion_web
+from motionloom.search.match_web.build import Poses, motion_web
 from motionloom.search.match_web.encoding import encoded
+from motionloom.search.match_web.near_cells import near_poses
 from motionloom.search.match_web.web import WebLimits
 from motionloom.store.artifacts.collection import Collection, WrittenFile
 from motionloom.store.records import Entry, text_digest
@@ -89,20 +90,30 @@ def built_webs(
     keys: dict[str, str],
 ) -> list[WrittenFile]:
     """Build the webs of a task and write them, row by row."""
-    held: dict[str, PreparedFrames] = {}
+    held: dict[str, tuple[PreparedFrames, Poses]] = {}
     written: list[WrittenFile] = []
     library.fetch({name for row, columns in task for name in (row, *columns)})
 
-    def frames(name: str) -> PreparedFrames:
+    def frames(name: str) -> tuple[PreparedFrames, Poses]:
         if name not in held:
-            held[name] = prepared_frames(at_rate(library[name], rate), distance)
+            motion = at_rate(library[name], rate)
+            poses = near_poses(motion) if limits.is_near else None
+            held[name] = prepared_frames(motion, distance), poses
         return held[name]
 
     with one_thread():
         for row, columns in task:
-            others = [frames(name) for name in columns]
-            itself = columns.index(row) if row in columns else None
-            web = motion_web(frames(row), others, rate=rate, itself=itself, limits=limits)
+            own = frames(row)
+            others = [frames(name)[0] for name in columns]
+            poses = [frames(name)[1] for name in columns]
+            web = motion_web(
+                own[0],
+                others,
+                rate=rate,
+                itself=columns.index(row) if row in columns else None,
+                limits=limits,
+                poses=(own[1], poses) if limits.is_near else None,
+            )
             ends = offsets_of([len(other) for other in others]).tolist()
             named = zip((keys[name] for name in columns), ends[:-1], ends[1:], strict=True)
             about = {"row": keys[row], "columns": [list(one) for one in named]}

@@ -9,6 +9,7 @@ be similar (Kovar & Gleicher 2004, section 3.2).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,7 @@ from motionloom.search.match_web.chains import minima_chains
 from motionloom.search.settings import WebOptions
 
 LEAST_SECONDS = 0.25  # shorter chains are dropped; Kovar & Gleicher 2004, section 3.2
+FAR = 5.0  # distances of near matches, at most, of a cell on a path among near cells
 REACH_SECONDS = 2.0  # bridges are shorter than this, sum of both motions; same section
 
 
@@ -51,6 +53,11 @@ class WebLimits:
         Whether chains are searched again where none was found.
     extended_chains : bool
         Whether refined chains follow minima beyond their ends.
+    near : float
+        Mean distance up to which matches are of interest, in metres. Cells farther than five
+        times as much belong to no path.
+    network_seconds : float
+        Networks of chains and bridges that cover less of either motion are dropped.
     """
 
     alpha: float = ALPHA
@@ -62,6 +69,13 @@ class WebLimits:
     shared_cells: bool = False
     second_pass: bool = True
     extended_chains: bool = True
+    near: float = math.inf
+    network_seconds: float = 0.0
+
+    @property
+    def is_near(self) -> bool:
+        """Whether only near cells count."""
+        return self.near < math.inf
 
     @classmethod
     def of(cls, options: WebOptions) -> WebLimits:
@@ -267,6 +281,10 @@ def build_web(
         trivial = np.tri(len(matrix), last - itself, apart, dtype=np.bool_)
         minima[:, itself:last][trivial] = 0
         region[:, itself:last][trivial] = False
+    if limits.is_near:
+        far = ~(matrix <= FAR * limits.near)
+        minima[far] = 0
+        region[far] = False
     cells, offsets = minima_chains(
         matrix,
         minima,

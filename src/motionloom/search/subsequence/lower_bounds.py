@@ -41,11 +41,14 @@ from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
+from motionloom.search.mapped import release
 from motionloom.search.subsequence.kernel import prepared_query, slope_costs
 from motionloom.search.subsequence.run_boxes import LEVELS, STRIDE, RunBoxes, first_blocks
 
 _PIECE = 1024  # frames in which one alignment is tried to find a threshold
-_PROBES = 4  # alignments tried per wanted match; twice, on two levels
+_PROBES = 4  # alignments tried per wanted match, at least; twice, on two levels
+_ROWS_PER_PROBE = 50_000  # frames for each of which an alignment is tried
+_BATCH_ROWS = 8_000_000
 _PART = 0.2  # of the size of boxes, where alignments are tried
 
 
@@ -163,15 +166,16 @@ class BoundedPass:
                 threshold = min(limit, self.threshold(wanted))
             spans, _ = self._surviving(level, spans, threshold)
         spans = _joined(spans, max(self.reach, 1))
-        costs = _span_costs(
-            self._factors,
-            self._centre,
-            self.weights,
-            self.rows,
-            spans,
-            np.float32(threshold),
-        )
-        return SparseCosts(spans, costs, threshold)
+        return SparseCosts(spans, self._aligned(spans, threshold), threshold)
+
+    def _aligned(self, spans: NDArray[np.int64], threshold: float) -> NDArray[np.float32]:
+        """Costs of all ends in some spans, concatenated."""
+        query = (self._factors, self._centre, self.weights, self.rows)
+        parts = [np.empty(0, np.float32)]
+        for some in _batches(spans):
+            parts.append(_span_costs(*query, some, np.float32(threshold)))
+            release(self.rows)
+        return np.concatenate(parts)
 
     def _surviving(
         self, level: int, spans: NDArray[np.int64], threshold: float, part: float = 1.0
@@ -188,22 +192,30 @@ class BoundedPass:
         else:
             codes, blocks = self.boxes.codes[0], np.zeros(1, np.int64)
         limit = (threshold + self._slack) * (1.0 + 1e-4)
-        return _surviving_spans(
-            means * self.weights,
-            sizes,
-            self.weights,
-            codes,
-            self.boxes.low,
-            self.boxes.step,
-            blocks,
-            self.rows,
-            level < 0,
-            self.starts,
-            spans,
-            stride,
-            np.float32(part),
-            np.float32(limit),
-        )
+        found, best = [], []
+        for some in _batches(spans):
+            one, other = _surviving_spans(
+                means * self.weights,
+                sizes,
+                self.weights,
+                codes,
+                self.boxes.low,
+                self.boxes.step,
+                blocks,
+                self.rows,
+                level < 0,
+                self.starts,
+                some,
+                stride,
+                np.float32(part),
+                np.float32(limit),
+            )
+            release(self.rows, codes)
+            found.append(one)
+            best.append(other)
+        if not found:
+            return np.empty((0, 3), np.int64), np.empty((0, 3))
+        return np.concatenate(found), np.concatenate(best)
 
     def _probe(self, level: int, spans: NDArray[np.int64], wanted: int) -> None:
         """Align the query where it seems to fit best.
@@ -211,8 +223,10 @@ class BoundedPass:
         Bounds are zero in many places. Boxes about the same centres, but smaller, tell better
         where good alignments are.
         """
-        _, best = self._surviving(level, _pieces(spans), np.inf, part=_PART)
-        chosen = best[np.argsort(best[:, 0], kind="stable")[: _PROBES * wanted]]
+        pieces = _pieces(spans)
+        _, best = self._surviving(level, pieces, np.inf, part=_PART)
+        count = max(_PROBES * wanted, len(self.rows) // _ROWS_PER_PROBE)
+        chosen = best[np.argsort(best[:, 0], kind="stable")[:count]]
         chosen = chosen[np.isfinite(chosen[:, 0])].astype(np.int64)
         if not len(chosen):
             return
@@ -221,10 +235,7 @@ class BoundedPass:
         last = np.minimum(self.starts[motion + 1], frame + (STRIDE << LEVELS))
         spans = np.column_stack([motion, first, last])
         spans = _joined(spans[np.argsort(first, kind="stable")], 1)
-        known = self.threshold(wanted)
-        costs = _span_costs(
-            self._factors, self._centre, self.weights, self.rows, spans, np.float32(known)
-        )
+        costs = self._aligned(spans, self.threshold(wanted))
         offsets = offsets_of(spans[:, 2] - spans[:, 1])
         for (m, low, _), begin, end in zip(
             spans.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
@@ -235,6 +246,14 @@ class BoundedPass:
                 least = int(np.argmin(part))
                 if np.isfinite(part[least]):
                     self._ends.append((float(part[least]), m, low + at - begin + least))
+
+
+def _batches(spans: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Spans in batches within a few million rows: the pages of one batch are held at a time."""
+    if not len(spans):
+        return []
+    number = (spans[:, 1] - spans[0, 1]) // _BATCH_ROWS
+    return np.split(spans, np.flatnonzero(np.diff(number)) + 1)
 
 
 def _pieces(spans: NDArray[np.int64]) -> NDArray[np.int64]:

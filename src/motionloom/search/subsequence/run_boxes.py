@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
+from motionloom.search.mapped import release
 from motionloom.store.remote.folder import Folder
 
 STRIDE = 8  # frames per block of the finest level
@@ -92,6 +93,7 @@ class RunBoxes:
                 place = first_blocks(starts[: motion + 1], stride)[-1]
                 codes[level][place : place + len(finer)] = finer
             motion = last
+            release(rows, *codes)
         if folder is not None:
             np.save(folder / "range.npy", np.stack([low, step]))
             for level, held in enumerate(codes):
@@ -147,6 +149,7 @@ def _ranges(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.
     for first in range(0, len(rows), _AT_ONCE):
         least, greatest = _least_and_greatest(np.ascontiguousarray(rows[first : first + _AT_ONCE]))
         low, high = np.minimum(low, least), np.maximum(high, greatest)
+        release(rows)
     empty = ~(low <= high)
     low[empty], high[empty] = 0.0, 0.0
     # The range is a little larger than that of the features, so that rounding stays within it.

@@ -1,0 +1,183 @@
+"""Parts of a match web that matches may use.
+
+A match is a path along chains and over bridges with a mean distance of at most R: the sum over its
+cells of R minus the distance is not negative. The largest such sum of all paths through a
+cell follows from the largest sums of paths that end there and of paths that begin there, as in
+the search of the largest sum of a subarray. Cells and bridges through which every path has
+a negative sum are in no match. Such paths, and networks that cover too little time, are dropped
+before the web is refined, which is most of the work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from motionloom.kernels import kernel
+from motionloom.ragged import offsets_of
+from motionloom.search.match_web.web import Web
+
+
+def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = False) -> Web:
+    """The chains and bridges of a web that matches may use.
+
+    Parameters
+    ----------
+    web : Web
+    limit : float
+        Mean distance of matches, at most.
+    least : float
+        Frames of both motions that matches cover, at least.
+    squares : bool
+        Whether means are of squared distances.
+
+    Returns
+    -------
+    web : Web
+        Chains without their useless ends, and the bridges between them. No path with a mean up
+        to `limit` is lost.
+
+    Examples
+    --------
+    >>> cells = np.array([[0, 0], [1, 1], [2, 2], [3, 3], [0, 3]], np.int32)
+    >>> values = np.array([9.0, 1.0, 1.0, 5.0, 8.0], np.float32)
+    >>> nothing = np.empty(0, np.int64)
+    >>> web = Web((4, 4), 10.0, cells, values, np.array([0, 4, 5]), 2, nothing, nothing)
+    >>> useful_paths(web, 3.0).cells.tolist()
+    [[1, 1], [2, 2], [3, 3]]
+    """
+    count = web.chain_count
+    n_cells = int(web.offsets[count])
+    values = web.values.astype(np.float64)
+    scores = limit**2 - values**2 if squares else limit - values
+    chain_of = np.repeat(np.arange(count), np.diff(web.offsets[: count + 1]))
+    order = np.argsort(web.cells[:n_cells].sum(axis=1), kind="stable")
+    kept, bridges = _useful(
+        scores,
+        web.offsets,
+        count,
+        chain_of,
+        order,
+        np.argsort(web.arrives, kind="stable"),
+        np.argsort(web.leaves, kind="stable"),
+        web.leaves,
+        web.arrives,
+    )
+    web = _part(web, kept, bridges, chain_of)
+    if least > 0.0 and web.chain_count:
+        sizes = np.diff(web.offsets[: web.chain_count + 1])
+        chain_of = np.repeat(np.arange(web.chain_count), sizes)
+        first = web.cells[web.offsets[: web.chain_count]]
+        last = web.cells[web.offsets[1 : web.chain_count + 1] - 1]
+        long = _long(first, last, chain_of[web.leaves], chain_of[web.arrives], float(least))
+        if not long.all():
+            web = _part(web, long[chain_of], long[chain_of[web.leaves]], chain_of)
+    return web
+
+
+def _part(web: Web, kept, bridges, chain_of) -> Web:
+    """Some cells of the chains, in one piece each, and some bridges between these."""
+    lengths = np.bincount(chain_of[kept], minlength=web.chain_count)
+    spans = np.diff(web.offsets[web.chain_count :])
+    cells = np.concatenate([kept, np.repeat(bridges, spans)])
+    places = np.cumsum(kept) - 1  # new numbers of chain cells
+    return replace(
+        web,
+        cells=web.cells[cells],
+        values=web.values[cells],
+        offsets=offsets_of(np.concatenate([lengths[lengths > 0], spans[bridges]])),
+        chain_count=int(np.count_nonzero(lengths)),
+        leaves=places[web.leaves[bridges]],
+        arrives=places[web.arrives[bridges]],
+    )
+
+
+@kernel
+def _useful(scores, offsets, chain_count, chain_of, order, by_arrival, by_leave, leaves, arrives):
+    """Which chain cells, from the first useful one of a chain to the last, and which bridges."""
+    n_cells, n_bridges = len(chain_of), len(leaves)
+    ahead, behind = np.empty(n_cells), np.empty(n_cells)  # largest sums of paths to and from a cell
+    whole, head, tail = np.empty(n_bridges), np.empty(n_bridges), np.empty(n_bridges)
+    for b in range(n_bridges):  # sum of a bridge, and largest sums of its first and last cells
+        first, last = offsets[chain_count + b], offsets[chain_count + b + 1]
+        total, best = 0.0, 0.0
+        for x in range(first, last):
+            total += scores[x]
+            best = max(best, total)
+        whole[b], head[b] = total, best
+        total, best = 0.0, 0.0
+        for x in range(last - 1, first - 1, -1):
+            total += scores[x]
+            best = max(best, total)
+        tail[b] = best
+    arrival = np.searchsorted(arrives[by_arrival], np.arange(n_cells))
+    leaving = np.searchsorted(leaves[by_leave], np.arange(n_cells))
+    for x in order:
+        best = 0.0
+        if x > offsets[chain_of[x]]:
+            best = max(best, ahead[x - 1])
+        k = arrival[x]
+        while k < n_bridges and arrives[by_arrival[k]] == x:
+            b = by_arrival[k]
+            best = max(best, max(tail[b], ahead[leaves[b]] + whole[b]))
+            k += 1
+        ahead[x] = scores[x] + best
+    for x in order[::-1]:
+        best = 0.0
+        if x + 1 < offsets[chain_of[x] + 1]:
+            best = max(best, behind[x + 1])
+        k = leaving[x]
+        while k < n_bridges and leaves[by_leave[k]] == x:
+            b = by_leave[k]
+            best = max(best, max(head[b], behind[arrives[b]] + whole[b]))
+            k += 1
+        behind[x] = scores[x] + best
+    useful = ahead + behind - scores[:n_cells] >= 0.0
+    bridges = np.zeros(n_bridges, np.bool_)
+    for b in range(n_bridges):
+        best = ahead[leaves[b]] + whole[b] + behind[arrives[b]]
+        best = max(best, max(ahead[leaves[b]] + head[b], tail[b] + behind[arrives[b]]))
+        if best >= 0.0:  # both of its ends stay, even if paths begin or end on it
+            bridges[b], useful[leaves[b]], useful[arrives[b]] = True, True, True
+    kept = np.zeros(n_cells, np.bool_)
+    for c in range(chain_count):
+        first, last = -1, -1
+        for x in range(offsets[c], offsets[c + 1]):
+            if useful[x]:
+                first = x if first < 0 else first
+                last = x
+        if first >= 0:
+            # A cell more on either side: ends move a little when they are refined.
+            kept[max(first - 1, offsets[c]) : min(last + 2, offsets[c + 1])] = True
+    return kept, bridges
+
+
+@kernel
+def _long(first, last, leaves, arrives, least):
+    """Chains whose networks cover at least so many frames of both motions."""
+    count = len(first)
+    root = np.arange(count)
+    for b in range(len(leaves)):
+        one, other = _root(root, leaves[b]), _root(root, arrives[b])
+        if one != other:
+            root[max(one, other)] = min(one, other)
+    low, high = first.copy(), last.copy()
+    for c in range(count):
+        r = _root(root, c)
+        for side in range(2):
+            low[r, side] = min(low[r, side], first[c, side])
+            high[r, side] = max(high[r, side], last[c, side])
+    kept = np.zeros(count, np.bool_)
+    for c in range(count):
+        r = _root(root, c)
+        kept[c] = high[r, 0] - low[r, 0] + 1 >= least and high[r, 1] - low[r, 1] + 1 >= least
+    return kept
+
+
+@kernel
+def _root(root, c):
+    while root[c] != c:
+        root[c] = root[root[c]]
+        c = root[c]
+    return c
