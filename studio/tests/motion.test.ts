@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { frameNumbers, subsample } from "../src/motion/aligned";
 import { rowOf, type MotionData } from "../src/motion/motion";
 import { StreamedMotion } from "../src/motion/streamed";
+import { Character } from "../src/stage/character";
 import { Clock } from "../src/stage/clock";
 import { planOf } from "../src/stage/figure";
 import { meanDistanceToPath } from "../src/stage/floor";
@@ -147,10 +148,38 @@ describe("figures", () => {
     const plan = planOf(bones, Float32Array.from([0, 0.86, 0, 0, 0.43, 0, 0, 0, 0]));
     expect(plan.size).toBeCloseTo(1);
     expect([...plan.foot]).toEqual([-1, -1, 0]);
-    expect(plan.limbs.map(({ from, to }) => [from, to])).toEqual([
-      [0, 1],
-      [1, 2],
-    ]);
+  });
+  it("have bone matrices that put the bones where the joints are", () => {
+    const half = Math.SQRT1_2;
+    const motion: MotionData = {
+      joints: ["hips", "top"],
+      parents: [-1, 0],
+      roles: {},
+      name: "m",
+      fps: 1,
+      frames: 2,
+      positions: Float32Array.from([1, 0, 0, 1, 1, 0, 1, 0, 0, 2, 0, 0]),
+      orientations: Float32Array.from([1, 0, 0, 0, half, 0, 0, -half]), // upright, then lying along x
+      contacts: new Uint8Array(8),
+    };
+    // Made upright at the origin: the hips at (0, 0, 0), the end site at (0, 1, 0).
+    const unbind = Float32Array.from([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, -1, 0, 0, 1, 0]);
+    const out = new Float32Array(24);
+    const one = new Character({ motion }, 0);
+    const moved = (point: number, [x, y, z]: number[]) =>
+      [0, 1, 2].map((row) => {
+        const at = 12 * point + 4 * row;
+        return out[at] * x + out[at + 1] * y + out[at + 2] * z + out[at + 3];
+      });
+    for (const [frame, tip] of [
+      [0, [1, 1, 0]],
+      [1, [2, 0, 0]],
+    ] as const) {
+      one.pose(frame);
+      one.boneMatrices(unbind, out, 0);
+      for (const point of [0, 1])
+        moved(point, [0, 1, 0]).forEach((value, axis) => expect(value).toBeCloseTo(tip[axis], 5));
+    }
   });
 });
 

@@ -24,7 +24,7 @@ from motionloom.checked_files import parse_json
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import DancePlayer, Player, TempoClock
 from motionloom.studio.app_state import AppState, Change
-from motionloom.studio.messages import pack, point_positions, skeleton_head
+from motionloom.studio.messages import pack, pose_arrays, skeleton_head
 from motionloom.studio.routes.dance import choreography_of
 from motionloom.studio.routes.graph import GraphRequest, graph_of
 from motionloom.studio.routes.parametric import parametric_of
@@ -176,8 +176,8 @@ def read_player(window: BrowserWindow, message: Message) -> Answer:
         "seams": list(block.seams),
         "sources": [source.as_dict() for source in block.sources],
     }
-    positions = point_positions(player.skeleton, block.rotations, block.root)
-    return head, {"positions": positions, "contacts": np.asarray(block.contacts)}
+    poses = pose_arrays(player.skeleton, block.rotations, block.root)
+    return head, {**poses, "contacts": np.asarray(block.contacts)}
 
 
 def close_player(window: BrowserWindow, message: Message) -> Answer:
@@ -206,7 +206,7 @@ def reach(window: BrowserWindow, message: Message) -> Answer:
     The head has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (whether the
     target is out of reach, so that the nearest motion is sent), ``keys`` (frame at which each
     parameter is measured, or null) and ``milliseconds`` of computation; the arrays are
-    ``positions`` (T, P, 3), ``contacts`` (T, 4) and ``weights`` (N,).
+    ``positions`` (T, P, 3), ``orientations`` (T, J, 4), ``contacts`` (T, 4) and ``weights`` (N,).
     """
     began = time.perf_counter()
     name, target = message.get("name"), message.get("target")
@@ -219,7 +219,7 @@ def reach(window: BrowserWindow, message: Message) -> Answer:
     motion = result.motion
     with shared.lock:
         contacts = shared.motion.contacts(result.weights).standing_parts()
-    positions = point_positions(motion.skeleton, motion.rotations, motion.root)
+    poses = pose_arrays(motion.skeleton, motion.rotations, motion.root)
     head = {
         "frames": len(motion),
         "reached": result.reached.tolist(),
@@ -228,7 +228,7 @@ def reach(window: BrowserWindow, message: Message) -> Answer:
         "keys": list(result.frames),
         "milliseconds": round(1e3 * (time.perf_counter() - began), 2),
     }
-    return head, {"positions": positions, "contacts": contacts, "weights": result.weights}
+    return head, {**poses, "contacts": contacts, "weights": result.weights}
 
 
 class RecordingClock(TempoClock):
@@ -258,8 +258,8 @@ def start_dance(window: BrowserWindow, message: Message) -> Answer:
 def read_dance(window: BrowserWindow, message: Message) -> Answer:
     """The next frames of all characters: ``player, count, target, tempo``.
 
-    Besides ``positions_K`` and ``contacts_K``, ``beats`` (n,) is the position of each frame in
-    beats.
+    Besides ``positions_K``, ``orientations_K`` and ``contacts_K``, ``beats`` (n,) is the position
+    of each frame in beats.
     """
     player = window.player(message.get("player"))
     if not isinstance(player, DancePlayer):
@@ -272,7 +272,7 @@ def read_dance(window: BrowserWindow, message: Message) -> Answer:
     blocks = player.read_all(count)
     arrays: dict[str, Any] = {}
     for body, (block, skeleton) in enumerate(zip(blocks, player.skeletons, strict=True)):
-        arrays[f"positions_{body}"] = point_positions(skeleton, block.rotations, block.root)
+        arrays |= pose_arrays(skeleton, block.rotations, block.root, f"_{body}")
         arrays[f"contacts_{body}"] = block.contacts
     if isinstance(player.clock, RecordingClock):
         arrays["beats"] = player.clock.positions

@@ -25,7 +25,8 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats import save
 from motionloom.motion import Motion, Scene, Skeleton
 from motionloom.motion.diagnostics.quality import QualityReport
-from motionloom.motion.kinematics.forward import joint_positions
+from motionloom.motion.kinematics.forward import global_rotations, joint_positions
+from motionloom.studio.bodies import BODIES
 
 FileFormat = Literal["bvh", "glb"]
 
@@ -94,38 +95,53 @@ def quality_head(report: QualityReport | None) -> dict[str, Any] | None:
 
 
 def motion_response(motion: Motion, **meta: Any) -> Response:
-    """A whole motion: ``positions`` (T, P, 3), ``contacts`` (T, 4) in the order of `FOOT_PARTS`."""
+    """A whole motion.
+
+    ``positions`` (T, P, 3), ``orientations`` (T, J, 4), world rotations ``wxyz`` of the joints, and
+    ``contacts`` (T, 4) in the order of `FOOT_PARTS`.
+    """
     head = {
         "name": motion.name,
         "fps": motion.fps,
         "frames": len(motion),
-        **skeleton_head(motion.skeleton),
+        **skeleton_head(motion.skeleton, motion),
         **meta,
     }
     return array_response(
-        head, positions=motion.positions(end_sites=True), contacts=foot_contacts(motion)
+        head,
+        positions=motion.positions(end_sites=True),
+        orientations=motion.global_rotations(),
+        contacts=foot_contacts(motion),
     )
 
 
 def scene_arrays(motions: Sequence[Motion]) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
     """Heads and arrays of several characters.
 
-    ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4) belong to character K.
+    ``positions_K`` (T, P, 3), ``orientations_K`` (T, J, 4) and ``contacts_K`` (T, 4) belong to
+    character K.
     """
-    characters = [{"name": motion.name, **skeleton_head(motion.skeleton)} for motion in motions]
+    characters = [
+        {"name": motion.name, **skeleton_head(motion.skeleton, motion)} for motion in motions
+    ]
     arrays: dict[str, np.ndarray] = {}
     for number, motion in enumerate(motions):
         arrays[f"positions_{number}"] = motion.positions(end_sites=True)
+        arrays[f"orientations_{number}"] = motion.global_rotations()
         arrays[f"contacts_{number}"] = foot_contacts(motion)
     return characters, arrays
 
 
-def skeleton_head(skeleton: Skeleton) -> dict[str, Any]:
-    """Names and parents of the points (joints, then end sites), and the point of each role."""
+def skeleton_head(skeleton: Skeleton, example: Motion | None = None) -> dict[str, Any]:
+    """Names and parents of the points (joints, then end sites), and the point of each role.
+
+    ``body`` is the key of the skeleton's body, or None; `example` is a motion on the skeleton.
+    """
     names = [*skeleton.names, *skeleton.end_names]
     parents = [*skeleton.parents.tolist(), *skeleton.end_parents.tolist()]
     roles = {role: int(skeleton.points([role])[0]) for role in skeleton.roles}
-    return {"joints": names, "parents": parents, "roles": roles}
+    body = BODIES.key(skeleton, example)
+    return {"joints": names, "parents": parents, "roles": roles, "body": body}
 
 
 def point_positions(skeleton: Skeleton, rotations: ArrayLike, root: ArrayLike) -> np.ndarray:
@@ -138,6 +154,16 @@ def point_positions(skeleton: Skeleton, rotations: ArrayLike, root: ArrayLike) -
         end_parents=skeleton.end_parents,
         end_offsets=skeleton.end_offsets,
     )
+
+
+def pose_arrays(
+    skeleton: Skeleton, rotations: ArrayLike, root: ArrayLike, suffix: str = ""
+) -> dict[str, np.ndarray]:
+    """``positions`` (T, P, 3) and ``orientations`` (T, J, 4) of poses, for a message."""
+    return {
+        f"positions{suffix}": point_positions(skeleton, rotations, root),
+        f"orientations{suffix}": global_rotations(rotations, skeleton.parents),
+    }
 
 
 def foot_contacts(motion: Motion) -> np.ndarray:

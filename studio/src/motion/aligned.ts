@@ -31,13 +31,16 @@ export async function fetchAligned(onto: Moment, clips: FrameList[], fps?: numbe
   const { meta, arrays } = await sendForArrays("poses", { body: { onto, clips } });
   const all = arrays.positions as Float32Array;
   const feet = arrays.contacts as Uint8Array;
+  const turns = arrays.orientations as Float32Array;
   let at = 0;
+  let turn = 0;
   let row = 0;
   return meta.clips.map((clip) => {
     const positions = all.subarray(at, (at += clip.frames * clip.points * 3));
     const contacts = feet.subarray(row * 4, (row += clip.frames) * 4);
-    const { joints, parents, roles } = meta.bodies[clip.body];
-    return { name: clip.name, fps: fps ?? clip.fps, frames: clip.frames, joints, parents, roles, positions, contacts };
+    const orientations = turns.subarray(turn, (turn += clip.frames * clip.joints * 4));
+    const arrays = { positions, orientations, contacts };
+    return { ...meta.bodies[clip.body], name: clip.name, fps: fps ?? clip.fps, frames: clip.frames, ...arrays };
   });
 }
 

@@ -14,11 +14,12 @@ export interface MotionData extends Bones {
   /** Size of the ring buffer of a streamed motion; undefined if the arrays hold all frames. */
   capacity?: number;
   positions: Float32Array; // (frames, joints, 3)
+  orientations?: Float32Array; // (frames, joints without end sites, 4): world rotations wxyz
   contacts: Uint8Array; // (frames, 4): left heel, left ball, right heel, right ball
 }
 
 export function motionFrom(message: Message<MotionHead>): MotionData {
-  const { name, fps, frames, joints, parents, roles } = message.meta;
+  const { name, fps, frames, joints, parents, roles, body } = message.meta;
   return {
     name,
     fps,
@@ -26,7 +27,9 @@ export function motionFrom(message: Message<MotionHead>): MotionData {
     joints,
     parents,
     roles,
+    body,
     positions: message.arrays.positions as Float32Array,
+    orientations: message.arrays.orientations as Float32Array,
     contacts: message.arrays.contacts as Uint8Array,
   };
 }
@@ -39,6 +42,7 @@ export function crowdMotions(message: Message<CrowdHead>): MotionData[] {
     fps,
     frames,
     positions: message.arrays[`positions_${number}`] as Float32Array,
+    orientations: message.arrays[`orientations_${number}`] as Float32Array,
     contacts: message.arrays[`contacts_${number}`] as Uint8Array,
   }));
 }

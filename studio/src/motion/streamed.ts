@@ -16,7 +16,9 @@ export class StreamedMotion implements MotionData {
   readonly parents: number[];
   readonly roles: Record<string, number>;
   readonly capacity: number;
+  readonly body: string | null | undefined;
   readonly positions: Float32Array;
+  orientations?: Float32Array;
   readonly contacts: Uint8Array;
   frames = 0;
   first = 0;
@@ -30,6 +32,7 @@ export class StreamedMotion implements MotionData {
     this.joints = bones.joints;
     this.parents = bones.parents;
     this.roles = bones.roles;
+    this.body = bones.body;
     this.capacity = Math.ceil(seconds * fps);
     this.positions = new Float32Array(this.capacity * this.parents.length * 3);
     this.contacts = new Uint8Array(this.capacity * 4);
@@ -39,11 +42,15 @@ export class StreamedMotion implements MotionData {
   push(message: Pick<Message, "arrays">, suffix = ""): void {
     const positions = message.arrays[`positions${suffix}`] as Float32Array;
     const contacts = message.arrays[`contacts${suffix}`] as Uint8Array | undefined;
+    const turns = message.arrays[`orientations${suffix}`] as Float32Array | undefined;
     const width = this.parents.length * 3;
     const count = Math.floor(positions.length / width);
+    const turned = turns && count ? turns.length / count : 0; // numbers per frame
+    if (turned) this.orientations ??= new Float32Array(this.capacity * turned);
     for (let index = Math.max(0, count - this.capacity); index < count; index++) {
       const row = (this.frames + index) % this.capacity;
       this.positions.set(positions.subarray(index * width, (index + 1) * width), row * width);
+      if (turned) this.orientations!.set(turns!.subarray(index * turned, (index + 1) * turned), row * turned);
       if (contacts) this.contacts.set(contacts.subarray(index * 4, index * 4 + 4), row * 4);
       else this.contacts.fill(0, row * 4, row * 4 + 4);
     }

@@ -225,6 +225,8 @@ export interface Bones {
   joints: string[];
   parents: number[];
   roles: Record<string, number>;
+  /** Key of the skeleton's body; null if it has too few roles for one. */
+  body?: string | null;
 }
 export interface MotionHead extends Bones {
   name: string;
@@ -267,7 +269,7 @@ export interface FigureBody {
   anchor: number;
 }
 interface AlignedHead {
-  clips: { name: string; fps: number; frames: number; points: number; body: number }[];
+  clips: { name: string; fps: number; frames: number; points: number; joints: number; body: number }[];
   bodies: (FigureBody & Bones)[];
 }
 
@@ -345,5 +347,6 @@ export interface Heads {
   "parametric/{name}": ParametricHead;
   poses: AlignedHead;
   search: { query: QuerySegment; unit: string; seconds: number; matches: Match[]; lines: CodeLines };
+  "bodies/{key}": { body: string };
   thumbnails: { motions: { name: string; parents?: number[]; fps?: number }[] };
 }

@@ -195,6 +195,8 @@ export class ParametricView extends View {
       joints: opened!.joints,
       parents: opened!.parents,
       roles: opened!.roles,
+      body: opened!.body,
+      orientations: message.arrays.orientations as Float32Array,
       positions: message.arrays.positions as Float32Array,
       contacts: message.arrays.contacts as Uint8Array,
     };

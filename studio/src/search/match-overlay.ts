@@ -12,6 +12,7 @@ export interface Overlay {
 
 export const QUERY_COLOUR = 0x4f9fd8;
 export const MATCH_COLOUR = 0xe0823d;
+const TRANSLUCENT = 0.4;
 
 export async function showMatch(
   studio: Studio,
@@ -35,7 +36,12 @@ export async function showMatch(
   const segment = { motion: clip.motion, start: clip.start_frame, end: clip.end_frame };
   studio.show(
     [
-      { motion: queryMotion, colour: QUERY_COLOUR, title: `query ${query.motion}` },
+      {
+        motion: queryMotion,
+        colour: QUERY_COLOUR,
+        title: `query ${query.motion}`,
+        opacity: overlay.beside ? 1 : TRANSLUCENT, // or the two would hide each other
+      },
       {
         motion: matchMotion,
         colour: MATCH_COLOUR,

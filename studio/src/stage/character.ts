@@ -18,6 +18,8 @@ export interface CharacterSpec {
   opacity?: number;
 }
 
+const turn = new THREE.Quaternion();
+
 export class Character {
   /** Carries the planar transform; objects that move with the character can be added. */
   readonly group = new THREE.Group();
@@ -117,6 +119,53 @@ export class Character {
     this.fraction = frame - this.frame;
     this.group.updateMatrixWorld();
     this.sample(frame, this.points);
+  }
+
+  /** Matrices of the bones of a body in the current pose: rows of 3 x 4 numbers, from `at` on in `out`.
+   * `unbind` are the inverse matrices of the pose in which the body was made. */
+  boneMatrices(unbind: Float32Array, out: Float32Array, at: number): void {
+    const { motion, points } = this;
+    const { parents } = motion;
+    const orientations = motion.orientations!;
+    const joints = orientations.length / 4 / (motion.capacity ?? motion.frames);
+    const from = rowOf(motion, this.frame) * joints * 4;
+    const next = this.fraction > 0 && this.frame + 1 < this.endFrame ? this.frame + 1 : this.frame;
+    const to = rowOf(motion, next) * joints * 4;
+    const group = this.group.quaternion;
+    for (let point = 0; point < parents.length; point++, at += 12) {
+      const joint = point < joints ? point : parents[point]; // an end site turns with its joint
+      const a = from + joint * 4;
+      const b = to + joint * 4;
+      const same =
+        orientations[a] * orientations[b] +
+          orientations[a + 1] * orientations[b + 1] +
+          orientations[a + 2] * orientations[b + 2] +
+          orientations[a + 3] * orientations[b + 3] <
+        0
+          ? -this.fraction
+          : this.fraction;
+      const rest = 1 - this.fraction;
+      turn.set(
+        rest * orientations[a + 1] + same * orientations[b + 1],
+        rest * orientations[a + 2] + same * orientations[b + 2],
+        rest * orientations[a + 3] + same * orientations[b + 3],
+        rest * orientations[a] + same * orientations[b],
+      );
+      turn.normalize().premultiply(group);
+      const { x, y, z, w } = turn;
+      const r = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+      ];
+      const u = point * 12;
+      for (let row = 0; row < 3; row++) {
+        const [i, j, k] = r[row];
+        for (let column = 0; column < 4; column++)
+          out[at + 4 * row + column] = i * unbind[u + column] + j * unbind[u + 4 + column] + k * unbind[u + 8 + column];
+        out[at + 4 * row + 3] += points[3 * point + row];
+      }
+    }
   }
 
   /** World positions (P, 3) at a frame, linearly interpolated; clamped at both ends. */

@@ -122,7 +122,7 @@ export class StageBar extends LitElement {
       ${empty && this.studio.library.motions.length ? html`<div class="empty">Choose a take in the library to show it here.</div>` : nothing}
       <div class="top">${this.legend()}<div class="tools">
         <div class="group" role="group" aria-label="Figure">
-          ${this.toggle("body", "Body", "Draw a simple body instead of bones (B)")}
+          ${this.toggle("body", "Body", "Draw the body instead of bones (B)")}
           ${this.toggle("contacts", "Contacts", "Highlight feet in contact with the floor")}</div>
         <div class="group" role="group" aria-label="Traces">
           ${this.toggle("ghosts", "Ghosts", "Poses before and after the current one (G)")}

@@ -2,11 +2,12 @@
 
 import * as THREE from "three";
 import { rowOf } from "../motion/motion";
+import { Bodies } from "./bodies";
 import { CameraRig, type CameraView } from "./camera-rig";
 import { Capsules } from "./capsules";
 import { Character, type CharacterSpec } from "./character";
 import { Clock } from "./clock";
-import { drawBody, drawSkeleton } from "./figure";
+import { drawSkeleton } from "./figure";
 import { FloorGrid } from "./floor";
 import { drawTrails, pathMesh } from "./traces";
 import { colour, theme } from "../page/theme";
@@ -26,7 +27,7 @@ export interface DisplaySettings {
 }
 
 const DEFAULT_DISPLAY: DisplaySettings = {
-  body: false,
+  body: true,
   contacts: true,
   ghosts: false,
   spacing: 6,
@@ -75,6 +76,7 @@ export class Stage extends EventTarget {
   cost = 0;
   private readonly solid = new Capsules({ shadows: true });
   private readonly transparent = new Capsules({ transparent: true });
+  private readonly bodies = new Bodies(() => this.wake());
   private readonly ground = new FloorGrid();
   private readonly paths: THREE.Mesh[] = [];
   private created?: THREE.WebGLRenderer;
@@ -98,7 +100,7 @@ export class Stage extends EventTarget {
     const sun = new THREE.DirectionalLight(0xfff4e6, 2.4);
     sun.position.set(3.5, 10, 4.5);
     this.scene.add(new THREE.HemisphereLight(0xdfe8ff, 0x3a3430, 1.7), sun);
-    this.scene.add(this.ground.mesh, this.solid.group, this.transparent.group);
+    this.scene.add(this.ground.mesh, this.solid.group, this.transparent.group, this.bodies.group);
     this.rig = new CameraRig(this.canvas);
     this.clock.addEventListener("change", () => this.wake());
     for (const kind of ["pointerdown", "keydown"])
@@ -278,18 +280,20 @@ export class Stage extends EventTarget {
     const crowd = characters.length >= CROWD;
     this.solid.begin();
     this.transparent.begin();
+    this.bodies.begin(characters.length);
     for (const one of characters) {
       if (!one.visible || one.motion.frames === 0) continue;
       const capsules = one.opacity < 1 ? this.transparent : this.solid;
       const contacts = display.contacts && one.opacity >= 1 ? one.motion.contacts : null;
       const row = rowOf(one.motion, one.frame);
-      if (display.body) drawBody(capsules, one.plan, one.points, one.colour, one.opacity, contacts, row);
-      else drawSkeleton(capsules, one.plan, one.points, one.colour, one.opacity, contacts, row, !crowd);
+      if (!display.body || !this.bodies.add(one, contacts, row))
+        drawSkeleton(capsules, one.plan, one.points, one.colour, one.opacity, contacts, row, !crowd);
       if (display.trails.length) drawTrails(this.transparent, one, display.trails, one.frame + one.fraction);
       if (display.ghosts && !crowd && one.opacity >= 1) this.drawGhosts(one);
     }
     this.solid.end(crowd);
     this.transparent.end(crowd);
+    this.bodies.end(display.shadows);
     this.solid.shadows = display.shadows;
   }
 

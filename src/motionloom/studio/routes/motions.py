@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Query, Response
@@ -14,6 +14,7 @@ from motionloom.errors import MotionloomError
 from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.kinematics.body import body_height, facing
 from motionloom.studio.app_state import State
+from motionloom.studio.bodies import BODIES
 from motionloom.studio.messages import array_response, foot_contacts, motion_response
 
 if TYPE_CHECKING:
@@ -68,8 +69,18 @@ class MotionBeats(BaseModel):
 
 @router.get("/motions/{name:path}/frames", response_class=Response)
 def frames(name: str, state: State) -> Response:
-    """The whole motion as packed arrays: positions (T, P, 3) and contacts (T, 4)."""
+    """The whole motion as packed arrays: positions, orientations and contacts."""
     return motion_response(state.library[name])
+
+
+@router.get("/bodies/{key}", response_class=Response)
+def body(key: str, detail: Literal["high", "low"] = "high") -> Response:
+    """The body of a skeleton, by the ``body`` of a motion's head, as packed arrays.
+
+    ``vertices``, ``normals`` (V, 3), ``triangles`` (F, 3), ``joints``, ``weights`` (V, 4) and
+    ``unbind`` (P, 3, 4), the inverse matrices of joints and end sites in the bind pose.
+    """
+    return array_response({"body": key}, **BODIES.arrays(key, detail))
 
 
 @router.get("/motions/{name:path}/strips", response_class=Response)

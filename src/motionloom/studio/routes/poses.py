@@ -65,8 +65,9 @@ def poses(request: PosesRequest, state: State) -> Response:
     """Points of all clips, aligned, one clip after the other.
 
     ``clips`` of the head has name, rate, frames and points of each clip and the index of its
-    body among ``bodies``; ``positions`` is flat, (frames, points, 3) of each clip. ``contacts``
-    are rows of four, omitted for small figures.
+    body among ``bodies``; ``positions`` is flat, (frames, points, 3) of each clip.
+    ``orientations``, (frames, joints, 4) of each clip, and ``contacts``, rows of four, are omitted
+    for small figures.
     """
     total = sum(len(clip.frames) for clip in request.clips)
     if total > MAX_FRAMES:
@@ -76,7 +77,7 @@ def poses(request: PosesRequest, state: State) -> Response:
     to_origin = _to_origin(reference)
     bodies: list[dict[str, Any]] = []
     body_index: dict[Any, int] = {}
-    clips, positions, contacts = [], [], []
+    clips, positions, orientations, contacts = [], [], [], []
     for clip in request.clips:
         take = state.library[clip.motion]
         motion = _frames_of(take, clip.frames, clip.motion)
@@ -89,8 +90,10 @@ def poses(request: PosesRequest, state: State) -> Response:
             figure = _figure(state, take, skeleton)
             points, body = points[:, figure.points], _figure_head(figure)
         else:
-            body = skeleton_head(take.skeleton)
+            body = skeleton_head(take.skeleton, take)
             contacts.append(_contacts(take, clip.frames))
+            placed = transform.apply_to_motion(motion)
+            orientations.append(placed.global_rotations().ravel())
         positions.append(transform.apply(points).astype(np.float32).ravel())
         if skeleton not in body_index:
             body_index[skeleton] = len(bodies)
@@ -101,12 +104,14 @@ def poses(request: PosesRequest, state: State) -> Response:
                 "fps": take.fps,
                 "frames": len(motion),
                 "points": points.shape[1],
+                "joints": len(take.skeleton),
                 "body": body_index[skeleton],
             }
         )
     arrays: dict[str, Any] = {"positions": np.concatenate(positions)}
     if not request.small:
         arrays["contacts"] = np.concatenate(contacts)
+        arrays["orientations"] = np.concatenate(orientations)
     return array_response({"clips": clips, "bodies": bodies}, **arrays)
 
 

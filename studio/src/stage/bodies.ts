@@ -1,0 +1,244 @@
+// Skinned bodies: one mesh per skeleton, all its characters in one draw call. The bones of every character are a row of a
+// texture; the shader moves the vertices.
+
+import * as THREE from "three";
+import { getArrays } from "../net/api";
+import type { Character } from "./character";
+
+const DETAILED = 4; // characters up to which bodies have many triangles
+const TEXELS = 3; // per bone: the rows of its matrix
+
+interface BodyMesh {
+  vertices: Float32Array;
+  normals: Float32Array;
+  triangles: Int32Array;
+  joints: Int32Array;
+  weights: Float32Array;
+  unbind: Float32Array; // (P, 3, 4)
+}
+
+const MESHES = new Map<string, Promise<BodyMesh>>();
+
+/** The body of a skeleton from the server, once per page. */
+function fetchBody(key: string, detail: "high" | "low"): Promise<BodyMesh> {
+  const name = `${key} ${detail}`;
+  let request = MESHES.get(name);
+  if (!request) {
+    request = getArrays("bodies/{key}", { path: { key }, query: { detail } }).then(
+      ({ arrays }) => arrays as unknown as BodyMesh,
+    );
+    request.catch(() => MESHES.delete(name));
+    MESHES.set(name, request);
+  }
+  return request;
+}
+
+const DECLARED = /* glsl */ `
+  attribute vec4 skinBones, skinShare;
+  attribute float skinFoot;
+  attribute vec4 bodyColour, bodyStands;
+  attribute float bodyRow;
+  uniform highp sampler2D bones;
+  mat4 boneAt(float bone) {
+    ivec2 at = ivec2(int(bone) * ${TEXELS}, int(bodyRow));
+    vec4 x = texelFetch(bones, at, 0), y = texelFetch(bones, at + ivec2(1, 0), 0), z = texelFetch(bones, at + ivec2(2, 0), 0);
+    return mat4(x.x, y.x, z.x, 0.0, x.y, y.y, z.y, 0.0, x.z, y.z, z.z, 0.0, x.w, y.w, z.w, 1.0);
+  }
+`;
+const SKINNED = /* glsl */ `
+  mat4 skin = skinShare.x * boneAt(skinBones.x) + skinShare.y * boneAt(skinBones.y)
+    + skinShare.z * boneAt(skinBones.z) + skinShare.w * boneAt(skinBones.w);
+`;
+
+type Bones = { value: THREE.DataTexture | null };
+
+function bodyMaterial(bones: Bones, transparent: boolean): THREE.Material {
+  const material = new THREE.MeshStandardMaterial({ transparent, roughness: 0.72, metalness: 0 });
+  material.onBeforeCompile = (shader) => {
+    shader.uniforms.bones = bones;
+    shader.vertexShader = `${DECLARED} varying vec4 vBodyColour; varying float vBodyGlow;
+      ${shader.vertexShader}`
+      .replace(
+        "#include <beginnormal_vertex>",
+        `${SKINNED}
+        vec3 objectNormal = normalize(mat3(skin) * normal);
+        float stands = skinFoot < 0.0 ? 0.0 : bodyStands[int(skinFoot)];
+        vBodyColour = vec4(mix(bodyColour.rgb, vec3(1.0), 0.6 * stands), bodyColour.a); vBodyGlow = 0.35 * stands;`,
+      )
+      .replace("#include <begin_vertex>", "vec3 transformed = (skin * vec4(position, 1.0)).xyz;");
+    // A light from behind on the edges, so that figures stand out from the floor and from each other.
+    shader.fragmentShader = `varying vec4 vBodyColour; varying float vBodyGlow;
+      ${shader.fragmentShader}`
+      .replace("#include <color_fragment>", "diffuseColor *= vBodyColour;")
+      .replace(
+        "#include <emissivemap_fragment>",
+        `float rim = pow(1.0 - abs(dot(normalize(vNormal), normalize(vViewPosition))), 3.0);
+        totalEmissiveRadiance += vBodyColour.rgb * (vBodyGlow + 0.45 * rim);`,
+      );
+  };
+  return material;
+}
+
+function shadowMaterial(bones: Bones): THREE.Material {
+  return new THREE.ShaderMaterial({
+    transparent: true,
+    depthWrite: false,
+    stencilWrite: true,
+    stencilRef: 0,
+    stencilFunc: THREE.EqualStencilFunc,
+    stencilZPass: THREE.IncrementStencilOp,
+    uniforms: { bones },
+    vertexShader: `${DECLARED}
+      void main() {
+        ${SKINNED}
+        vec3 place = (skin * vec4(position, 1.0)).xyz;
+        place.xz -= vec2(0.35, 0.45) * place.y;
+        place.y = 0.004;
+        gl_Position = projectionMatrix * viewMatrix * vec4(place, 1.0);
+      }`,
+    fragmentShader: "void main() { gl_FragColor = vec4(0.0, 0.0, 0.0, 0.32); }",
+  });
+}
+
+/** All characters of one skeleton. */
+class BodyGroup {
+  readonly group = new THREE.Group();
+  private count = 0;
+  private rows = 0;
+  private matrices = new Float32Array(0);
+  private readonly bones: Bones = { value: null };
+  private readonly geometry = new THREE.InstancedBufferGeometry();
+  private readonly shadow: THREE.Mesh;
+  private readonly width: number; // bones
+  private colours = new Float32Array(0);
+  private stands = new Float32Array(0);
+
+  constructor(
+    private readonly mesh: BodyMesh,
+    feet: Int8Array,
+    transparent: boolean,
+  ) {
+    this.width = mesh.unbind.length / 12;
+    const { geometry } = this;
+    const attribute = (name: string, values: ArrayLike<number>, size: number) =>
+      geometry.setAttribute(name, new THREE.Float32BufferAttribute(values, size));
+    attribute("position", mesh.vertices, 3);
+    attribute("normal", mesh.normals, 3);
+    attribute("skinBones", mesh.joints, 4);
+    attribute("skinShare", mesh.weights, 4);
+    attribute(
+      "skinFoot",
+      Float32Array.from({ length: mesh.joints.length / 4 }, (_, v) => feet[mesh.joints[4 * v]]),
+      1,
+    );
+    geometry.setIndex(new THREE.BufferAttribute(new Uint32Array(mesh.triangles), 1));
+    const body = new THREE.Mesh(geometry, bodyMaterial(this.bones, transparent));
+    body.renderOrder = transparent ? 2 : 0;
+    this.shadow = new THREE.Mesh(geometry, shadowMaterial(this.bones));
+    this.shadow.renderOrder = -5;
+    body.frustumCulled = this.shadow.frustumCulled = false;
+    this.group.add(body);
+    if (!transparent) this.group.add(this.shadow);
+    this.grow(1);
+  }
+
+  begin(): void {
+    this.count = 0;
+  }
+
+  add(one: Character, stands: Uint8Array | null, row: number): void {
+    if (this.count === this.rows) this.grow(2 * this.rows);
+    const at = 4 * this.count;
+    this.colours[at] = one.colour.r;
+    this.colours[at + 1] = one.colour.g;
+    this.colours[at + 2] = one.colour.b;
+    this.colours[at + 3] = one.opacity;
+    for (let part = 0; part < 4; part++) this.stands[at + part] = stands && stands[4 * row + part] ? 1 : 0;
+    one.boneMatrices(this.mesh.unbind, this.matrices, this.count * this.width * 12);
+    this.count++;
+  }
+
+  end(shadows: boolean): void {
+    this.group.visible = this.count > 0;
+    if (!this.count) return;
+    this.geometry.instanceCount = this.count;
+    this.bones.value!.needsUpdate = true;
+    for (const name of ["bodyColour", "bodyStands"]) this.geometry.getAttribute(name).needsUpdate = true;
+    this.shadow.visible = shadows;
+  }
+
+  dispose(): void {
+    this.geometry.dispose();
+    this.bones.value?.dispose();
+    this.group.removeFromParent();
+  }
+
+  private grow(rows: number): void {
+    const { geometry, width } = this;
+    const longer = (values: Float32Array, length: number) => {
+      const grown = new Float32Array(length);
+      grown.set(values);
+      return grown;
+    };
+    this.rows = rows;
+    this.matrices = longer(this.matrices, rows * width * 12);
+    this.bones.value?.dispose();
+    this.bones.value = new THREE.DataTexture(this.matrices, width * TEXELS, rows, THREE.RGBAFormat, THREE.FloatType);
+    this.colours = longer(this.colours, 4 * rows);
+    this.stands = longer(this.stands, 4 * rows);
+    geometry.dispose();
+    geometry.setAttribute("bodyColour", new THREE.InstancedBufferAttribute(this.colours, 4));
+    geometry.setAttribute("bodyStands", new THREE.InstancedBufferAttribute(this.stands, 4));
+    const numbers = Float32Array.from({ length: rows }, (_, row) => row);
+    geometry.setAttribute("bodyRow", new THREE.InstancedBufferAttribute(numbers, 1));
+  }
+}
+
+/** Draws characters whose motion has orientations and whose skeleton has a body. */
+export class Bodies {
+  readonly group = new THREE.Group();
+  private readonly groups = new Map<string, BodyGroup | null>(); // null: on its way
+  private detail: "high" | "low" = "high";
+
+  /** `loaded` is called when a body has arrived, to draw again. */
+  constructor(private readonly loaded: () => void) {}
+
+  begin(characters: number): void {
+    this.detail = characters > DETAILED ? "low" : "high";
+    for (const one of this.groups.values()) one?.begin();
+  }
+
+  /** Draw a character; false if it has no body, or none yet. */
+  add(one: Character, stands: Uint8Array | null, row: number): boolean {
+    const { body, orientations } = one.motion;
+    if (!body || !orientations) return false;
+    const transparent = one.opacity < 1;
+    const name = `${body} ${this.detail} ${transparent}`;
+    const group = this.groups.get(name);
+    if (group === undefined) {
+      this.groups.set(name, null);
+      const { foot } = one.plan;
+      fetchBody(body, this.detail).then(
+        (mesh) => {
+          const made = new BodyGroup(mesh, foot, transparent);
+          this.groups.set(name, made);
+          this.group.add(made.group);
+          this.loaded();
+        },
+        () => {}, // bones are drawn instead
+      );
+    }
+    group?.add(one, stands, row);
+    return Boolean(group);
+  }
+
+  end(shadows: boolean): void {
+    for (const one of this.groups.values()) one?.end(shadows);
+  }
+
+  /** Forget all bodies, as after the server has restarted. */
+  clear(): void {
+    for (const one of this.groups.values()) one?.dispose();
+    this.groups.clear();
+  }
+}
