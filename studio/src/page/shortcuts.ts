@@ -96,6 +96,11 @@ export const SHORTCUTS: Shortcut[] = [
   { keys: ["?"], shown: "?", does: "show these shortcuts", act: (studio) => studio.showHelp(!studio.helpOpen) },
 ];
 
+/** Cards keep the focus when they are clicked, for the arrow keys; Space plays there, too. */
+function keepsFocus(element: HTMLElement | undefined): boolean {
+  return element?.dataset?.card !== undefined;
+}
+
 /** Whether the focused element handles this key itself. */
 function typing(event: KeyboardEvent): boolean {
   const target = event.composedPath()[0] as HTMLElement;
@@ -104,7 +109,11 @@ function typing(event: KeyboardEvent): boolean {
     return event.key.startsWith("Arrow") || event.key === "Home";
   if (tag === "TEXTAREA" || tag === "SELECT" || target?.isContentEditable) return true;
   if (tag === "INPUT") return !["checkbox", "radio", "button", "file"].includes((target as HTMLInputElement).type);
-  return event.key === " " && (tag === "BUTTON" || tag === "A" || tag === "SUMMARY" || tag === "INPUT");
+  return (
+    event.key === " " &&
+    !keepsFocus(target) &&
+    (tag === "BUTTON" || tag === "A" || tag === "SUMMARY" || tag === "INPUT")
+  );
 }
 
 export function listenToKeys(studio: Studio): void {
@@ -124,6 +133,6 @@ export function listenToKeys(studio: Studio): void {
       .find(
         (one) => one instanceof HTMLElement && (one.tagName === "BUTTON" || (one as HTMLInputElement).type === "range"),
       );
-    if (event.detail > 0) (target as HTMLElement | undefined)?.blur();
+    if (event.detail > 0 && !keepsFocus(target as HTMLElement | undefined)) (target as HTMLElement | undefined)?.blur();
   });
 }

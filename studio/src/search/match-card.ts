@@ -68,7 +68,7 @@ export function matchCard(
   const which = `match ${number + 1}`;
   return html`<div class=${["card", verdict, given.chosen && "chosen"].filter(Boolean).join(" ")} role="listitem" data-number=${number}
       title="${row.motion}:${row.start_frame}-${row.end_frame}${row.label ? ` · ${row.label}` : ""}">
-    <button class="open" tabindex=${given.stop ? 0 : -1} aria-current=${given.chosen} @click=${given.show}>
+    <button class="open" data-card tabindex=${given.stop ? 0 : -1} aria-current=${given.chosen} @click=${given.show}>
       <loom-figure aria-hidden="true" .figure=${given.figure} .ghost=${given.ghost} .seconds=${given.seconds}></loom-figure>
       <span class="rank">${number + 1}</span><span class="far">${distanceText(row.distance, given.unit)}</span>
       <div class="about"><div class="name">${shortName(row.motion)}</div>

@@ -323,7 +323,7 @@ export class SearchView extends View {
     const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns };
     if (inCards && event.key in steps) {
       const next = Math.min(Math.max(this.current + steps[event.key], 0), this.rows.length - 1);
-      void this.show(next).then(() => this.focusCard());
+      this.showAndFocus(next);
     } else if (inCards && event.key === "Enter") void this.show(Math.max(this.current, 0));
     else if (event.key.toLowerCase() === "a" && this.current >= 0) this.verdictKey("accepted");
     else if (event.key.toLowerCase() === "r" && this.current >= 0) this.verdictKey("rejected");
@@ -338,12 +338,18 @@ export class SearchView extends View {
     if (!row) return;
     const already = verdicts.verdict(row) === verdict;
     this.judge(this.current, already ? null : verdict);
-    if (!already) void this.show(Math.min(this.current + 1, this.rows.length - 1)).then(() => this.focusCard());
+    if (!already) this.showAndFocus(Math.min(this.current + 1, this.rows.length - 1));
   }
 
   private columns(): number {
     const { grid } = this;
     return grid ? getComputedStyle(grid).gridTemplateColumns.split(" ").length : 1;
+  }
+
+  /** Show a match; its card has the focus at once, for the next key. */
+  private showAndFocus(place: number): void {
+    void this.show(place);
+    void this.focusCard();
   }
 
   private async focusCard(): Promise<void> {
@@ -427,7 +433,7 @@ export class SearchView extends View {
             chosen: place === this.current,
             stop: place === Math.max(this.current, 0),
             verdict: verdicts.verdict(row),
-            show: () => void this.show(place).then(() => this.focusCard()),
+            show: () => this.showAndFocus(place),
             judge: (verdict) => this.judge(place, verdict),
           }),
       )}</div>
