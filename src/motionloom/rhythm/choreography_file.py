@@ -26,6 +26,8 @@ MotionOf = Callable[[str], Motion]
 
 _VELOCITY_WEIGHT_0_1 = 0.01
 
+_MOST_BEAT_FRAMES, _MOST_FPS = 100_000, 10_000.0  # memory grows with both
+
 
 def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
     """Read a choreography from a file; `motion_of` maps names to takes.
@@ -63,9 +65,10 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
             "a choreography must have fps, beat_frames and cuts, each with source and beats: "
             f"{type(error).__name__} {error}", path=path,
         ) from None  # fmt: skip
-    if not (beat_frames >= 2 and 0.0 < fps < np.inf):
+    if not (2 <= beat_frames <= _MOST_BEAT_FRAMES and 0.0 < fps <= _MOST_FPS):
         raise MotionFormatError(
-            f"fps must be positive and beat_frames at least 2; got {fps:g} and {beat_frames}",
+            f"fps must be positive and beat_frames at least 2, at most {_MOST_FPS:g} and "
+            f"{_MOST_BEAT_FRAMES}; got {fps:g} and {beat_frames}",
             path=path,
         )
     if not cuts:
