@@ -67,8 +67,8 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
         ) from None  # fmt: skip
     if not (2 <= beat_frames <= _MOST_BEAT_FRAMES and 0.0 < fps <= _MOST_FPS):
         raise MotionFormatError(
-            f"fps must be positive and beat_frames at least 2, at most {_MOST_FPS:g} and "
-            f"{_MOST_BEAT_FRAMES}; got {fps:g} and {beat_frames}",
+            f"fps must be positive and beat_frames at least 2; got {fps:g} and {beat_frames} "
+            f"(at most {_MOST_FPS:g} and {_MOST_BEAT_FRAMES})",
             path=path,
         )
     if not cuts:
