@@ -17,6 +17,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
+# Bodies are dear to draw by software: pages begin with bones, once per window.
+BONES = """if (!localStorage.getItem("motionloom.stage"))
+    localStorage.setItem("motionloom.stage", JSON.stringify({ body: false }));"""
+
 # The whole job, once through; software draws slowly, so everything finer is a slow test.
 QUICK = {
     "test_the_page_shows_the_library_and_opens_a_take",
@@ -113,6 +117,7 @@ def _windows(browser):
     def open_window(address: str, *, width: int = 1280, height: int = 800, wait: bool = True):
         context = browser.new_context(viewport={"width": width, "height": height})
         context.set_default_timeout(MILLISECONDS)
+        context.add_init_script(BONES)
         page = context.new_page()
         page.expected, page.problems = [], []
         page.on("pageerror", lambda error: page.problems.append(f"uncaught: {error}"))

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from browser import as_at_first, go, in_address, open_take, settled
+from browser import as_at_first, drawn_joints, go, in_address, open_take, settled
 from studio_takes import StudioServer
 
 import motionloom as ml
@@ -340,3 +340,41 @@ def test_a_walk_is_kept_as_a_take_without_typing_more_than_its_name(
         with ml.Library(tmp_path / "own.loom") as library:
             assert len(library["round the corner"]) == frames
             assert library.labels("round the corner") == ("kept walk",)
+
+
+def test_a_body_is_drawn_for_all_characters_of_a_skeleton_at_once(page):
+    open_take(page, WALK)
+    page.evaluate("studio.stage.set({ body: true })")
+    page.wait_for_function("() => studio.stage.bodies.group.children.length === 1")
+    one = page.evaluate("(studio.stage.draw(), studio.stage.renderer.info.render.calls)")
+    page.evaluate("""() => { const { motion } = studio.stage.characters[0];
+        studio.show([0, 1, 2].map((at) => ({ motion, at: 0,
+            transform: { yaw: 0, translation: [at, 0, 0] } })));
+        studio.stage.set({ path: false }); }""")
+    three = page.evaluate("(studio.stage.draw(), studio.stage.renderer.info.render.calls)")
+    assert three <= one
+    assert drawn_joints(page, 1).mean() > 0.8
+
+
+def test_beats_are_dragged_added_and_kept(windows, studio_library, tmp_path):
+    with StudioServer(shutil.copytree(studio_library, tmp_path / "own.loom")) as server:
+        page = windows(f"{server.address}#/library?take=dance_groove_p0")
+        timeline = "document.querySelector('loom-app').renderRoot.querySelector('loom-timeline')"
+        page.wait_for_function(f"() => {timeline}.strips?.beats.length > 3")
+        page.locator("loom-timeline #edit-beats").click()
+        before = page.evaluate(f"[...{timeline}.strips.beats]")
+        at = page.evaluate(
+            f"""() => {{ const it = {timeline}; const box = it.headCanvas.getBoundingClientRect();
+            const x = it.axis.x(it.strips.timeOf(0) + it.strips.beats[2], it.width);
+            return [box.left + x, box.top + box.height - 12]; }}"""
+        )
+        page.mouse.move(*at)
+        page.mouse.down()
+        page.mouse.move(at[0] + 15, at[1])
+        with page.expect_response(lambda one: one.request.method == "PUT"):
+            page.mouse.up()
+        settled(page)
+        after = page.evaluate(f"{timeline}.strips.beats")
+        assert len(after) == len(before) and after[2] > before[2] + 0.01
+        with ml.Library(tmp_path / "own.loom") as library:
+            assert library.beats("dance_groove_p0").times[2] == pytest.approx(after[2], abs=1e-3)

@@ -2,7 +2,7 @@
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
-import { getArrays, getJson } from "../net/api";
+import { getArrays, getJson, send } from "../net/api";
 import { copyText } from "../page/code-line";
 import { inputValue } from "../page/form-input";
 import { step } from "../page/shortcuts";
@@ -17,12 +17,17 @@ const CLICK = 3; // pixels that the mouse may move in a click
 const LIVE_SECONDS = 12; // shown of streamed motion
 
 type Drag =
-  { kind: "scrub" } | { kind: "select"; from: number; x: number; moved: boolean } | { kind: "pan"; x: number };
+  | { kind: "scrub" }
+  | { kind: "select"; from: number; x: number; moved: boolean }
+  | { kind: "pan"; x: number }
+  | { kind: "beat"; index: number };
 
 @customElement("loom-timeline")
 export class Timeline extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @state() private copied = false;
+  /** Whether beats are dragged, instead of segments selected. */
+  @state() private editing = false;
   private readonly axis = new TimeAxis(58);
   private strips: Strips | null = null;
   private drag: Drag | null = null;
@@ -64,6 +69,11 @@ export class Timeline extends LitElement {
     this.studio.addEventListener("take", () => void this.reload());
     this.studio.addEventListener("selection", again);
     theme.addEventListener("change", again);
+    this.studio.addEventListener("escape", (event) => {
+      if (!this.editing) return;
+      this.editing = false;
+      event.preventDefault();
+    });
   }
 
   protected firstUpdated(): void {
@@ -185,8 +195,42 @@ export class Timeline extends LitElement {
     else if (y < RULER || this.studio.take === null) {
       this.drag = { kind: "scrub" };
       this.move(event);
+    } else if (this.editing) {
+      const index = this.beatAt(x);
+      if (index !== null) this.drag = { kind: "beat", index };
     } else this.drag = { kind: "select", from: this.held(x) ?? this.frameAt(x), x, moved: this.held(x) !== null };
   };
+
+  /** The beat near a place on the time axis. */
+  private beatAt(x: number): number | null {
+    const { strips } = this;
+    if (!strips) return null;
+    const far = strips.beats.map((beat) => Math.abs(this.axis.x(strips.timeOf(0) + beat, this.width) - x));
+    const nearest = far.indexOf(Math.min(...far));
+    return nearest >= 0 && far[nearest] <= NEAR ? nearest : null;
+  }
+
+  /** The time in the take at a place on the axis. */
+  private takeTime(x: number): number {
+    const one = this.studio.lead!;
+    return Math.min(Math.max(this.axis.time(x, this.width) - one.timeOf(0), 0), one.motion.frames / one.motion.fps);
+  }
+
+  /** Keep the beats with the library; none: forget those given by hand, and find them again. */
+  private async keepBeats(beats: number[]): Promise<void> {
+    const { strips, studio } = this;
+    const { take } = studio;
+    if (!strips || take === null) return;
+    strips.beats = [...beats].sort((a, b) => a - b);
+    this.requestUpdate();
+    await studio.attempt(async () => {
+      const kept = await send("put", "motions/{name}/beats", { path: { name: take }, body: { times: strips.beats } });
+      if (this.strips !== strips) return;
+      strips.beats = kept.beats;
+      strips.sure = kept.rhythmic || kept.given;
+      this.requestUpdate();
+    });
+  }
 
   /** At a handle of the selection: the frame of its other end, which stays. */
   private held(x: number): number | null {
@@ -203,10 +247,13 @@ export class Timeline extends LitElement {
     const { drag, studio } = this;
     const { clock } = studio.stage;
     if (!drag) {
-      const near = event.offsetY >= RULER && this.held(x) !== null;
+      const near = event.offsetY >= RULER && (this.editing ? this.beatAt(x) : this.held(x)) !== null;
       (event.target as HTMLElement).style.cursor = near ? "ew-resize" : event.offsetY < RULER ? "pointer" : "crosshair";
     } else if (drag.kind === "scrub") {
       clock.seek(Math.min(this.axis.time(x, this.width), clock.end - 1e-3));
+    } else if (drag.kind === "beat") {
+      this.strips!.beats[drag.index] = this.takeTime(x);
+      this.draw();
     } else if (drag.kind === "pan") {
       this.axis.pan(((drag.x - x) / (this.width - this.axis.gutter)) * (this.axis.end - this.axis.start));
       drag.x = x;
@@ -224,7 +271,8 @@ export class Timeline extends LitElement {
   private readonly up = (event: PointerEvent): void => {
     const { drag, studio } = this;
     this.drag = null;
-    if (drag?.kind === "select" && !drag.moved) studio.stage.clock.seek(this.axis.time(event.offsetX, this.width));
+    if (drag?.kind === "beat") void this.keepBeats(this.strips!.beats);
+    else if (drag?.kind === "select" && !drag.moved) studio.stage.clock.seek(this.axis.time(event.offsetX, this.width));
     else if (drag?.kind === "select" && studio.selection && studio.lead) {
       // Play from the start of a new selection.
       const { clock } = studio.stage;
@@ -243,7 +291,16 @@ export class Timeline extends LitElement {
   };
 
   private readonly clear = (event: MouseEvent): void => {
-    if (event.offsetY >= RULER) this.studio.select(null);
+    if (event.offsetY < RULER) return;
+    if (!this.editing) {
+      this.studio.select(null);
+      return;
+    }
+    const index = this.beatAt(event.offsetX);
+    const beats = this.strips?.beats ?? [];
+    void this.keepBeats(
+      index === null ? [...beats, this.takeTime(event.offsetX)] : beats.filter((_, beat) => beat !== index),
+    );
   };
 
   private fit(): void {
@@ -261,6 +318,9 @@ export class Timeline extends LitElement {
   private selectionBar() {
     const { selection, take, lead } = this.studio;
     if (!lead || take === null) return nothing;
+    if (this.editing)
+      return html`<span class="faint">drag a beat to move it, double-click to add or remove one</span>
+        <button id="forget-beats" title="Forget the beats set by hand, and find them again" @click=${() => void this.keepBeats([])}>find again</button>`;
     if (!selection || selection.motion !== take)
       return html`<span class="faint">drag on the strips to select a segment</span>`;
     const text = segmentText(selection);
@@ -288,6 +348,12 @@ export class Timeline extends LitElement {
           @dblclick=${() => clock.set({ speed: 1 })} /><output>${clock.speed.toFixed(2)}×</output></label>
         <span class="where faint"></span>
         ${this.axis.zoomed ? html`<button title="Show the whole take" @click=${() => this.fit()}>Whole</button>` : nothing}
+        ${
+          this.studio.take === null
+            ? nothing
+            : html`<button id="edit-beats" aria-pressed=${this.editing} title="Move, add and remove beats; they are kept with the library"
+          @click=${() => (this.editing = !this.editing)}>Beats</button>`
+        }
         <div class="selection">${this.selectionBar()}</div>
       </div>
       <div class="strips">
