@@ -284,7 +284,7 @@ def test_unknown_suffixes_and_folders_are_refused(tmp_path):
     with pytest.raises(MotionFormatError, match=r"x.doc: unknown suffix '.doc'; one of .*\.bvh"):
         ml.load(tmp_path / "x.doc")
     (tmp_path / "y.bvh").mkdir()
-    with pytest.raises(MotionFormatError, match="y.bvh: this is a folder"):
+    with pytest.raises(MotionFormatError, match="y.bvh: expected a file; found a folder"):
         ml.load(tmp_path / "y.bvh")
     with pytest.raises(FileNotFoundError):
         ml.load(tmp_path / "none.bvh")

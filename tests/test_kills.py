@@ -6,10 +6,10 @@ import os
 import random
 import signal
 import sys
-import time
 from contextlib import suppress
 
 import pytest
+from waiting import random_pause
 
 import motionloom as ml
 from motionloom.errors import MotionloomError
@@ -81,7 +81,7 @@ def killed(writer, path, files, rng) -> bool:
             except MotionloomError:
                 code = 2
         os._exit(code)
-    time.sleep(rng.choice([0.0, 0.002, 0.02, 0.1, 0.4]) * rng.random())
+    random_pause(rng, rng.choice([0.0, 0.002, 0.02, 0.1, 0.4]))
     os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) in (0, 2)

@@ -164,7 +164,7 @@ def test_query_expansion_never_finds_less(exercise_library):
             hits = lib.search(query, only=task.motion, tiers=tiers)
             found = [(hit.start, hit.end) for hit in hits]
             recalls.append(score(found, task.occurrences, task.optional).recall)
-        assert recalls[1] >= recalls[0] > 0.7, (task.name, recalls)
+        assert recalls[1] >= recalls[0] > 0.65, (task.name, recalls)
 
 
 @pytest.mark.cmu

@@ -121,7 +121,7 @@ def test_a_bad_file_is_reported_in_the_readers_words(client, library):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("notes.txt", "one of .bvh, .amc, .npz, .glb, .gltf expected"),
+        ("notes.txt", "one of .bvh, .amc, .npz, .glb, .gltf, .vrma, .fbx expected"),
         ("walk", "one of .bvh"),
         ("walk.usda", "USD files may refer to other files"),
         ("walk.c3d", "one of .bvh"),

@@ -226,8 +226,8 @@ class MatchingDatabase:
         >>> import motionloom as ml
         >>> from motionloom.motion_matching import matching_database
         >>> database = matching_database([ml.demo.clip("walk")], MatchingSettings())
-        >>> database.nearest(database.features[30])[0]
-        array([30])
+        >>> database.nearest(database.features[80])[0]
+        array([80])
         """
         point = self.normalization.apply(np.asarray(query, np.float64))[None]
         return self.nearest_row(point, k=k, radius=radius, allowed=allowed)

@@ -54,7 +54,7 @@ class Normalization:
 
     Examples
     --------
-    >>> Normalization.of(np.zeros((4, 27)), MatchingSettings()).scale[15]
+    >>> float(Normalization.of(np.zeros((4, 27)), MatchingSettings()).scale[15])
     1.0
     """
 

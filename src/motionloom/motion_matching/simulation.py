@@ -49,7 +49,7 @@ class Simulation:
     >>> simulation = Simulation()
     >>> places, facings = simulation.ahead(1.5 + 0j, 0.0)
     >>> places.real.round(2)
-    array([0.2 , 0.67, 1.17])
+    array([0.21, 0.67, 1.17])
     """
 
     velocity: complex = 0j
@@ -111,9 +111,9 @@ class PathFollower:
     Examples
     --------
     >>> path = PathFollower(np.linspace(0.0, 10.0, 201) + 0j, 1.5)
-    >>> path.follow(2.03 + 0.1j)
+    >>> path.follow(1.03 + 0.1j)
     >>> round(path.along, 2), path.done
-    (2.03, False)
+    (1.03, False)
     """
 
     points: Complex

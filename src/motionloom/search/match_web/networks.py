@@ -40,12 +40,14 @@ def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = 
 
     Examples
     --------
-    >>> cells = np.array([[0, 0], [1, 1], [2, 2], [3, 3], [0, 3]], np.int32)
-    >>> values = np.array([9.0, 1.0, 1.0, 5.0, 8.0], np.float32)
+    The cells from (2, 2) on have a mean up to 3; one more cell is kept on either side:
+
+    >>> cells = np.array([[0, 0], [1, 1], [2, 2], [3, 3], [4, 4], [0, 4]], np.int32)
+    >>> values = np.array([9.0, 9.0, 1.0, 1.0, 5.0, 8.0], np.float32)
     >>> nothing = np.empty(0, np.int64)
-    >>> web = Web((4, 4), 10.0, cells, values, np.array([0, 4, 5]), 2, nothing, nothing)
+    >>> web = Web((5, 5), 10.0, cells, values, np.array([0, 5, 6]), 2, nothing, nothing)
     >>> useful_paths(web, 3.0).cells.tolist()
-    [[1, 1], [2, 2], [3, 3]]
+    [[1, 1], [2, 2], [3, 3], [4, 4]]
     """
     count = web.chain_count
     n_cells = int(web.offsets[count])

@@ -76,7 +76,10 @@ def motion_parts(starts: NDArray[np.int64], count: int) -> list[tuple[int, int]]
     >>> motion_parts(np.array([0, 10, 20, 100]), 2)
     [(0, 2), (2, 3)]
     """
-    cuts = np.searchsorted(starts, np.linspace(0, starts[-1], count + 1)[1:-1])
+    ideal = np.linspace(0, starts[-1], count + 1)[1:-1]
+    after = np.searchsorted(starts, ideal)
+    before = np.maximum(after - 1, 0)
+    cuts = np.where(ideal - starts[before] < starts[after] - ideal, before, after)  # the nearer one
     bounds = np.unique(np.concatenate([[0], cuts, [len(starts) - 1]])).tolist()
     return list(zip(bounds[:-1], bounds[1:], strict=True))
 

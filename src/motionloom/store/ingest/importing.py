@@ -212,6 +212,9 @@ def sweep(library: Store) -> set[str]:
     needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
     interrupted = IMPORTING in catalogue.meta()
     there = frame_files(files)
+    partial = {name for name in there if name.startswith(".")}  # never complete: no motion is lost
+    remove_files(files, sorted(partial))
+    there -= partial
     if not interrupted and not needed and there:
         raise LibraryError(f"{library.path}: {recovery_advice(library.path, len(there))}")
     if interrupted and needed and catalogue.identity() == opened:
