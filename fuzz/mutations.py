@@ -75,7 +75,7 @@ def mutated_json(data: bytes, rng: random.Random) -> bytes:
     """A leaf or branch of a JSON text replaced."""
     try:
         value = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return mutated_bytes(data, rng)
     for _ in range(rng.choice([1, 1, 2, 4])):
         value = _changed(value, rng)

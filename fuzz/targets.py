@@ -207,7 +207,7 @@ def mutated_library(seed: Path, folder: Path, rng: random.Random) -> Path:
     if rng.random() < 0.8:  # else the checksums alone would notice it
         for checks in path.rglob("checks.json"):
             checks.unlink()
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
             catalogue = sqlite3.connect(path / "catalogue.sqlite")
             catalogue.execute("DROP TABLE checks")
             catalogue.commit()

@@ -499,6 +499,11 @@ def test_graphml_is_what_networkx_reads(tmp_path):
         ("g.json", '{"nodes": [], "edges": [{"from": "a", "to": "b"}]}', "it lacks 'likelihood'"),
         ("g.json", "[1]", "not a movement transition graph: it holds a list"),
         ("g.json", '{"nodes": [7], "edges": []}', "not a movement transition graph"),
+        (
+            "g.json",
+            '{"nodes": [{"name": "a", "movements": [1e999]}], "edges": []}',
+            "not a movement transition graph: cannot convert float infinity",
+        ),
         ("g.json", '{"nodes": [{"name": "a", "movements": [0]}], "edges": [3]}', "not a movement"),
         ("g.graphml", "<graph", "not a movement transition graph"),
         ("g.graphml", "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "document type declaration is refused"),

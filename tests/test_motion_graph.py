@@ -684,3 +684,9 @@ def test_a_path_of_twenty_metres_is_followed_with_captured_walks(cmu30):
     assert distances(walk, path).mean() < 0.1
     quality = graph.quality(walk)
     assert quality.seam_acceleration_ratio < 1.5 and quality.foot_slide_m < 0.015
+
+
+def test_a_graph_without_transitions_cannot_be_played(graph, monkeypatch):
+    monkeypatch.setattr(type(graph), "__len__", lambda self: 0)
+    with pytest.raises(InvalidInput, match="the motion graph has no transitions; build it again"):
+        graph.player(1)

@@ -293,6 +293,8 @@ class GraphPlayer(Player):
 
     def _begin(self, start: MotionFrame | str | None) -> tuple[int, int]:
         if start is None:
+            if not len(self.graph):
+                raise InvalidInput("the motion graph has no transitions; build it again")
             motion, frame = self.graph.transitions.enter[self._rng.integers(len(self.graph))]
             return int(motion), int(frame)
         motion, frame = self.graph.locate(start)

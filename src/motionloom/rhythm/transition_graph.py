@@ -292,7 +292,7 @@ def graph_from(data: Mapping[str, Any], path: str | Path) -> TransitionGraph:
             np.array([float(node.get("start", 0.0)) for node in nodes]),
             steps,
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise _no_graph(error, Path(path)) from None
 
 
