@@ -26,9 +26,9 @@ def test_nothing_is_lost_when_the_server_restarts(own_server, windows):
     open_take(page, "walk_p0")
     page.evaluate("studio.select({motion: 'walk_p0', start: 10, end: 40})")
     page.evaluate(
-        "([library, clip]) => localStorage.setItem('motionloom:verdicts:' + library,"
-        "JSON.stringify({accepted: [clip], rejected: []}))",
-        [str(own_server.library), clip],
+        "clip => localStorage.setItem('motionloom:verdicts:' + studio.library.id,"
+        "JSON.stringify({'walk_p0:10-40': {accepted: [clip], rejected: []}}))",
+        clip,
     )
     page.evaluate("studio.stage.set({follow: false})")  # the camera stays where it is
     page.evaluate("studio.stage.freeze(0.5); studio.stage.frame()")
