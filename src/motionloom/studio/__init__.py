@@ -1,11 +1,27 @@
-"""Browser studio: an HTTP server for one library, and the page that uses it.
+"""Browser studio: an HTTP server for one library, its page, and its stage in notebooks.
 
 `routes` holds the HTTP requests by subject, `live` the websocket for interactive requests,
-`app_state` the state shared by all windows, and `serving` starts the server. The page is written
-in TypeScript (folder ``studio`` of the repository) and built into ``static`` with the package.
+`app_state` the state shared by all windows, and `serving` starts the server. `widget` shows the
+page's stage in a notebook, without a server. The page is written in TypeScript (folder ``studio``
+of the repository) and built into ``static`` with the package.
 """
 
-from motionloom.studio.app import create_app
-from motionloom.studio.serving import serve
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from motionloom.studio.app import create_app as create_app
+    from motionloom.studio.serving import serve as serve
+
+# Public name -> its module. Loaded on first use: the widget needs no server.
+_HOMES = {"create_app": "app", "serve": "serving"}
 
 __all__ = ["create_app", "serve"]
+
+
+def __getattr__(name: str):
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

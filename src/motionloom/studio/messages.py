@@ -1,6 +1,6 @@
-"""Responses with arrays, motions, files and sound.
+"""Arrays of motions in one message, for the page and for the notebook widget.
 
-Arrays are sent as one message, a short JSON head followed by the raw bytes::
+A message is a short JSON head followed by the raw bytes::
 
     uint32 length of the head | head, JSON, padded with spaces | array | array | ...
 
@@ -12,25 +12,17 @@ the buffer without copying. All numbers are little-endian.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from fastapi import Request, Response
 from numpy.typing import ArrayLike
 
-from motionloom.errors import InvalidInput, MotionloomError
-from motionloom.formats import save
-from motionloom.motion import Motion, Scene, Skeleton
-from motionloom.motion.diagnostics.quality import QualityReport
+from motionloom.errors import MotionloomError
+from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.forward import global_rotations, joint_positions
 from motionloom.studio.bodies import BODIES
 
-FileFormat = Literal["bvh", "glb"]
-
-_MEDIA = {"bvh": "text/plain", "glb": "model/gltf-binary"}
 _TYPES = {"float32": "<f4", "int32": "<i4", "uint8": "|u1"}
 _ALIGNMENT = 8
 
@@ -84,17 +76,7 @@ def _array_type(dtype: np.dtype) -> str:
     raise TypeError(f"cannot send an array of {dtype}")
 
 
-def array_response(meta: dict[str, Any], **arrays: ArrayLike) -> Response:
-    """A response with the message of `pack`."""
-    return Response(pack(meta, **arrays), media_type="application/octet-stream")
-
-
-def quality_head(report: QualityReport | None) -> dict[str, Any] | None:
-    """The quality of a synthesized motion: its line, its warnings, and all figures."""
-    return None if report is None else {"line": report.line(), **report.to_json()}
-
-
-def motion_response(motion: Motion, **meta: Any) -> Response:
+def motion_message(motion: Motion, **meta: Any) -> bytes:
     """A whole motion.
 
     ``positions`` (T, P, 3), ``orientations`` (T, J, 4), world rotations ``wxyz`` of the joints, and
@@ -107,7 +89,7 @@ def motion_response(motion: Motion, **meta: Any) -> Response:
         **skeleton_head(motion.skeleton, motion),
         **meta,
     }
-    return array_response(
+    return pack(
         head,
         positions=motion.positions(end_sites=True),
         orientations=motion.global_rotations(),
@@ -172,35 +154,3 @@ def foot_contacts(motion: Motion) -> np.ndarray:
         return motion.contacts().standing_parts()
     except MotionloomError:
         return np.zeros((len(motion), 4), dtype=bool)
-
-
-def file_response(motion: Motion, suffix: FileFormat) -> Response:
-    """The motion as a file, written by `Motion.save`."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = motion.save(Path(folder) / f"motion.{suffix}")
-        return Response(Path(path).read_bytes(), media_type=_MEDIA[suffix])
-
-
-def scene_file_response(motions: Sequence[Motion], *, compact: bool = False) -> Response:
-    """Several characters in one GLB file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "motions.glb"
-        save(Scene(motions), path, compact=compact)
-        return Response(path.read_bytes(), media_type=_MEDIA["glb"])
-
-
-async def request_body(request: Request, limit: int, what: str) -> bytes:
-    """Body of a request, read up to a limit.
-
-    Raises
-    ------
-    InvalidInput
-        If it is longer than `limit` bytes, whatever its header says.
-    """
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limit:
-            raise InvalidInput(f"{what} may have at most {limit >> 20} MB; this one has more")
-        parts.append(part)
-    return b"".join(parts)

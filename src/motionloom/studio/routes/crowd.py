@@ -15,12 +15,9 @@ from motionloom.library import CrowdPlan
 from motionloom.library.settings import DEFAULT_TEMPO, BallroomSettings, MarchSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
-from motionloom.studio.messages import (
-    array_response,
-    quality_head,
-    scene_arrays,
-)
+from motionloom.studio.messages import scene_arrays
 from motionloom.studio.request_models import from_setting
+from motionloom.studio.responses import array_response, quality_head
 from motionloom.studio.routes.dance import wav_bytes
 
 if TYPE_CHECKING:

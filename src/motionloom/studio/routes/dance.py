@@ -19,13 +19,9 @@ from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune, 
 from motionloom.library.settings import ChoreographySettings, DanceSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
-from motionloom.studio.messages import (
-    array_response,
-    quality_head,
-    request_body,
-    scene_arrays,
-)
+from motionloom.studio.messages import scene_arrays
 from motionloom.studio.request_models import from_setting
+from motionloom.studio.responses import array_response, quality_head, request_body
 
 if TYPE_CHECKING:
     from motionloom.library import Choreography, Dance, Music

@@ -18,7 +18,7 @@ from motionloom.checked_files import file_stem
 from motionloom.errors import InvalidInput
 from motionloom.library import Match
 from motionloom.studio.app_state import State
-from motionloom.studio.messages import FileFormat
+from motionloom.studio.responses import FileFormat
 from motionloom.studio.search_requests import FamilyRequest, SearchRequest
 
 if TYPE_CHECKING:

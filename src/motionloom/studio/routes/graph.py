@@ -15,11 +15,6 @@ from motionloom.library import FrameBlock, Player
 from motionloom.library.settings import GraphSettings, WalkSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
-from motionloom.studio.messages import (
-    array_response,
-    motion_response,
-    quality_head,
-)
 from motionloom.studio.request_models import (
     CodeLines,
     Name,
@@ -28,6 +23,7 @@ from motionloom.studio.request_models import (
     flags,
     from_setting,
 )
+from motionloom.studio.responses import array_response, motion_response, quality_head
 
 if TYPE_CHECKING:
     from motionloom.library import EditedGraph, MotionGraph

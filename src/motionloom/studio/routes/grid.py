@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion.segment import intervals
 from motionloom.studio.app_state import State
-from motionloom.studio.messages import array_response
 from motionloom.studio.request_models import CodeLines
+from motionloom.studio.responses import array_response
 
 if TYPE_CHECKING:
     from motionloom.library import Comparison

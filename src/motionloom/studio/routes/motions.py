@@ -15,7 +15,8 @@ from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.kinematics.body import body_height, facing
 from motionloom.studio.app_state import State
 from motionloom.studio.bodies import BODIES
-from motionloom.studio.messages import array_response, foot_contacts, motion_response
+from motionloom.studio.messages import foot_contacts
+from motionloom.studio.responses import array_response, motion_response
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton

@@ -11,8 +11,8 @@ from motionloom.errors import InvalidInput
 from motionloom.library.settings import ChoreographySettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
-from motionloom.studio.messages import motion_response
 from motionloom.studio.request_models import from_setting
+from motionloom.studio.responses import motion_response
 
 if TYPE_CHECKING:
     from motionloom.library import Choreography

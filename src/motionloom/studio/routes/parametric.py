@@ -14,8 +14,9 @@ from motionloom.library import ParameterKind, parameter
 from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
-from motionloom.studio.messages import array_response, skeleton_head
+from motionloom.studio.messages import skeleton_head
 from motionloom.studio.request_models import from_setting
+from motionloom.studio.responses import array_response
 from motionloom.studio.search_requests import family_of
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from motionloom.motion.kinematics.body import facing
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.plots.stick_figure import StickFigure, stick_figure
 from motionloom.studio.app_state import AppState, State
-from motionloom.studio.messages import array_response, foot_contacts, skeleton_head
+from motionloom.studio.messages import foot_contacts, skeleton_head
+from motionloom.studio.responses import array_response
 
 router = APIRouter(tags=["search"])
 

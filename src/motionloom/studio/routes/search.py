@@ -14,8 +14,8 @@ from motionloom.plots.match_graph import TIER_COLOURS, family_distances, graph_l
 from motionloom.settings import described, form
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
-from motionloom.studio.messages import array_response
 from motionloom.studio.request_models import ARGUMENTS, CodeLines
+from motionloom.studio.responses import array_response
 from motionloom.studio.search_requests import (
     FamilyRequest,
     SearchRequest,

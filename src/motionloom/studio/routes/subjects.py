@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
 from motionloom.studio.app_state import AppState, State
-from motionloom.studio.messages import FileFormat, file_response, scene_file_response
 from motionloom.studio.request_models import Name
+from motionloom.studio.responses import FileFormat, file_response, scene_file_response
 from motionloom.studio.routes.crowd import crowd_of
 from motionloom.studio.routes.dance import DanceRequest, dance_of
 from motionloom.studio.routes.graph import WalkRequest, graph_of
