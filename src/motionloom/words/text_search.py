@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from motionloom.words.query import QueryPart, query_parts
 from motionloom.words.text_index import IndexedEvent, TextIndex
-from motionloom.words.vocabulary import MODIFIERS, nearest
+from motionloom.words.vocabulary import MODIFIERS, nearest, word_spans
 
 Array = NDArray[np.float64]
 
@@ -53,6 +53,8 @@ class TextMatch:
         Words of the query that were found.
     sources : tuple of str
         Where they were found: ``name``, ``label``, ``caption``, ``learnt``.
+    spans : tuple of (int, int)
+        Characters ``[start, end)`` of `text` that are words of the query, to highlight.
     """
 
     motion: str
@@ -65,6 +67,7 @@ class TextMatch:
     words: tuple[str, ...]
     sources: tuple[str, ...]
     whole: bool = False  # no event tells which part of the motion it is
+    spans: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
         return f"{self.motion}:{self.start_frame}-{self.end_frame}"
@@ -227,4 +230,5 @@ def _found(
     return TextMatch(
         index.names[m], start, end, start / fps, end / fps, float(score), text,
         tuple(matched), tuple(sorted(sources)), not events,
+        word_spans(text, asked, index.synonyms),
     )  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -69,6 +69,22 @@ def words(text: str, synonyms: Synonyms | None = None) -> list[str]:
             short = known.same.get(word) or stem(word)
             found.append(known.same.get(short, short))
     return found
+
+
+def word_spans(
+    text: str, asked: Collection[str], synonyms: Synonyms | None = None
+) -> tuple[tuple[int, int], ...]:
+    """Characters ``[start, end)`` of a text that are some words, or synonyms of them.
+
+    Examples
+    --------
+    >>> text = "kicks forward, twice"
+    >>> [text[start:end] for start, end in word_spans(text, ["kick", "2"])]
+    ['kicks', 'twice']
+    """
+    return tuple(
+        found.span() for found in _WORD.finditer(text) if {*words(found[0], synonyms)} & {*asked}
+    )
 
 
 def stem(word: str) -> str:

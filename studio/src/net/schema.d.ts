@@ -2116,6 +2116,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/find/prepare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Description"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["FindRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Found"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/motions/{name}/words": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["MotionWords"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2155,6 +2263,15 @@ export interface components {
         BeatTimes: {
             /** Times */
             times: number[];
+        };
+        /** CaptionedSegment */
+        CaptionedSegment: {
+            /** Start Frame */
+            start_frame: number;
+            /** End Frame */
+            end_frame: number;
+            /** Text */
+            text: string;
         };
         /** ChoreographyRequest */
         ChoreographyRequest: {
@@ -2281,6 +2398,10 @@ export interface components {
              * @enum {string}
              */
             kind: "dance";
+        };
+        /** Description */
+        Description: {
+            job: components["schemas"]["JobStatus"] | null;
         };
         /** EditCounts */
         EditCounts: {
@@ -2500,6 +2621,75 @@ export interface components {
             limits: number[];
             /** Sizes */
             sizes: number[];
+        };
+        /** FindRequest */
+        FindRequest: {
+            /** Text */
+            text: string;
+            /**
+             * Max
+             * @default 20
+             */
+            max?: number;
+            /**
+             * Within
+             * @default []
+             */
+            within?: string[];
+            /**
+             * Only
+             * @default []
+             */
+            only?: string[];
+            /**
+             * Without
+             * @default []
+             */
+            without?: string[];
+        };
+        /** Found */
+        Found: {
+            /** Matches */
+            matches: components["schemas"]["FoundSegment"][];
+            /** Unknown */
+            unknown: {
+                [key: string]: string;
+            };
+            /** Seconds */
+            seconds: number;
+            lines: components["schemas"]["CodeLines"];
+        };
+        /** FoundSegment */
+        FoundSegment: {
+            /** Motion */
+            motion: string;
+            /** Start Frame */
+            start_frame: number;
+            /** End Frame */
+            end_frame: number;
+            /** Start */
+            start: number;
+            /** End */
+            end: number;
+            /** Fps */
+            fps: number;
+            /** Score */
+            score: number;
+            /** Text */
+            text: string;
+            /** Spans */
+            spans: [
+                number,
+                number
+            ][];
+            /** Words */
+            words: string[];
+            /** Sources */
+            sources: string[];
+            /** Labels */
+            labels: string[];
+            /** Whole */
+            whole: boolean;
         };
         /** FrameReference */
         FrameReference: {
@@ -2723,6 +2913,15 @@ export interface components {
             seconds: number;
             /** Labels */
             labels: string[];
+        };
+        /** MotionWords */
+        MotionWords: {
+            /** Captions */
+            captions: components["schemas"]["CaptionedSegment"][];
+            /** Labels */
+            labels: components["schemas"]["CaptionedSegment"][];
+            /** Reason */
+            reason: string;
         };
         /** MovementEdge */
         MovementEdge: {

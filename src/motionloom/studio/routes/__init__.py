@@ -14,12 +14,13 @@ from motionloom.studio.routes import (
     search,
     subjects,
     uploads,
+    words,
 )
 
 ROUTERS = tuple(
     module.router
     for module in (
         crowd, dance, export, graph, grid, library, motions, movements, parametric, poses, search,
-        subjects, uploads,
+        subjects, uploads, words,
     )
 )  # fmt: skip

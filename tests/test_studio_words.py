@@ -1,0 +1,108 @@
+"""Words in the studio over HTTP: finding by description, captions, labelled segments, scripts."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+from commands import ran
+
+import motionloom as ml
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+from fewer_joints import without_joints
+from studio_takes import corpus_library
+
+from motionloom.studio import create_app
+from motionloom.studio.routes import words
+
+TAKES = ("walk_p0", "kick_front_high_right_p0", "sit_stand_p0", "jump_up_p0", "punch_mid_left_p0")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    with corpus_library(tmp_path_factory.mktemp("studio") / "takes.loom", TAKES) as held:
+        yield held
+
+
+@pytest.fixture(scope="module")
+def client(library):
+    with TestClient(create_app(library), base_url="http://localhost") as one:
+        yield one
+
+
+def test_found_segments_are_those_of_the_library_with_their_words_marked(client, library):
+    answer = client.post("/api/find", json={"text": "kicks with the right foot", "max": 3}).json()
+    found = library.find("kicks with the right foot", max=3)
+    assert [(row["motion"], row["start_frame"], row["end_frame"]) for row in answer["matches"]] == [
+        (each.motion, each.start_frame, each.end_frame) for each in found
+    ]
+    first = answer["matches"][0]
+    assert first["motion"] == "kick_front_high_right_p0"
+    marked = [first["text"][start:end] for start, end in first["spans"]]
+    assert "kicks" in marked and "right" in marked and "with" not in marked
+    assert first["start"] == pytest.approx(first["start_frame"] / first["fps"], abs=1e-3)
+
+
+def test_the_command_of_a_finding_finds_the_same(client):
+    answer = client.post("/api/find", json={"text": "sit down", "max": 2}).json()
+    typed = ran(*shlex.split(answer["lines"]["cli"])[1:], "--json")
+    assert [row["motion"] for row in json.loads(typed.stdout)] == [
+        row["motion"] for row in answer["matches"]
+    ]
+    assert answer["lines"]["python"].endswith(".find('sit down', max=2)")
+
+
+def test_unknown_words_are_named_with_what_is_spelt_like_them(client):
+    answer = client.post("/api/find", json={"text": "kcik zebra"}).json()
+    assert answer["unknown"].get("zebra") == ""
+    assert client.post("/api/find", json={"text": "zebra"}).json()["matches"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"text": " "}, "text must have at least one word"),
+        ({"text": "kick " * 500}, "text must have at most"),
+        ({"text": "kick", "max": 0}, "greater than or equal to 1"),
+        ({"text": "kick", "within": ["nowhere"]}, "nowhere"),
+    ],
+)
+def test_a_finding_says_what_is_wrong(client, body, said):
+    answer = client.post("/api/find", json=body)
+    assert answer.status_code in (404, 422) and said in answer.text
+
+
+def test_captions_and_labelled_segments_of_a_take(client, library):
+    library.label("sit_stand_p0:5-20", "waits")
+    got = client.get("/api/motions/sit_stand_p0/words").json()
+    library.label("sit_stand_p0:5-20", "waits", remove=True)
+    assert [row["text"] for row in got["captions"]] == [
+        event.text for event in library.captions("sit_stand_p0")
+    ]
+    frames = library.entry("sit_stand_p0").frames
+    assert all(0 <= row["start_frame"] < row["end_frame"] <= frames for row in got["captions"])
+    assert got["labels"] == [{"start_frame": 5, "end_frame": 20, "text": "waits"}]
+    assert got["reason"] == ""
+
+
+def test_a_take_without_arms_says_why_it_has_no_captions(tmp_path):
+    with ml.Library.create(tmp_path / "odd.loom") as library:
+        library.add_motion(
+            without_joints(ml.demo.clip("walk"), "left_shoulder", "right_shoulder"), name="legs"
+        )
+        with TestClient(create_app(library), base_url="http://localhost") as client:
+            got = client.get("/api/motions/legs/words").json()
+    assert got["captions"] == [] and "lacks left_elbow" in got["reason"]
+
+
+def test_many_motions_are_described_by_a_job(library, monkeypatch):
+    monkeypatch.setattr(words, "_QUICK_FRAMES", 10)
+    app = create_app(library)
+    with TestClient(app, base_url="http://localhost") as client:
+        job = client.post("/api/find/prepare").json()["job"]
+        assert app.state.studio.jobs.wait(job["id"]).state == "done"
+        assert client.post("/api/find/prepare").json()["job"] is None
