@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from motionloom.library.search_verbs import SearchVerbs
+from motionloom.library.family_verbs import FamilyVerbs
 from motionloom.settings import names
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from motionloom.search import Family
 
 
-class BlendVerbs(SearchVerbs):
+class BlendVerbs(FamilyVerbs):
     """Verbs that make one motion from many: blends, parametric motions, reconstruction."""
 
     def blend(
