@@ -1,4 +1,4 @@
-"""``motionloom import``, ``find``, ``label`` and ``studio``: the library as a whole."""
+"""``motionloom import``, ``find``, ``label``, ``undo`` and ``studio``: the library as a whole."""
 
 from __future__ import annotations
 
@@ -244,6 +244,36 @@ def label(
     if gaits:
         measured_text = ", ".join(f"{g['gait']} {g['start']}-{g['end']}" for g in gaits)
         remark(f"gait measured: {measured_text}")
+
+
+def undo(
+    library: Annotated[Path, LIB],
+    redo: Annotated[bool, typer.Option("--redo", help="Do again what was undone last.")] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List what can be undone and redone; change nothing.")
+    ] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Undo the latest change of a library: an import, labels, removed or renamed takes, beats.
+
+    Call it again for the change before. The latest 100 changes can be undone, also those of the
+    studio and of Python, until the trash of the library is emptied.
+    """
+    lib = open_library(library)
+    if not listed:
+        change = lib.redo() if redo else lib.undo()
+        if json:
+            print_json({"what": change.what, "names": list(change.names), "undone": change.undone})
+        else:
+            remark(f"{'redone' if redo else 'undone'}   {change}")
+        return
+    changes = lib.history()
+    if json:
+        print_json(
+            [{"what": one.what, "names": list(one.names), "undone": one.undone} for one in changes]
+        )
+    for one in () if json else changes:
+        print(f"{'redo' if one.undone else 'undo'}  {one}")
 
 
 def studio(

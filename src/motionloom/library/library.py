@@ -88,7 +88,8 @@ class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, MatchingVerbs, RhythmVerb
         """Delete a stored parametric motion."""
         from motionloom.parametric.artifact import KIND
 
-        self.artifacts.delete(KIND, name)
+        with self.change(f"delete parametric motion {name}"):
+            self.artifacts.delete(KIND, name)
 
     @staticmethod
     def parameter_kinds() -> tuple[ParameterKind, ...]:

@@ -137,7 +137,8 @@ class RhythmVerbs(Store):
                 if told != GivenBeats():
                     known[name] = told
                 changed.append(name)
-        save_given_beats(self, known)
+        with self.change(f"beats of {text}"):
+            save_given_beats(self, known)
         return tuple(changed)
 
     def edit_beats(
@@ -196,8 +197,17 @@ class RhythmVerbs(Store):
         told = replace(known.pop(entry.name, GivenBeats()), times=kept)
         if told != GivenBeats():
             known[entry.name] = told
-        save_given_beats(self, known)
+        with self.change(f"beats of {entry.name}"):
+            save_given_beats(self, known)
         return self.beats(take)
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a motion another name; see `Store.rename`."""
+        from motionloom.rhythm.given_beats import rename_given_beats
+
+        with self.change("rename"):
+            super().rename(name, new)
+            rename_given_beats(self, name, new)
 
     def given_beats(self) -> dict[str, GivenBeats]:
         """What `set_beats` has kept, by take."""

@@ -186,7 +186,7 @@ def edit(library: Store, action: str, transition: TransitionKey | str) -> Edits:
     Concurrent edits wait for one another, and none is lost.
     """
     key = TransitionKey.of(transition) if isinstance(transition, str) else transition
-    with library.writing():
+    with library.change(f"{action} transition {key}"):
         edits = library_edits(library).after(action, key)
         about = {
             "removed": [_row(one) for one in sorted(edits.removed)],

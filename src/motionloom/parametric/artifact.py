@@ -98,7 +98,8 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
         **{f"contact_{key}": getattr(registration.contacts, key) for key in _CONTACTS},
         **{f"space_{key}": getattr(space, key) for key in _SPACE},
     }
-    library.artifacts.save(KIND, name, about, arrays)
+    with library.change(f"save parametric motion {name}"):
+        library.artifacts.save(KIND, name, about, arrays)
 
 
 def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricMotion:

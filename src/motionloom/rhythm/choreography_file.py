@@ -215,7 +215,8 @@ def save_choreography(library: Store, made: Choreography, name: str) -> None:
     >>> [one.kind for one in saved_choreographies(lib, lambda name: lib[name])]
     ['disco']
     """
-    library.artifacts.save(KIND, name, replace(made, kind=made.kind or name).as_dict())
+    with library.change(f"save choreography {name}"):
+        library.artifacts.save(KIND, name, replace(made, kind=made.kind or name).as_dict())
 
 
 def open_choreography(library: Store, name: str, motion_of: MotionOf) -> Choreography:

@@ -85,6 +85,22 @@ def save_given_beats(library: Store, given: Mapping[str, GivenBeats]) -> None:
     library.artifacts.save(KIND, _NAME, {"takes": takes})
 
 
+def rename_given_beats(library: Store, name: str, new: str) -> None:
+    """Keep what is known about the beats of a take under its new name, also as a partner."""
+    given = given_beats(library)
+    if name not in given and not any(name in one.partners for one in given.values()):
+        return
+    save_given_beats(
+        library,
+        {
+            new if take == name else take: replace(
+                one, partners=tuple(new if other == name else other for other in one.partners)
+            )
+            for take, one in given.items()
+        },
+    )
+
+
 def checked_times(times: Iterable[float], seconds: float) -> tuple[float, ...]:
     """Beats given by hand: at least two, rising, within a motion of this length.
 

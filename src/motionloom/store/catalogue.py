@@ -4,8 +4,9 @@ Tables: ``meta`` (version of the format, frame rate of the library), ``motions``
 (each once, by its key) and ``labels``. A library with labels on segments has a table
 ``segment_labels``, and one with an object store a table ``stored``: the files of artifacts, and the
 objects they consist of. ``checks`` holds a checksum of what the other tables say of a motion; it is
-verified when an entry or its labels are read. No row holds a time or a counter: the same motions
-give the same rows. SQLite's rollback journal isolates readers from the one writer; it works
+verified when an entry or its labels are read. No row of these holds a time or a counter: the same
+motions give the same rows. What changes replaced is in three tables of `motionloom.store.history`.
+SQLite's rollback journal isolates readers from the one writer; it works
 on shared and read-only folders too.
 
 A catalogue may come from anywhere. Its schema may hold tables and indices only, no views, triggers
@@ -32,6 +33,7 @@ from pathlib import Path
 from motionloom.checked_files import below, check_plain_schema, parse_json, plain_name
 from motionloom.errors import LibraryError
 from motionloom.motion import Skeleton
+from motionloom.store import history
 from motionloom.store.records import Entry, skeleton_from
 from motionloom.store.remote.folder import as_pieces
 from motionloom.store.remote.object_store import Piece
@@ -74,7 +76,7 @@ CREATE TABLE IF NOT EXISTS checks (
 """
 _KNOWN = {  # everything that a catalogue may contain, `kept` in those of release 0.1
     "meta", "skeletons", "motions", "labels", "segment_labels", "stored", "checks", "kept",
-    "motions_by_source", "labels_by_label",
+    "motions_by_source", "labels_by_label", *history.TABLES,
 }  # fmt: skip
 IMPORTING = "importing"  # key in `meta` while an import runs; one that was killed leaves it
 _SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # at the end of a journal that names another
@@ -192,7 +194,11 @@ class Catalogue:
 
     def has_checks(self) -> bool:
         """Whether the catalogue has checksums; those of earlier releases have none."""
-        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'checks'"))
+        return self.has_table("checks")
+
+    def has_table(self, name: str) -> bool:
+        """Whether the catalogue has a table of that name."""
+        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def wrong_checks(self) -> list[tuple[str, str]]:
         """Name, and ``facts`` or ``labels``, of everything that is not what was written.
@@ -269,11 +275,12 @@ class Catalogue:
         )
         with self._transaction() as connection:
             connection.execute(_SEGMENTS)  # libraries of release 0.1 have no such table
+            self._record(connection, [name])
             connection.executemany(statement, ((name, start, end, label) for label in labels))
             self._put_checks(connection, [name])
 
     def _has_segments(self) -> bool:
-        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'segment_labels'"))
+        return self.has_table("segment_labels")
 
     def skeleton(self, key: str) -> Skeleton:
         """The skeleton with that key."""
@@ -331,15 +338,22 @@ class Catalogue:
         skeletons: dict[str, str] | None = None,
         labels: dict[str, tuple[str, ...]] | None = None,
         remove: Iterable[str] = (),
+        rename: Mapping[str, str] | None = None,
     ) -> list[str]:
         """Add or replace motions, replace labels and remove motions, all in one transaction.
 
-        `skeletons` are those of the entries, key to JSON (see `skeleton_json`). Returns the frame
-        files that are no longer used.
+        `skeletons` are those of the entries, key to JSON (see `skeleton_json`). `rename` moves
+        labels and labelled segments, name to new name. Returns the frame files that are no longer
+        used.
         """
         entries, remove = list(entries), list(remove)
         segments = self._has_segments()
+        changed = sorted({*(entry.name for entry in entries), *remove, *(labels or {})})
         with self._transaction() as connection:
+            self._record(connection, changed)
+            for table in ("labels", *(["segment_labels"] if segments else [])):
+                moved = ((new, name) for name, new in (rename or {}).items())
+                connection.executemany(f"UPDATE {table} SET name = ? WHERE name = ?", moved)
             before = "SELECT file FROM motions WHERE name = ?"
             names = [(name,) for name in [*(entry.name for entry in entries), *remove]]
             old = {file for name in names for (file,) in connection.execute(before, name)}
@@ -365,12 +379,59 @@ class Catalogue:
                     "INSERT OR IGNORE INTO labels VALUES (?, ?)", ((name, x) for x in given)
                 )
             if old:
-                connection.execute(
-                    "DELETE FROM skeletons WHERE key NOT IN (SELECT skeleton FROM motions)"
-                )
-            changed = {*(entry.name for entry in entries), *remove, *(labels or {})}
-            self._put_checks(connection, sorted(changed))
+                self._drop_skeletons(connection)
+            self._put_checks(connection, changed)
         return sorted(old - {entry.file for entry in entries})
+
+    def _drop_skeletons(self, connection: sqlite3.Connection) -> None:
+        """Within a transaction: remove skeletons that nothing uses, and no undone change needs."""
+        used = "SELECT skeleton FROM motions"
+        if self.has_table("history_motions"):
+            used += " UNION SELECT skeleton FROM history_motions WHERE skeleton IS NOT NULL"
+        connection.execute(f"DELETE FROM skeletons WHERE key NOT IN ({used})")
+
+    # --- history --------------------------------------------------------------------------
+
+    @contextmanager
+    def recording(self, what: str) -> Iterator[None]:
+        """Everything that is changed within the block is one change of the history."""
+        if getattr(self._local, "recorder", None) is not None:
+            yield  # part of the change that encloses it
+            return
+        self._local.recorder = history.Recorder(what)
+        try:
+            yield
+        finally:
+            self._local.recorder = None
+
+    def _record(self, connection: sqlite3.Connection, names: Iterable[str]) -> None:
+        recorder = getattr(self._local, "recorder", None)
+        if recorder is not None:
+            recorder.motions(connection, names)
+
+    def record_artifact(self, stem: str, version: str | None) -> bool:
+        """Enter the version of an artifact that is about to be replaced; False outside a change."""
+        recorder = getattr(self._local, "recorder", None)
+        if recorder is None:
+            return False
+        with self._transaction() as connection:
+            recorder.artifact(connection, stem, version)
+        return True
+
+    def exchange(self, number: int, artifacts: dict[str, str | None]) -> list[str]:
+        """Undo or redo a change (see `history.exchange`); frame files that are no longer used."""
+        with self._transaction() as connection:
+            names, unused = history.exchange_rows(connection, number, artifacts)
+            self._drop_skeletons(connection)
+            self._put_checks(connection, names)
+        return unused
+
+    def forget_changes(self) -> None:
+        """Forget the history: nothing can be undone any more."""
+        if self.has_table("history"):
+            with self._transaction() as connection:
+                history.forget(connection)
+                self._drop_skeletons(connection)
 
     # --- files of artifacts in an object store ------------------------------------------
 
@@ -414,12 +475,14 @@ class Catalogue:
             put("INSERT OR REPLACE INTO stored VALUES (?, ?, ?, ?)", rows)
 
     def write_replica(self, path: Path) -> None:
-        """Write a replica for workers on other machines: all but descriptions of files."""
+        """Write a replica for workers on other machines: all but history and file descriptions."""
         with self._explained():
             self.connection()  # raises if there is no catalogue
             with closing(sqlite3.connect(path, isolation_level=None)) as copy:
                 self.connection().backup(copy)
                 copy.execute("DELETE FROM stored WHERE about IS NOT NULL")
+                if self.has_table("history"):
+                    history.forget(copy)
                 copy.execute("VACUUM")
 
     # --- connections --------------------------------------------------------------------

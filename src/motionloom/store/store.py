@@ -22,6 +22,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -36,6 +37,7 @@ from motionloom.store.artifacts.release_0_1 import upgrade
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.creation import check_address, create_folder, set_rate
 from motionloom.store.frames import FOLDER, frame_path, open_frames, unpacked
+from motionloom.store.history import Change, changes, exchange
 from motionloom.store.ingest import importing
 from motionloom.store.ingest.importing import ImportReport
 from motionloom.store.ingest.labels import LabelRule, checked_labels
@@ -462,7 +464,7 @@ class Store:
         return verified(self, repair=repair)
 
     def empty_trash(self) -> int:
-        """Delete the files in the trash; returns how many.
+        """Delete the files in the trash, and forget what could be undone; returns how many.
 
         Examples
         --------
@@ -470,6 +472,7 @@ class Store:
         0
         """
         with self.writing():
+            self.catalogue.forget_changes()
             return empty_trash(self.path)
 
     @classmethod
@@ -569,7 +572,7 @@ class Store:
             present = importing.sweep(self)
             if fps is not None:
                 set_rate(self, fps)
-            with importing.interruptible(self):
+            with self.change("import"), importing.interruptible(self):
                 return importing.import_files(
                     self, paths, settings, present=present, progress=progress
                 )
@@ -607,9 +610,10 @@ class Store:
         ...     print(made.names, made.labels("stroll"))
         ('stroll',) ('walk',)
         """
-        importing.import_motion(
-            self, motion, motion.name if name is None else name, labels=labels, replace=replace
-        )
+        with self.change("add"):
+            importing.import_motion(
+                self, motion, motion.name if name is None else name, labels=labels, replace=replace
+            )
 
     def set_labels(self, name: str, labels: Iterable[str]) -> None:
         """Replace the labels of a motion.
@@ -625,9 +629,9 @@ class Store:
         ('calm', 'walk')
         """
         given = checked_labels(labels)
-        with self.writing():
-            self.entry(name)
-            self.catalogue.put(labels={name: given})
+        with self.change("label"):
+            if set(given) != set(self.labels(name)):
+                self.catalogue.put(labels={name: given})
 
     def label(self, place: str, *labels: str, remove: bool = False) -> None:
         """Add labels to a motion or to a segment of it, or remove them.
@@ -659,13 +663,13 @@ class Store:
         given = checked_labels(labels)
         name = self.entry(name).name
         part = Segment.parse(place, self[name])
-        with self.writing():
+        with self.change("label"):
             self.catalogue.put_segment_labels(
                 name, part.start_frame, part.end_frame, given, remove=remove
             )
 
-    def remove(self, name: str) -> None:
-        """Remove a motion and its labels.
+    def remove(self, *names: str) -> None:
+        """Remove motions and their labels. `undo` brings them back, until the trash is emptied.
 
         Examples
         --------
@@ -677,9 +681,137 @@ class Store:
         ...     print(made.names)
         ()
         """
+        with self.change("remove"):
+            for name in names:
+                self.entry(name)
+            importing.remove_files(self.files, self.catalogue.put(remove=names))
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a motion another name; its labels, and beats given by hand, stay with it.
+
+        Parametric motions, graphs and choreographies that were saved go on naming the old one.
+
+        Raises
+        ------
+        LibraryError
+            If there is no such motion, or another one has the new name.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     made.add_motion(ml.demo.clip("walk"), name="86_01", labels=["walk"])
+        ...     made.rename("86_01", "calm walk")
+        ...     print(made.names, made.labels("calm walk"))
+        ('calm walk',) ('walk',)
+        """
+        importing.check_name(new)
+        with self.change("rename"):
+            entry = self.entry(name)
+            if new == name:
+                return
+            if new in self:
+                raise LibraryError(
+                    f"{self.path}: there is another motion called {new!r}; choose a name"
+                )
+            importing.rename_motion(self, entry, new)
+
+    # --- undo -----------------------------------------------------------------------------
+
+    @contextmanager
+    def change(self, what: str) -> Iterator[None]:
+        """Everything that is written within the ``with`` block is one change for `undo`.
+
+        Blocks may be nested: the outermost one counts. The writer lock is held.
+
+        Parameters
+        ----------
+        what : str
+            The kind of change in a word, for `history`.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     for name in ("walk", "jog"):
+        ...         made.add_motion(ml.demo.clip(name), name=name)
+        ...     with made.change("label"):
+        ...         made.label("walk", "calm")
+        ...         made.label("jog", "calm")
+        ...     print(made.undo(), made.labels("walk"), made.labels("jog"))
+        label jog, walk () ()
+        """
+        with self.writing(), self.catalogue.recording(what):
+            yield
+
+    def history(self) -> list[Change]:
+        """Changes that can be undone or redone, the latest first.
+
+        Imports, added, removed and renamed motions, labels, beats given by hand, edits of graphs,
+        parametric motions and choreographies; the latest 100. `empty_trash` forgets them.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
+        ...     made.set_labels("walk", ["calm"])
+        ...     print([str(change) for change in made.history()])
+        ['label walk', 'add walk']
+        """
+        return [change for _, change in changes(self.catalogue)]
+
+    def undo(self) -> Change:
+        """Undo the latest change of the library; returns what was undone.
+
+        Raises
+        ------
+        LibraryError
+            If there is nothing to undo, or what it needs is no longer in the trash.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
+        ...     made.remove("walk")
+        ...     print(made.undo(), made.names)
+        remove walk ('walk',)
+        """
+        return self._exchange(False, "undo")
+
+    def redo(self) -> Change:
+        """Do the change again that was undone last; returns it.
+
+        Raises
+        ------
+        LibraryError
+            If nothing was undone since the last change.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
+        ...     _ = made.undo()
+        ...     print(made.names, made.redo(), made.names)
+        () add walk ('walk',)
+        """
+        return self._exchange(True, "redo")
+
+    def _exchange(self, undone: bool, verb: str) -> Change:
         with self.writing():
-            self.entry(name)
-            importing.remove_files(self.files, self.catalogue.put(remove=[name]))
+            found = [one for one in changes(self.catalogue) if one[1].undone == undone]
+            if not found:
+                raise LibraryError(f"{self.path}: there is nothing to {verb}")
+            number, change = found[-1] if undone else found[0]
+            exchange(self, number)
+            return replace(change, undone=not undone)
 
     def _not_found(self, name: str) -> str:
         names = self.names

@@ -4,9 +4,10 @@
 
     takes.loom/trash/2026-11-17T08-48-04Z/frames/walk.0a1b2c.npy
 
-Nothing is deleted by an import, by a replaced or by a removed motion: files are moved here, and
-``motionloom verify LIB --repair`` lists them again as motions once they are moved back to
-``frames``. ``motionloom verify LIB --empty-trash`` deletes them.
+Nothing is deleted by an import, by a replaced or by a removed motion: files are moved here, from
+where ``motionloom undo LIB`` brings them back (`motionloom.store.history`); and ``motionloom verify
+LIB --repair`` lists them again as motions once they are moved back to ``frames`` by hand.
+``motionloom verify LIB --empty-trash`` deletes them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from motionloom.checked_files import below
 from motionloom.errors import LibraryError
+from motionloom.store.remote.object_store import FileStore, ObjectStore
 
 FOLDER = "trash"
 
@@ -44,6 +46,24 @@ def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
             continue
         moved.append(name)
     return moved
+
+
+def restore_from_trash(files: FileStore, names: Iterable[str]) -> set[str]:
+    """Move files and folders back from the trash, the latest of each name; those found."""
+    if isinstance(files, ObjectStore):
+        return files.restore(names)
+    wanted = {}
+    for path in sorted(below(files.root, FOLDER).glob("*/*/*")):  # by time
+        wanted["/".join(path.parts[-2:]).rstrip("~")] = path
+    found = set()
+    for name in names:
+        if name in wanted:
+            target = below(files.root, name)
+            target.parent.mkdir(exist_ok=True)
+            os.rename(below(files.root, str(wanted[name].relative_to(files.root))), target)
+            os.utime(target)  # of several versions of an artifact the latest one is current
+            found.add(name)
+    return found
 
 
 def trash_size(root: Path) -> tuple[int, int]:

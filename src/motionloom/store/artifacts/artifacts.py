@@ -151,7 +151,8 @@ class Artifacts:
 
         with self._store.writing():
             version = f"{self.content_key()}-{secrets.token_hex(6)}"
-            self._folders.commit(f"{kind}.{name}", version, build)
+            trash = self._record(f"{kind}.{name}")
+            self._folders.commit(f"{kind}.{name}", version, build, trash=trash)
 
     def load(self, kind: str, name: str) -> Artifact:
         """The artifact of that name.
@@ -296,7 +297,17 @@ class Artifacts:
     def delete(self, kind: str, key: Key) -> None:
         """Delete an artifact; nothing happens if there is none."""
         with self._store.writing():
-            self._folders.remove(versions(self._folders.names(), _stem(kind, key)))
+            stem = _stem(kind, key)
+            current = versions(self._folders.names(), stem)
+            self._folders.remove(current, trash=bool(current) and self._record(stem))
+
+    def _record(self, stem: str) -> bool:
+        """Enter the current version of an artifact into the history, if a change is recorded."""
+        if isinstance(self._folders, RemoteFolders):
+            return False  # their objects are deleted
+        current = versions(self._folders.names(), stem)
+        version = current[-1].rpartition(".")[2] if current else None
+        return self._store.catalogue.record_artifact(stem, version)
 
     def list(self) -> list[ArtifactInfo]:
         """All artifacts, sorted by kind and key."""

@@ -29,6 +29,7 @@ from motionloom.store.lock import not_writable
 from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.folder import POINTER, Folder, RemoteFolder, objects_of, uploaded
 from motionloom.store.remote.object_store import ObjectStore
+from motionloom.store.trash import move_to_trash
 
 FOLDER = "derived"  # its name in libraries since release 0.1
 CHECKS = "checks.json"
@@ -66,8 +67,11 @@ class LocalFolders:
         """Bytes of all its files."""
         return sum(path.stat().st_size for path in (self.root / name).rglob("*") if path.is_file())
 
-    def commit(self, stem: str, version: str, build: Build) -> None:
-        """Have ``build(folder, previous)`` write the files of a version, then make it current."""
+    def commit(self, stem: str, version: str, build: Build, *, trash: bool = False) -> None:
+        """Have ``build(folder, previous)`` write the files of a version, then make it current.
+
+        Earlier versions are deleted, or moved to the trash.
+        """
         target = below(self.root.parent, f"{self.root.name}/{stem}.{version}")
         try:
             self.root.mkdir(exist_ok=True)
@@ -91,10 +95,13 @@ class LocalFolders:
             raise not_writable(self.root, error) from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        self.remove(earlier)
+        self.remove(earlier, trash=trash)
 
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove folders; readers see them whole or not at all."""
+    def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
+        """Remove folders, or move them to the trash; readers see them whole or not at all."""
+        if trash:
+            move_to_trash(self.root.parent, [f"{self.root.name}/{name}" for name in names])
+            return
         for name in names:
             hidden = self.root / f"{_SCRATCH}{secrets.token_hex(6)}"
             with suppress(OSError):  # on Windows a reader may have it open
@@ -127,8 +134,8 @@ class RemoteFolders:
         files = self.catalogue.artifact_files(name)
         return sum(piece.length for pieces in files.values() for piece in pieces)
 
-    def commit(self, stem: str, version: str, build: Build) -> None:
-        """Have ``build(folder, previous)`` write the files of a version, then make it current."""
+    def commit(self, stem: str, version: str, build: Build, *, trash: bool = False) -> None:
+        """As `LocalFolders.commit`; earlier versions are deleted in any case."""
         name, place = f"{stem}.{version}", f"{FOLDER}/{stem}"
         earlier = {
             other: self.catalogue.artifact_files(other)
@@ -155,8 +162,8 @@ class RemoteFolders:
             shutil.rmtree(scratch, ignore_errors=True)
         self.files.remove(sorted(known - objects_of([files])))
 
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove folders."""
+    def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
+        """Remove folders; objects of artifacts have no trash."""
         for name in names:
             files = self.catalogue.artifact_files(name)
             self.catalogue.put_artifact_files(name, {}, instead_of=[name])

@@ -165,8 +165,7 @@ def import_motion(
     library: Store, motion: Motion, name: str, *, labels: Iterable[str] | None, replace: bool
 ) -> None:
     """Add a motion from memory. See `Store.add_motion`."""
-    if not name or not name.isprintable():
-        raise InvalidInput(f"name must be a printable text; got {name!r}")
+    check_name(name)
     if len(motion) == 0:
         raise InvalidInput(f"motion {name!r} has no frames")
     given = None if labels is None else {name: checked_labels(labels)}
@@ -194,6 +193,31 @@ def import_motion(
         entry, skeleton = StoredSkeletons(library.catalogue).adopt(entry, skeleton)
         old = library.catalogue.put([entry], skeletons={entry.skeleton: skeleton}, labels=given)
         remove_files(library.files, old)
+
+
+def check_name(name: str) -> None:
+    """Raise unless a motion can have this name."""
+    if not name or not name.isprintable():
+        raise InvalidInput(f"name must be a printable text; got {name!r}")
+
+
+def rename_motion(library: Store, entry: Entry, name: str) -> None:
+    """Store a motion under another name: its frame file says what it is called."""
+    try:
+        stored, skeleton = new_entry(
+            library[entry.name], name, library.files,
+            source=entry.source, source_hash=entry.source_hash, options=entry.options,
+        )  # fmt: skip
+        if not library.files.remote:
+            sync_folder(library.files.local(FOLDER))
+    except OSError as error:
+        raise not_writable(library.path, error) from None
+    stored, skeleton = StoredSkeletons(library.catalogue).adopt(stored, skeleton)
+    old = library.catalogue.put(
+        [stored], skeletons={stored.skeleton: skeleton}, remove=[entry.name],
+        rename={entry.name: name},
+    )  # fmt: skip
+    remove_files(library.files, old)
 
 
 def sweep(library: Store) -> set[str]:

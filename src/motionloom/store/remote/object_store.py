@@ -158,6 +158,16 @@ class ObjectStore:
                 pass
             self.drop_local(name)
 
+    def restore(self, names: Iterable[str]) -> set[str]:
+        """Move objects back from the trash, the latest of each name; those found."""
+        files, root = self._files()
+        wanted = {name.split("/", 2)[2]: name for name in self.names("trash")}  # sorted by time
+        found = {name for name in names if name in wanted}
+        with self._explained("written"):
+            for name in sorted(found):
+                files.mv(f"{root}/{wanted[name]}", f"{root}/{plain_name(name)}")
+        return found
+
     def claim(self, identity: str) -> None:
         """Mark the object store as that of one library; raises if it has another."""
         self.check_free()
