@@ -26,7 +26,7 @@ def client(library):
         yield client
 
 
-@pytest.mark.parametrize("suffix", ["bvh", "glb"])
+@pytest.mark.parametrize("suffix", ["bvh", "glb", "fbx", "usd"])
 def test_a_segment_is_downloaded_as_a_file(client, library, tmp_path, suffix):
     answer = client.post("/api/subjects/file", json={"subject": SEGMENT, "suffix": suffix})
     file = tmp_path / f"part.{suffix}"
@@ -63,13 +63,46 @@ def test_a_subject_that_is_not_there_is_refused(client, subject, message):
 
 
 def test_a_segment_is_labelled(client, library):
-    place = {"place": "walk:10-40", "label": "left turn"}
-    assert client.post("/api/library/labels", json=place).json() == {"labels": ["gait"]}
+    place = {"places": ["walk:10-40"], "label": "left turn"}
+    labelled = {"labels": {"walk": ["gait"]}}
+    assert client.post("/api/library/labels", json=place).json() == labelled
     assert [(str(part), label) for part, label in library.segment_labels("walk")] == [
         ("walk:10-40", "left turn")
     ]
     client.post("/api/library/labels", json={**place, "remove": True})
     assert not library.segment_labels("walk")
-    assert client.post("/api/library/labels", json={"place": "walk", "label": "slow"}).json() == {
-        "labels": ["gait", "slow"]
+    given = {"places": ["walk"], "label": "slow"}
+    assert client.post("/api/library/labels", json=given).json() == {
+        "labels": {"walk": ["gait", "slow"]}
     }
+
+
+def test_a_film_is_drawn_as_a_job(client):
+    job = client.post("/api/subjects/films", json={"subject": SEGMENT}).json()
+    client.app.state.studio.jobs.wait(job["id"])
+    done = client.get(f"/api/jobs/{job['id']}").json()
+    assert done["state"] == "done", done["error"]
+    film = client.get(f"/api/subjects/films/{done['result']['id']}")
+    assert film.content[:6] == b"GIF89a" and film.headers["content-type"] == "image/gif"
+    gone = client.get("/api/subjects/films/none")
+    assert gone.status_code == 422 and "draw it again" in gone.json()["error"]
+
+
+def test_what_was_kept_labelled_renamed_and_removed_is_undone(client, library):
+    for name in ("a", "b"):
+        client.post("/api/subjects/keep", json={"subject": SEGMENT, "name": name})
+    before = library.digest()
+    client.post("/api/library/labels", json={"places": ["a", "b"], "label": "pile"})
+    assert client.post("/api/library/rename", json={"name": "a", "new": "c "}).json() == {}
+    client.post("/api/library/remove", json={"names": ["b", "c"]})
+    assert library.names == ("walk",)
+    said = [client.post("/api/library/undo").json()["text"] for _ in range(3)]
+    assert said == ["remove b, c", "rename a, c", "label a, b"] and library.digest() == before
+    assert client.get("/api/library/history").json()[2] == {"text": "label a, b", "undone": True}
+    assert client.post("/api/library/redo").json() == {"text": "label a, b", "undone": False}
+    assert library.with_label("pile") == ("a", "b")
+    for _ in range(4):
+        answer = client.post("/api/library/undo")
+    assert answer.status_code == 200 and library.names == ()
+    nothing = client.post("/api/library/undo")
+    assert nothing.status_code == 404 and "there is nothing to undo" in nothing.json()["error"]

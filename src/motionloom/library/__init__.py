@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from motionloom.search.match_graph.graph import Family
     from motionloom.search.match_web.store import LeftToBuild
     from motionloom.store.catalogue import is_library
+    from motionloom.store.history import Change
     from motionloom.store.ingest.importing import ImportReport
     from motionloom.store.ingest.sources import (
         assign_names,
@@ -96,6 +97,7 @@ _NAMES = {
     "search.match_graph.graph": ("Family",),
     "search.match_web.store": ("LeftToBuild",),
     "store.catalogue": ("is_library",),
+    "store.history": ("Change",),
     "store.ingest.importing": ("ImportReport",),
     "store.ingest.sources": (
         "assign_names",
@@ -118,6 +120,7 @@ __all__ = [
     "ActedScript",
     "Ballroom",
     "Beats",
+    "Change",
     "Choreography",
     "Comparison",
     "CrowdMotion",

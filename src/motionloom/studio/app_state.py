@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from motionloom.library import Library
 
 _CACHED = 12  # values per kind, the first element of a key: families, graphs, dances, ...
-_FEWER = {"crowd": 3, "music": 4, "dance": 4, "crowd-steps": 4}  # kinds of many megabytes each
+_FEWER = {
+    "crowd": 3,
+    "music": 4,
+    "dance": 4,
+    "crowd-steps": 4,
+    "film": 3,
+}  # kinds of many megabytes each
 _LIBRARY_WIDE = ("family", "graph", "prepared")  # kinds that depend on all motions and labels
 
 
@@ -104,6 +110,13 @@ class AppState:
             listeners = list(self._listeners)
         for listener in listeners:
             listener(change)
+
+    def all_changed(self) -> None:
+        """Anything may have changed: drop what depends on motions, labels and artifacts."""
+        made = ("crowd", "dance", "film", "music")  # results, which go on showing what they were
+        self.invalidate(lambda key: key[0] not in made)
+        self.notify("motions")
+        self.notify("kept")
 
     def artifact_changed(self, key: tuple) -> None:
         """Drop a cached artifact that was saved again or deleted, and tell every window."""

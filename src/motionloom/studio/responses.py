@@ -16,9 +16,14 @@ from motionloom.motion import Motion, Scene
 from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.studio.messages import motion_message, pack
 
-FileFormat = Literal["bvh", "glb"]
+FileFormat = Literal["bvh", "glb", "fbx", "usd"]
 
-_MEDIA = {"bvh": "text/plain", "glb": "model/gltf-binary"}
+_MEDIA = {
+    "bvh": "text/plain",
+    "glb": "model/gltf-binary",
+    "fbx": "application/octet-stream",
+    "usd": "model/vnd.usd",
+}
 
 
 def array_response(meta: dict[str, Any], **arrays: ArrayLike) -> Response:
@@ -43,12 +48,14 @@ def file_response(motion: Motion, suffix: FileFormat) -> Response:
         return Response(Path(path).read_bytes(), media_type=_MEDIA[suffix])
 
 
-def scene_file_response(motions: Sequence[Motion], *, compact: bool = False) -> Response:
-    """Several characters in one GLB file."""
+def scene_file_response(
+    motions: Sequence[Motion], suffix: FileFormat = "glb", *, compact: bool = False
+) -> Response:
+    """Several characters in one file: GLB, FBX or USD."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "motions.glb"
-        save(Scene(motions), path, compact=compact)
-        return Response(path.read_bytes(), media_type=_MEDIA["glb"])
+        path = Path(folder) / f"motions.{suffix}"
+        save(Scene(motions), path, compact=compact and suffix == "glb")
+        return Response(path.read_bytes(), media_type=_MEDIA[suffix])
 
 
 async def request_body(request: Request, limit: int, what: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Export of segments as a zip of BVH or GLB files with their provenance."""
+"""Export of segments as a zip of files, with their provenance."""
 
 from __future__ import annotations
 

@@ -1,13 +1,21 @@
-"""Motions and labels of the library, and the status of jobs."""
+"""Motions and labels of the library, what can be undone, and the status of jobs."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from motionloom.studio.app_state import State
+from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import JobStatus
+from motionloom.studio.request_models import Name
+
+if TYPE_CHECKING:
+    from motionloom.library import Change
+
+Place = Annotated[str, Field(max_length=400, description="NAME or NAME:START-END")]
 
 router = APIRouter(tags=["library"])
 
@@ -74,20 +82,88 @@ def set_labels(name: str, given: Labels, state: State) -> Labels:
 
 
 class PlaceLabel(BaseModel):
-    """A label of a take or of a segment of it."""
+    """A label of takes or of segments of them."""
 
-    place: str = Field(max_length=400, description="NAME or NAME:START-END")
+    places: list[Place] = Field(min_length=1, max_length=20_000)
     label: str = Field(min_length=1, max_length=200)
     remove: bool = False
 
 
+class LabelledTakes(BaseModel):
+    """All labels of each take."""
+
+    labels: dict[str, list[str]]
+
+
 @router.post("/library/labels")
-def label_place(given: PlaceLabel, state: State) -> Labels:
-    """Add a label to a take or a segment, or remove it; the answer has the labels of the take."""
-    state.library.label(given.place, given.label, remove=given.remove)
+def label_places(given: PlaceLabel, state: State) -> LabelledTakes:
+    """Add a label to takes or segments, or remove it, as one change; the labels of these takes."""
+    library = state.library
+    with library.change("label"):
+        for place in given.places:
+            library.label(place, given.label, remove=given.remove)
     state.notify("labels")
-    name = given.place if given.place in state.library else given.place.rpartition(":")[0]
-    return Labels(labels=list(state.library.labels(name)))
+    names = {one if one in library else one.rpartition(":")[0] for one in given.places}
+    return LabelledTakes(labels={name: list(library.labels(name)) for name in sorted(names)})
+
+
+class Renaming(BaseModel):
+    """A take and its new name."""
+
+    name: Name
+    new: Name = Field(min_length=1)
+
+
+@router.post("/library/rename")
+def rename(given: Renaming, state: State) -> dict[str, None]:
+    """Give a take another name."""
+    state.library.rename(given.name, given.new.strip())
+    state.all_changed()
+    return {}
+
+
+class TakeNames(BaseModel):
+    """Names of takes."""
+
+    names: list[Name] = Field(min_length=1, max_length=20_000)
+
+
+@router.post("/library/remove")
+def remove(given: TakeNames, state: State) -> dict[str, None]:
+    """Remove takes; their frames go to the trash of the library."""
+    state.library.remove(*given.names)
+    state.all_changed()
+    return {}
+
+
+class LibraryChange(BaseModel):
+    """One change of the library, in words."""
+
+    text: str
+    undone: bool
+
+
+@router.get("/library/history")
+def history(state: State) -> list[LibraryChange]:
+    """What can be undone and redone, the latest first."""
+    return [LibraryChange(text=str(one), undone=one.undone) for one in state.library.history()]
+
+
+@router.post("/library/undo")
+def undo(state: State) -> LibraryChange:
+    """Undo the latest change of the library, whoever made it."""
+    return _exchanged(state, state.library.undo())
+
+
+@router.post("/library/redo")
+def redo(state: State) -> LibraryChange:
+    """Do the change again that was undone last."""
+    return _exchanged(state, state.library.redo())
+
+
+def _exchanged(state: AppState, change: Change) -> LibraryChange:
+    state.all_changed()
+    return LibraryChange(text=str(change), undone=change.undone)
 
 
 @router.get("/jobs")

@@ -116,6 +116,7 @@ def keep_beats(name: str, request: BeatTimes, state: State) -> MotionBeats:
     """Keep the beats of a motion, as they were dragged; an empty list forgets them."""
     state.library.edit_beats(name, times=request.times)
     state.invalidate(lambda key: key[0] == "beats")
+    state.notify("kept")
     return motion_beats(name, state)
 
 

@@ -1,17 +1,22 @@
-"""What is on the stage, whatever made it: as a file, or kept as takes of the library.
+"""What is on the stage, whatever made it: as a file, a film, or kept as takes of the library.
 
 A subject is a segment of a take, a walk, a dance, a parametric motion at a target, or a crowd.
 """
 
 from __future__ import annotations
 
+import secrets
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
+from motionloom.plots import write_gif, write_mp4
 from motionloom.studio.app_state import AppState, State
+from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.request_models import Name
 from motionloom.studio.responses import FileFormat, file_response, scene_file_response
 from motionloom.studio.routes.crowd import crowd_of
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/subjects", tags=["subjects"])
 
 _MAX_KEPT = 64  # characters of one subject
+_FILM_SECONDS = 60.0  # drawn of a longer one; its caption says so
+_FILMS = {"gif": "image", "mp4": "video"}
 
 
 class SegmentSubject(BaseModel):
@@ -121,16 +128,56 @@ class KeptTakes(BaseModel):
 
 @router.post("/file", response_class=Response)
 def save(request: SubjectFileRequest, state: State) -> Response:
-    """The subject as a file; several characters are written as one GLB."""
+    """The subject as a file; several characters are written into one."""
     motions = request.subject.motions(state)
     if len(motions) == 1:
         return file_response(motions[0], request.suffix)
     if request.suffix == "bvh":
         raise InvalidInput(
-            f"a BVH file has one character; this has {len(motions)}. Choose GLB, or keep them as "
-            "takes and download each"
+            f"a BVH file has one character; this has {len(motions)}. Choose GLB, FBX or USD, or "
+            "keep them as takes and download each"
         )
-    return scene_file_response(motions, compact=request.subject.kind == "crowd")
+    return scene_file_response(motions, request.suffix, compact=request.subject.kind == "crowd")
+
+
+class FilmRequest(BaseModel):
+    """A subject of one character, and the format of its film."""
+
+    subject: Subject
+    suffix: Literal["gif", "mp4"] = "gif"
+
+
+@router.post("/films")
+def film(request: FilmRequest, state: State) -> JobStatus:
+    """Draw a film of the subject, as a job; its result has the ``id`` for the next request."""
+    motions = request.subject.motions(state)
+    if len(motions) != 1:
+        raise InvalidInput(
+            f"a film has one character; this has {len(motions)}. Record the stage instead"
+        )
+    write = write_gif if request.suffix == "gif" else write_mp4
+
+    def work(job: Job) -> dict[str, str]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = write(motions[0], Path(folder) / f"film.{request.suffix}", seconds=_FILM_SECONDS)
+            job.advance()
+            content = path.read_bytes()
+        key = secrets.token_urlsafe(9)
+        state.cached(("film", key), lambda: (content, f"{_FILMS[request.suffix]}/{request.suffix}"))
+        return {"id": key}
+
+    return state.jobs.start("drawing a film", work, total=1).status()
+
+
+@router.get("/films/{id}", response_class=Response)
+def film_file(id: str, state: State) -> Response:
+    """A film that was drawn before."""
+
+    def missing() -> tuple[bytes, str]:
+        raise InvalidInput("this film is gone; draw it again")
+
+    content, kind = state.cached(("film", id), missing)
+    return Response(content, media_type=kind)
 
 
 @router.post("/keep")
@@ -143,7 +190,8 @@ def keep(request: KeepRequest, state: State) -> KeptTakes:
     names = [base if len(motions) == 1 else f"{base}_{k}" for k in range(1, len(motions) + 1)]
     if taken := [name for name in names if name in state.library]:
         raise InvalidInput(f"{taken[0]} is a take of this library; choose another name")
-    for motion, name in zip(motions, names, strict=True):
-        state.library.add_motion(motion, name=name, labels=request.labels)
+    with state.library.change("keep"):
+        for motion, name in zip(motions, names, strict=True):
+            state.library.add_motion(motion, name=name, labels=request.labels)
     state.notify("motions")
     return KeptTakes(names=names)
