@@ -68,6 +68,7 @@ export class App extends LitElement {
     footer { grid-column: 1 / -1; min-width: 0; background: var(--panel); border-top: 1px solid var(--line); }
     .notice { position: absolute; left: 12px; bottom: 44px; max-width: 70%; padding: 8px 12px; overflow-wrap: anywhere;
       background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
+    .notice.done { border-left-color: var(--good); }
     .disconnected { color: var(--bad); }
     /* Narrow windows, phones, large zoom: the panel below the stage, and the page scrolls. */
     @media (max-width: 860px) {
@@ -123,7 +124,9 @@ export class App extends LitElement {
     const { studio } = this;
     if (!studio.notice) return "";
     const keep = () => studio.keepNotice();
-    return html`<div class="notice" role="alert" @pointerenter=${keep} @focusin=${keep}>${studio.notice}
+    return html`<div class="notice ${studio.noticeUndo ? "done" : ""}" role=${studio.noticeUndo ? "status" : "alert"}
+      @pointerenter=${keep} @focusin=${keep}>${studio.notice}
+      ${studio.noticeUndo ? html`<button id="undo-notice" title="Ctrl+Z" @click=${() => void studio.undo()}>Undo</button>` : ""}
       <button @click=${() => studio.notify("")}>close</button></div>`;
   }
 

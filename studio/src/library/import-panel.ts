@@ -4,6 +4,7 @@ import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import type { ImportResult } from "../net/answers";
 import { finished, send, type Job } from "../net/api";
+import { counted } from "../page/counts";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 
@@ -116,6 +117,7 @@ export class ImportPanel extends LitElement {
       );
       this.state = { kind: "done", outcome: { ...outcome, failed: [...failed, ...outcome.failed] } };
       await this.studio.refresh();
+      if (outcome.added) this.studio.did(`Imported ${counted(outcome.added, "take")}`);
       if (outcome.names.length) this.studio.go("library", { take: outcome.names[0] });
     } catch (error) {
       this.state = null;

@@ -222,6 +222,7 @@ export class TakeLabels extends LitElement {
     await this.studio.attempt(async () => {
       const saved = await send("put", "library/labels/{name}", { path: { name: this.row.name }, body: { labels } });
       this.studio.relabel(this.row.name, saved.labels);
+      this.studio.did(`Labels of ${this.row.name}: ${saved.labels.join(", ") || "none"}`);
     });
   }
 

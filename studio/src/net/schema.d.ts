@@ -866,7 +866,189 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Labels"];
+                        "application/json": components["schemas"]["LabelledTakes"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/library/rename": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["Renaming"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            [key: string]: null;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/library/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["TakeNames"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": {
+                            [key: string]: null;
+                        };
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/library/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["LibraryChange"][];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/library/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["LibraryChange"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/library/redo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["LibraryChange"];
                     };
                 };
             };
@@ -1885,6 +2067,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/subjects/films": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["FilmRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["JobStatus"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subjects/films/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/subjects/keep": {
         parameters: {
             query?: never;
@@ -2434,7 +2688,7 @@ export interface components {
              * @default bvh
              * @enum {string}
              */
-            format?: "bvh" | "glb";
+            format?: "bvh" | "glb" | "fbx" | "usd";
             /**
              * Unit
              * @default m
@@ -2621,6 +2875,17 @@ export interface components {
             limits: number[];
             /** Sizes */
             sizes: number[];
+        };
+        /** FilmRequest */
+        FilmRequest: {
+            /** Subject */
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"];
+            /**
+             * Suffix
+             * @default gif
+             * @enum {string}
+             */
+            suffix?: "gif" | "mp4";
         };
         /** FindRequest */
         FindRequest: {
@@ -2831,6 +3096,13 @@ export interface components {
             /** Count */
             count: number;
         };
+        /** LabelledTakes */
+        LabelledTakes: {
+            /** Labels */
+            labels: {
+                [key: string]: string[];
+            };
+        };
         /** Labels */
         Labels: {
             /** Labels */
@@ -2854,6 +3126,13 @@ export interface components {
             landing_half_coherence: number | null;
             /** Landing Noise */
             landing_noise: number | null;
+        };
+        /** LibraryChange */
+        LibraryChange: {
+            /** Text */
+            text: string;
+            /** Undone */
+            undone: boolean;
         };
         /** LibraryContents */
         LibraryContents: {
@@ -3108,8 +3387,8 @@ export interface components {
         };
         /** PlaceLabel */
         PlaceLabel: {
-            /** Place */
-            place: string;
+            /** Places */
+            places: string[];
             /** Label */
             label: string;
             /**
@@ -3138,6 +3417,13 @@ export interface components {
         ReceivedBytes: {
             /** Bytes */
             bytes: number;
+        };
+        /** Renaming */
+        Renaming: {
+            /** Name */
+            name: string;
+            /** New */
+            new: string;
         };
         /** SearchMenu */
         SearchMenu: {
@@ -3277,7 +3563,12 @@ export interface components {
              * @default bvh
              * @enum {string}
              */
-            suffix?: "bvh" | "glb";
+            suffix?: "bvh" | "glb" | "fbx" | "usd";
+        };
+        /** TakeNames */
+        TakeNames: {
+            /** Names */
+            names: string[];
         };
         /** TransitionEdit */
         TransitionEdit: {

@@ -93,6 +93,13 @@ export const SHORTCUTS: Shortcut[] = [
     does: "toggle the path on the floor",
     act: ({ stage }) => stage.set({ path: !stage.display.path }),
   },
+  {
+    keys: ["ctrl+z"],
+    shown: "Ctrl+Z",
+    does: "undo the last change of the library or the last verdict; with Shift: redo",
+    act: (studio, event) => void (event.shiftKey ? studio.redo() : studio.undo()),
+  },
+  { keys: ["ctrl+y"], shown: "", does: "", act: (studio) => void studio.redo() },
   { keys: ["?"], shown: "?", does: "show these shortcuts", act: (studio) => studio.showHelp(!studio.helpOpen) },
 ];
 
@@ -118,9 +125,10 @@ function typing(event: KeyboardEvent): boolean {
 
 export function listenToKeys(studio: Studio): void {
   addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.metaKey || event.altKey || typing(event)) return;
-    if (event.ctrlKey && !["1", "3"].includes(event.key)) return;
-    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (event.defaultPrevented || event.altKey || typing(event)) return;
+    const letter = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const control = event.ctrlKey || event.metaKey;
+    const key = control && !["1", "3"].includes(letter) ? `ctrl+${letter}` : letter;
     const shortcut = SHORTCUTS.find((one) => one.keys.includes(key));
     if (!shortcut) return;
     event.preventDefault();

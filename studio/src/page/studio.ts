@@ -2,7 +2,7 @@
 
 import { fetchMotion, clearMotionCache } from "../motion/motion";
 import { StreamedMotion } from "../motion/streamed";
-import { getJson, type Answer } from "../net/api";
+import { getJson, send, type Answer } from "../net/api";
 import { Live } from "../net/live";
 import { pendingCount } from "../net/pending";
 import type { Character, CharacterSpec, Stage } from "../stage/stage";
@@ -29,7 +29,7 @@ declare global {
 
 /** Fires "library" (rows have changed), "motions" (frames may have changed), "artifacts" (saved parametric motions or
  * choreographies), "route", "take", "selection", "notice", "help", "import" (open the file dialog), "song" (dropped),
- * "escape" (cancelable), "disconnected", "connected", and "reconnected" after a lost connection. */
+ * "escape" and "undo" (cancelable), "picked" (takes that are selected together), "disconnected", "connected", and "reconnected" after a lost connection. */
 export class Studio extends EventTarget {
   readonly live = new Live();
   /** Class for motion that is synthesized while it plays; here for use from the console. */
@@ -39,6 +39,12 @@ export class Studio extends EventTarget {
   route: Route = readRoute();
   selection: Segment | null = null;
   notice = "";
+  /** Whether the notice tells of a change that can be undone. */
+  noticeUndo = false;
+  /** Names of the takes that are selected together, for actions on all of them. */
+  picked: ReadonlySet<string> = new Set();
+  /** When this window changed the library last, milliseconds. */
+  changedAt = 0;
   /** A song that was dropped on the page, for the dance view. */
   song: File | null = null;
   /** Name of the take on the timeline; null while synthesized motion is shown. */
@@ -103,6 +109,10 @@ export class Studio extends EventTarget {
         clearMotionCache();
         this.fire("motions");
       }
+      const names = new Set(this.library.motions.map((row) => row.name));
+      if ([...this.picked].some((name) => !names.has(name)))
+        this.pick([...this.picked].filter((one) => names.has(one)));
+      if (this.take !== null && !names.has(this.take)) this.show([]); // removed or renamed
       this.fire("library");
     } catch (error) {
       this.notify(error);
@@ -122,6 +132,12 @@ export class Studio extends EventTarget {
     const motions = this.library.motions.map((row) => (row.name === name ? { ...row, labels } : row));
     this.library = { ...this.library, motions };
     this.fire("library");
+  }
+
+  /** Select takes together. */
+  pick(names: Iterable<string>): void {
+    this.picked = new Set(names);
+    this.fire("picked");
   }
 
   /** Go to a view, with its state as a query. */
@@ -244,12 +260,39 @@ export class Studio extends EventTarget {
   }
 
   /** Show a message or an error; it goes away after a time to read it. An empty one closes it. */
-  notify(message: unknown): void {
+  notify(message: unknown, undo = false): void {
     this.notice = message instanceof Error ? message.message : String(message);
+    this.noticeUndo = undo;
     clearTimeout(this.noticeTimer);
     const reading = NOTICE_LEAST + NOTICE_PER_LETTER * this.notice.length;
     if (this.notice) this.noticeTimer = window.setTimeout(() => this.notify(""), reading);
     this.fire("notice");
+  }
+
+  /** Tell what was changed in the library, with a button that takes it back. */
+  did(message: string): void {
+    this.changedAt = Date.now();
+    this.notify(message, true);
+  }
+
+  /** Take back the latest change: that of the view, else that of the library. */
+  async undo(): Promise<void> {
+    if (!this.dispatchEvent(new Event("undo", { cancelable: true }))) return;
+    await this.exchange("library/undo", "Undone");
+  }
+
+  /** Do again what was undone last. */
+  async redo(): Promise<void> {
+    await this.exchange("library/redo", "Done again");
+  }
+
+  private async exchange(path: "library/undo" | "library/redo", done: string): Promise<void> {
+    await this.attempt(async () => {
+      const { text } = await send("post", path);
+      this.changedAt = Date.now();
+      this.notify(`${done}: ${text}`);
+      await this.refresh();
+    });
   }
 
   /** Keep the message while the pointer or the focus is on it. */

@@ -2,7 +2,8 @@
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { download, send, type Body } from "../net/api";
+import { download, finished, getBytes, saveFile, send, type Body, type Job } from "../net/api";
+import { canRecord, recordStage } from "../stage/recording";
 import { copyText } from "./code-line";
 import { pythonLiteral, shellWord } from "./command-line";
 import { segmentText, type Segment, type Studio } from "./studio";
@@ -36,6 +37,10 @@ export function segmentSubject(segment: Segment, library: string, whole = false)
     cli: `motionloom show ${shellWord(`${library}:${title}`)}`,
     python: `import motionloom as ml; ml.Library(${pythonLiteral(library)})[${pythonLiteral(motion)}]${part}`,
   };
+}
+
+function fileName(subject: Subject, suffix: string): string {
+  return `${subject.title.replace(/[^\w.-]+/g, "_")}.${suffix}`;
 }
 
 @customElement("loom-subject-bar")
@@ -95,10 +100,27 @@ export class SubjectBar extends LitElement {
   }
 
   private download(subject: Subject, suffix: Suffix): void {
-    const name = `${subject.title.replace(/[^\w.-]+/g, "_")}.${suffix}`;
     void this.attempt("writing the file", () =>
-      download(name, "subjects/file", { body: { subject: subject.body(), suffix } }),
+      download(fileName(subject, suffix), "subjects/file", { body: { subject: subject.body(), suffix } }),
     );
+  }
+
+  /** A film of the figure, drawn by the server. */
+  private film(subject: Subject): void {
+    void this.attempt("drawing a film", async () => {
+      const job = await send("post", "subjects/films", { body: { subject: subject.body(), suffix: "gif" } });
+      const { id } = await finished(job as Job<{ id: string }>, () => undefined);
+      const content = await getBytes("subjects/films/{id}", { path: { id } });
+      saveFile(new Blob([content], { type: "image/gif" }), fileName(subject, "gif"));
+    });
+  }
+
+  /** A film of the stage as it is seen, recorded while it plays once. */
+  private record(subject: Subject): void {
+    void this.attempt("recording the stage", async () => {
+      const film = await recordStage(this.studio.stage);
+      saveFile(film, fileName(subject, film.type.includes("mp4") ? "mp4" : "webm"));
+    });
   }
 
   private async copy(what: string, text: string): Promise<void> {
@@ -117,6 +139,7 @@ export class SubjectBar extends LitElement {
       void this.attempt("keeping", async () => {
         const { names } = await send("post", "subjects/keep", { body: { subject: subject.body(), name: text } });
         await studio.refresh();
+        studio.did(`Kept as ${names.join(", ")}`);
         this.said = `kept as ${names.join(", ")}`;
       });
     else
@@ -124,8 +147,9 @@ export class SubjectBar extends LitElement {
         const { motion } = subject.segment!;
         const whole = subject.title === motion;
         const place = whole ? motion : segmentText(subject.segment!);
-        const saved = await send("post", "library/labels", { body: { place, label: text } });
-        studio.relabel(motion, saved.labels);
+        const saved = await send("post", "library/labels", { body: { places: [place], label: text } });
+        studio.relabel(motion, saved.labels[motion]);
+        studio.did(`Labelled ${place}: ${text}`);
         this.said = `labelled ${text}`;
       });
   }
@@ -147,7 +171,15 @@ export class SubjectBar extends LitElement {
     const formats: [string, Suffix][] = [
       ...(subject.several ? [] : [["BVH", "bvh"] as [string, Suffix]]),
       ["GLB", "glb"],
+      ["FBX", "fbx"],
+      ["USD", "usd"],
     ];
+    const downloads: [string, () => void][] = formats.map(([name, suffix]) => [
+      name,
+      () => this.download(subject, suffix),
+    ]);
+    if (!subject.several) downloads.push(["Film of the figure (GIF)", () => this.film(subject)]);
+    if (canRecord()) downloads.push(["Film of the stage", () => this.record(subject)]);
     const asked = this.form === "keep" ? "name of the new take" : "label";
     return html`<div class="bar" role="toolbar" aria-label="Subject">
       <b id="subject" title=${subject.title}>${subject.title}</b>
@@ -159,10 +191,7 @@ export class SubjectBar extends LitElement {
           : nothing
       }
       <button id="keep" title="Add it to the library as a take" aria-expanded=${this.form === "keep"} @click=${() => this.open("keep")}>Keep as take…</button>
-      ${this.menu(
-        "Download",
-        formats.map(([name, suffix]) => [name, () => this.download(subject, suffix)]),
-      )}
+      ${this.menu("Download", downloads)}
       ${this.menu("Copy", [
         ["Link", () => void this.copy("link", location.href)],
         ...(subject.cli ? [["Command", () => void this.copy("command", subject.cli!)] as [string, () => void]] : []),

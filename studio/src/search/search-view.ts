@@ -81,6 +81,9 @@ export class SearchView extends View {
       void this.loadMenu();
     });
     this.listen("change", () => this.requestUpdate(), verdicts);
+    this.listen("undo", (event) => {
+      if (verdicts.changedAt >= this.studio.changedAt && verdicts.undo()) event.preventDefault();
+    });
     this.listen("selection", () => this.selected());
     this.listen("reconnected", () => this.ask());
     this.listen("keydown", (event) => this.key(event as KeyboardEvent), window, { capture: true });
@@ -311,11 +314,6 @@ export class SearchView extends View {
   /** Keys: A and R accept and reject the current card, arrows move between cards. */
   private key(event: KeyboardEvent): void {
     const target = event.composedPath()[0] as HTMLElement;
-    const undone = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
-    if (undone && target.tagName !== "INPUT" && verdicts.undo()) {
-      event.preventDefault();
-      return;
-    }
     if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName))
       return;
     const inCards = target.closest?.(".cards");

@@ -4,10 +4,11 @@ import type { Clip } from "../net/answers";
 
 export type Verdict = "accepted" | "rejected" | null;
 type Judged = Record<"accepted" | "rejected", Clip[]>;
+type Stored = Partial<Judged> & { before?: Judged[] };
 
 const SAME = 0.8; // overlap from which two segments count as the same match
 const REMEMBERED = 50; // queries of a library
-const UNDONE = 100; // changes that can be undone
+const UNDONE = 20; // changes that can be undone
 
 export function clipText({ motion, start_frame, end_frame }: Clip): string {
   return `${motion}:${start_frame}-${end_frame}`;
@@ -19,6 +20,8 @@ export class Verdicts extends EventTarget {
   private key = "";
   private query = "";
   private before: Judged[] = []; // for undo
+  /** When the last verdict was given in this window, milliseconds. */
+  changedAt = 0;
 
   constructor() {
     super();
@@ -79,28 +82,30 @@ export class Verdicts extends EventTarget {
 
   private change(judged: Judged): void {
     this.before = [...this.before, this.judged].slice(-UNDONE);
+    this.changedAt = Date.now();
     this.judged = judged;
     this.save();
   }
 
   private load(): void {
-    const { accepted = [], rejected = [] } = this.stored()[this.query] ?? {};
+    const { accepted = [], rejected = [], before = [] } = this.stored()[this.query] ?? {};
     this.judged = { accepted, rejected };
-    this.before = [];
+    this.before = before;
     this.dispatchEvent(new Event("change"));
   }
 
   private save(): void {
     const stored = new Map(Object.entries(this.stored()));
     stored.delete(this.query); // the last judged query is the last
-    if (this.judged.accepted.length || this.judged.rejected.length) stored.set(this.query, this.judged);
+    if (this.judged.accepted.length || this.judged.rejected.length || this.before.length)
+      stored.set(this.query, { ...this.judged, before: this.before });
     const latest = [...stored].slice(-REMEMBERED);
     localStorage.setItem(this.key, JSON.stringify(Object.fromEntries(latest)));
     this.dispatchEvent(new Event("change"));
   }
 
   /** The verdicts of all queries, the last judged one last. */
-  private stored(): Record<string, Partial<Judged>> {
+  private stored(): Record<string, Stored> {
     try {
       return JSON.parse(localStorage.getItem(this.key) ?? "{}") ?? {};
     } catch {

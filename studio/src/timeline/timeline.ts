@@ -67,6 +67,7 @@ export class Timeline extends LitElement {
     stage.clock.addEventListener("change", again);
     stage.addEventListener("frame", () => this.follow());
     this.studio.addEventListener("take", () => void this.reload());
+    this.studio.addEventListener("artifacts", () => void this.reload()); // beats, perhaps of another window
     this.studio.addEventListener("selection", again);
     theme.addEventListener("change", again);
     this.studio.addEventListener("escape", (event) => {
@@ -225,6 +226,7 @@ export class Timeline extends LitElement {
     this.requestUpdate();
     await studio.attempt(async () => {
       const kept = await send("put", "motions/{name}/beats", { path: { name: take }, body: { times: strips.beats } });
+      studio.did(`Beats of ${take} changed`);
       if (this.strips !== strips) return;
       strips.beats = kept.beats;
       strips.sure = kept.rhythmic || kept.given;
