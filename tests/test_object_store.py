@@ -1,5 +1,6 @@
 """Frames and derived arrays in an object store: the same as in a folder, whatever is lost."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -317,6 +318,56 @@ def test_an_object_that_is_shorter_than_it_was_is_reported(cache):
         store.assembled([whole], ".npy")
 
 
+@pytest.mark.parametrize("place", [0, 100_000, 262_143, 262_144, 600_000, 699_999])
+def test_a_flipped_byte_in_an_object_is_noticed_by_every_read_of_its_block(cache, rng, place):
+    store = ObjectStore("memory:///flipped")
+    content = rng.bytes(700_000)
+    whole = store.put(content, "derived/rows.npy")
+    damaged = bytearray(content)
+    damaged[place] ^= 0x10
+    overwrite(store, whole.name, bytes(damaged))
+    block = place // 262_144
+    for first, last in ((0, 700_000), (5, 12), (262_000, 262_200), (300_000, 600_000)):
+        pieces = between([whole], first, last)
+        if first // 262_144 <= block <= (last - 1) // 262_144:
+            with pytest.raises(LibraryError, match=rf"damaged: the bytes from {block << 18} on"):
+                store.assembled(pieces, ".raw")
+        else:
+            assert store.assembled(pieces, ".raw").read_bytes() == content[first:last]
+
+
+def test_a_flipped_byte_in_rows_and_webs_of_a_store_is_noticed_and_mended(pair, cache, small_tasks):
+    here, there = pair
+    wanted = np.array(here.features("e15").rows)
+    there.features("e15")
+    WebStore(there).build(workers=1)
+    rows = [name for name in objects("memory://takes") if "rows" in name]
+    web = next(name for name in objects("memory://takes") if name.endswith(".web"))
+    from fsspec.core import url_to_fs
+
+    files, root = url_to_fs("memory://takes")
+    for name in (*rows, web):
+        content = bytearray(files.cat_file(f"{root}/{name}"))
+        content[len(content) // 2] ^= 1
+        overwrite(there.files, name, bytes(content))
+    problems = there.damage()
+    assert len(problems) == 2 and all("not what was written" in text for text in problems)
+    shutil.rmtree(cache)
+    assert np.array_equal(there.features("e15").rows, wanted)  # made again
+    assert WebStore(there).build(workers=1).built > 0
+    assert list(WebStore(there).pieces()) and there.damage() == []
+
+
+def test_pieces_without_checksums_are_read_as_before(cache):
+    from motionloom.store.remote.folder import as_pieces
+
+    store = ObjectStore("memory:///earlier")
+    whole = store.put(b"twelve bytes", "derived/rows.npy")
+    (bare,) = as_pieces([[whole.name, 0, 12]])
+    assert bare.sums == () and store.assembled([bare], ".npy").read_bytes() == b"twelve bytes"
+    assert as_pieces(json.loads(json.dumps([whole]))) == (whole,)
+
+
 def test_lost_and_damaged_objects_are_made_again_or_reported(pair, cache, small_tasks):
     here, there = pair
     wanted = np.array(here.features("e15").rows)
@@ -451,7 +502,7 @@ def test_pieces_are_cut_and_joined_to_the_byte(rng):
     content = {name: rng.bytes(20) for name in "abc"}
 
     def read(pieces):
-        return b"".join(content[name][start : start + length] for name, start, length in pieces)
+        return b"".join(content[name][start : start + length] for name, start, length, _ in pieces)
 
     assert joined(whole) == (Piece("a", 0, 10), *whole[2:])
     for first in range(17):

@@ -7,6 +7,8 @@ library; and a number in a file must not decide how much memory is used or what 
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -130,6 +132,55 @@ def read_regular(path: str | Path, *, largest: int = LARGEST) -> bytes:
                 f"expected at most {largest} bytes; found {status.st_size}", path=path
             )
         return file.read(status.st_size)
+
+
+def read_regular_text(
+    path: str | Path, *, encoding: str = "utf-8", errors: str = "strict", largest: int = LARGEST
+) -> str:
+    """The text of a regular file, as `read_regular`; with the line ends that it has.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        If it is not text in this encoding.
+    """
+    return read_regular(path, largest=largest).decode(encoding, errors)
+
+
+def csv_rows(
+    path: str | Path, text: str | None = None, *, delimiter: str = ","
+) -> list[tuple[int, list[str]]]:
+    """Line numbers and cells of the rows of a CSV file in UTF-8; `text` is its text if it is known.
+
+    Raises
+    ------
+    MotionFormatError
+        If it is no regular file, or no such table.
+    """
+    try:
+        held = read_regular_text(path, encoding="utf-8-sig") if text is None else text
+        reader = csv.reader(io.StringIO(held, newline=""), delimiter=delimiter)
+        return [(reader.line_num, row) for row in reader]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise MotionFormatError(f"cannot be read as a table: {error}", path=path) from None
+
+
+def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
+    """What zlib-compressed bytes unpack to, at most `largest` bytes.
+
+    Raises
+    ------
+    ValueError
+        If they are damaged, or unpack to more.
+    """
+    unpack = zlib.decompressobj()
+    try:
+        out = unpack.decompress(data, largest + 1)
+    except zlib.error as error:
+        raise ValueError(f"damaged: {error}") from None
+    if len(out) > largest or not unpack.eof:
+        raise ValueError(f"damaged: cut off, or more than {largest} bytes")
+    return out
 
 
 def file_checksum(path: Path) -> tuple[int, int]:

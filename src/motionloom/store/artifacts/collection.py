@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import below, parse_json, read_regular
+from motionloom.checked_files import below, parse_json, read_regular, unpacked_bytes
 from motionloom.errors import LibraryError
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.remote.folder import objects_of
 from motionloom.store.remote.object_store import ObjectStore, Piece
+
+_LONGEST = 1 << 24  # bytes of a description
 
 
 @dataclass(frozen=True)
@@ -127,13 +129,15 @@ class RemoteCollection:
     def about(self, names: Iterable[str]) -> dict[str, dict]:
         """Descriptions of files."""
         described = self._known.artifact_descriptions(self.folder)
-        return {name: parse_json(zlib.decompress(described[name])) for name in names}
+        return {name: parse_json(unpacked_bytes(described[name], _LONGEST)) for name in names}
 
     def read(self, name: str, decode: Callable[[bytes], Any]) -> Any:
         """The decoded content of a file."""
         piece = self._known.artifact_files(self.folder, name)[name][0]
         try:
-            return decode(read_regular(self.files.local(piece.name)))
+            content = read_regular(self.files.local(piece.name))
+            self.files.verify(piece, content)
+            return decode(content)
         except FileNotFoundError:
             problem = "it is missing"
         except LibraryError as error:

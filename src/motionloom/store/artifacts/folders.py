@@ -6,6 +6,7 @@ catalogue, which records the objects that the files consist of.
 
 A folder contains ``checks.json``, size and checksum of its files. They are verified when a process
 first opens the folder (of files above 512 MB the size only; ``motionloom verify`` reads all).
+Objects of a store have checksums of their blocks in the catalogue, verified when they are fetched.
 Folders of earlier releases have none.
 """
 
@@ -219,12 +220,16 @@ def check_folder(folder: Folder, *, whole: bool = False) -> None:
     key, state = _state(folder)
     if not whole and _verified.get(key) == state:
         return
+    if whole and isinstance(folder, RemoteFolder):
+        folder.drop_local()  # the objects themselves are verified as they are fetched
     checks = read_checks(folder)
     for name, expected in (checks or {}).items():
-        if expected is None:
+        if expected is None and not whole:
             continue
         try:
             path = below(folder, name) if isinstance(folder, Path) else folder / name
+            if expected is None:
+                continue
             if not whole and expected[0] > CHECKED_WHEN_READ:
                 found = (path.stat().st_size, expected[1])
             else:

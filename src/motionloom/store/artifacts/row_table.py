@@ -350,7 +350,7 @@ def _put_rows(
     pieces: dict[str, tuple[Piece, ...]] = {}
     at = 0
     for one, rows in found:
-        pieces[one] = (Piece(whole.name, at, rows.nbytes),)
+        pieces[one] = (whole._replace(start=at, length=rows.nbytes),)
         at += rows.nbytes
     return pieces
 

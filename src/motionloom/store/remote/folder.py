@@ -73,13 +73,13 @@ def between(pieces: Sequence[Piece], first: int, last: int) -> tuple[Piece, ...]
     Examples
     --------
     >>> between([Piece("a", 0, 10), Piece("b", 5, 10)], 8, 12)
-    (Piece(name='a', start=8, length=2), Piece(name='b', start=5, length=2))
+    (Piece(name='a', start=8, length=2, sums=()), Piece(name='b', start=5, length=2, sums=()))
     """
     out, at = [], 0
     for piece in pieces:
         low, high = max(first, at), min(last, at + piece.length)
         if low < high:
-            out.append(Piece(piece.name, piece.start + low - at, high - low))
+            out.append(piece._replace(start=piece.start + low - at, length=high - low))
         at += piece.length
     return joined(out)
 
@@ -90,7 +90,7 @@ def joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     for piece in pieces:
         last = out[-1] if out else None
         if last and (last.name, last.start + last.length) == (piece.name, piece.start):
-            out[-1] = Piece(last.name, last.start, last.length + piece.length)
+            out[-1] = last._replace(length=last.length + piece.length)
         else:
             out.append(piece)
     return tuple(out)
@@ -118,7 +118,10 @@ def uploaded(scratch: Path, store: ObjectStore, folder: str) -> Files:
 
 def as_pieces(values: Iterable[Sequence]) -> tuple[Piece, ...]:
     """Pieces from plain lists."""
-    return tuple(Piece(str(name), int(start), int(length)) for name, start, length in values)
+    return tuple(
+        Piece(str(name), int(start), int(length), *(tuple(map(int, sums)) for sums in more))
+        for name, start, length, *more in values
+    )
 
 
 def objects_of(folders: Iterable[Mapping[str, Sequence[Piece]]]) -> set[str]:

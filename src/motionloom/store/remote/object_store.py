@@ -18,9 +18,11 @@ the user has trusted the library (``motionloom trust LIB``); and names of object
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import secrets
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -37,7 +39,8 @@ from motionloom.store.remote.cache import local_cache
 
 MARKER = "motionloom.json"
 _AT_ONCE = 16  # objects fetched in parallel: latency outweighs throughput
-_PORTION = 16_000_000  # bytes of one request
+_BLOCK = 1 << 18  # bytes that have a checksum of their own
+_PORTION = 64 * _BLOCK  # bytes of one request
 PROTOCOLS = (
     "file", "local", "memory", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oci", "sftp",
     "ssh", "smb", "hdfs", "webhdfs",
@@ -49,11 +52,16 @@ class ObjectStoreError(LibraryError):
 
 
 class Piece(NamedTuple):
-    """Part of an object: `length` bytes from `start`."""
+    """Part of an object: `length` bytes from `start`.
+
+    `sums` are the CRC-32 of all blocks of the whole object, so that any part of it can be verified
+    when it is read; earlier releases wrote none.
+    """
 
     name: str
     start: int
     length: int
+    sums: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,7 +128,7 @@ class ObjectStore:
 
     def pieces_key(self, pieces: Sequence[Piece], ending: str) -> str:
         """Key in the cache of the file that `assembled` returns."""
-        return self._key(json.dumps(pieces) + ending)
+        return self._key(json.dumps([piece[:3] for piece in pieces]) + ending)
 
     def names(self, folder: str) -> list[str]:
         """All objects in a folder."""
@@ -139,7 +147,7 @@ class ObjectStore:
         path = PurePosixPath(name)
         own = str(path.with_name(f"{path.stem}-{secrets.token_hex(6)}{path.suffix}"))
         size = self._write(content, own)
-        return Piece(own, 0, size)
+        return Piece(own, 0, size, _block_sums(content))
 
     def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
         """Remove objects, or move them to the trash; those that cannot be removed stay."""
@@ -201,19 +209,34 @@ class ObjectStore:
             files.get_file(f"{root}/{plain_name(name)}", str(path))
 
     def _read(self, piece: Piece) -> bytes:
+        """The bytes of a piece; with those around it that its checksums are of, to verify them."""
         files, root = self._files()
+        first, last = piece.start, piece.start + piece.length
+        if piece.sums:
+            first, last = first - first % _BLOCK, last + -last % _BLOCK
         with self._explained("read"):
-            content = files.cat_file(
-                f"{root}/{plain_name(piece.name)}",
-                start=piece.start,
-                end=piece.start + piece.length,
-            )
+            found = files.cat_file(f"{root}/{plain_name(piece.name)}", start=first, end=last)
+        content = found[piece.start - first :][: piece.length]
         if len(content) != piece.length:
             raise LibraryError(
                 f"{self.address}/{piece.name}: damaged: expected {piece.length} bytes from "
                 f"{piece.start} on, found {len(content)}"
             )
+        self.verify(piece, found, first)
         return content
+
+    def verify(self, piece: Piece, content: bytes, first: int = 0) -> None:
+        """Raise `LibraryError` if bytes of an object, from `first` on, are not what was written.
+
+        `first` is a multiple of the length of a block, and the last block is whole.
+        """
+        sums = piece.sums[first // _BLOCK :]
+        for at, expected in zip(range(0, len(content), _BLOCK), sums, strict=False):
+            if zlib.crc32(content[at : at + _BLOCK]) != expected:
+                raise LibraryError(
+                    f"{self.address}/{piece.name}: damaged: the bytes from {first + at} on are not "
+                    "what was written"
+                )
 
     def _write(self, content: bytes | Path, name: str) -> int:
         files, root = self._files()
@@ -324,9 +347,19 @@ def _file_system(address: str) -> tuple[Any, str]:
 
 def _portions(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """The same bytes in smaller pieces, so that many fit into memory."""
-    for name, start, length in pieces:
-        for at in range(0, length, _PORTION):
-            yield Piece(name, start + at, min(_PORTION, length - at))
+    for piece in pieces:
+        at, end = piece.start, piece.start + piece.length
+        while at < end:
+            cut = min(end, at - at % _PORTION + _PORTION)
+            yield piece._replace(start=at, length=cut - at)
+            at = cut
+
+
+def _block_sums(content: bytes | Path) -> tuple[int, ...]:
+    """CRC-32 of every block of an object."""
+    whole = io.BytesIO(content) if isinstance(content, bytes) else open(content, "rb")
+    with whole:
+        return tuple(zlib.crc32(block) for block in iter(lambda: whole.read(_BLOCK), b""))
 
 
 def _batched(things: Iterable[Piece], count: int) -> Iterator[list[Piece]]:
