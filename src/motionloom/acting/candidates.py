@@ -134,7 +134,7 @@ def _events_with(index: TextIndex, verbs: Sequence[str]) -> Iterable[tuple[int, 
         "AS o WHERE o.take = e.take AND o.start_frame < e.end_frame AND o.end_frame > "
         f"e.start_frame AND o.source = 'caption') - 1 FROM events AS e WHERE {clause}"
     )
-    for take, start, end, text, found, source, others in index.connection.execute(
+    for take, start, end, text, found, source, others in index.rows(
         statement, [f"% {verb} %" for verb in verbs]
     ):
         event = IndexedEvent(start, end, text, frozenset(found.split()), source)

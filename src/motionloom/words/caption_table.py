@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import open_array
+from motionloom.checked_files import parse_json, read_regular, unpacked_bytes
 from motionloom.errors import LibraryError, RoleError
 from motionloom.motion import Motion
 from motionloom.parallel import Progress
@@ -142,8 +144,11 @@ def _previous(folder: Folder | None) -> dict[str, tuple[str, tuple]]:
 
 def _held(folder: Folder) -> dict[str, Any]:
     try:
-        return json.loads(zlib.decompress((folder / "captions.json.z").read_bytes()))
-    except (ValueError, zlib.error) as error:
+        held = parse_json(unpacked_bytes(read_regular(folder / "captions.json.z")))
+        if not isinstance(held, dict):
+            raise ValueError("no object")
+        return held
+    except ValueError as error:
         raise LibraryError(f"{folder}: the captions are damaged: {error}") from None
 
 
@@ -151,7 +156,7 @@ def _read(folder: Folder) -> CaptionTable:
     held = _held(folder)
     try:
         names, rows = held["names"], held["events"]
-        statistics = np.load(folder / "statistics.npy", allow_pickle=False)
+        statistics = open_array(folder / "statistics.npy", memory_map=False)
         if statistics.shape[:1] != (len(names),) or not np.isfinite(statistics).all():
             raise ValueError("the statistics are not finite numbers of every motion")
         if not len(names) == len(rows) == len(held["keys"]):

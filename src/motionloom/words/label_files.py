@@ -23,6 +23,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from motionloom.atomic_write import atomic_write
+from motionloom.checked_files import csv_rows, parse_json, read_regular_text
 from motionloom.errors import InvalidInput
 
 SUFFIXES = (".csv", ".eaf", ".json")
@@ -56,7 +57,7 @@ def read_labels(path: str | Path) -> list[LabelRow]:
     try:
         if path.stat().st_size > _LARGEST:
             raise InvalidInput(f"{path}: more than {_LARGEST // 10**6} MB, too large for labels")
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_regular_text(path, encoding="utf-8-sig", largest=_LARGEST)
     except FileNotFoundError:
         raise InvalidInput(f"{path}: there is no such file") from None
     except UnicodeDecodeError as error:
@@ -99,8 +100,9 @@ def _check(row: LabelRow, path: Path) -> None:
 
 def _read_csv(text: str, path: Path) -> list[LabelRow]:
     header = text.lstrip().partition("\n")[0]
-    reader = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=header.count))
-    columns = {name.strip().lower(): name for name in reader.fieldnames or () if name}
+    table = csv_rows(path, text, delimiter=max(",;\t", key=header.count))
+    table = [(line, row) for line, row in table if row]
+    columns = {name.strip().lower(): n for n, name in enumerate(table[0][1] if table else ())}
     motion = next((columns[name] for name in _MOTION if name in columns), None)
     if motion is None or "label" not in columns:
         raise InvalidInput(
@@ -110,18 +112,15 @@ def _read_csv(text: str, path: Path) -> list[LabelRow]:
     in_frames = "start_frame" in columns and "start" not in columns
     start, end = ("start_frame", "end_frame") if in_frames else ("start", "end")
     rows = []
-    for row in reader:
-        label = (row[columns["label"]] or "").strip()
-        name = (row[motion] or "").strip()
+    for line, row in table[1:]:
+        cells = {column: row[n].strip() for column, n in columns.items() if n < len(row)}
+        label, name = cells.get("label"), row[motion].strip() if motion < len(row) else ""
         if not label or not name:
             continue
-        limits = [
-            _number(row.get(columns.get(each, ""), ""), f"{path}: line {reader.line_num}")
-            for each in (start, end)
-        ]
+        limits = [_number(cells.get(each), f"{path}: line {line}") for each in (start, end)]
         if (limits[0] is None) != (limits[1] is None):
             raise InvalidInput(
-                f"{path}: line {reader.line_num}: {start} and {end} must both be given, or neither"
+                f"{path}: line {line}: {start} and {end} must both be given, or neither"
             )
         rows.append(LabelRow(_stem(name), label, limits[0], limits[1], in_frames))
     return rows
@@ -141,8 +140,8 @@ def _csv_text(rows: Iterable[LabelRow]) -> str:
 
 def _read_json(text: str, path: Path) -> list[LabelRow]:
     try:
-        held = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        held = parse_json(text)
+    except ValueError as error:
         raise InvalidInput(f"{path}: not JSON: {error}") from None
     if not isinstance(held, dict):
         raise InvalidInput(f"{path}: expected an object with one entry per motion")
@@ -155,9 +154,14 @@ def _read_json(text: str, path: Path) -> list[LabelRow]:
             name = name.removesuffix("_poses")  # as AMASS names its files
         for whole, where in ((True, "seq_ann"), (False, "frame_ann")):
             part = entry.get(where) or {}
-            for label in (part.get("labels") or []) if isinstance(part, dict) else []:
+            for label in _listed(part):
                 rows.append(_babel_row(name, label, whole, f"{path}: {key}: {where}"))
     return rows
+
+
+def _listed(part: Any) -> list[Any]:
+    labels = part.get("labels") if isinstance(part, dict) else None
+    return labels if isinstance(labels, list) else []
 
 
 def _babel_row(name: str, label: Any, whole: bool, where: str) -> LabelRow:
@@ -271,7 +275,7 @@ def _number(text: Any, where: str) -> float | None:
         return None
     try:
         value = float(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"{where}: expected a number, found {text!r}") from None
     if not math.isfinite(value):
         raise InvalidInput(f"{where}: expected a number, found {text!r}")

@@ -20,19 +20,29 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import check_shapes, open_array
+from motionloom.checked_files import check_regular, parse_json, read_regular
 from motionloom.errors import LibraryError
 from motionloom.parallel import Progress
-from motionloom.store.records import text_digest
+from motionloom.store.records import Entry, text_digest
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 from motionloom.words import caption_table as table
 from motionloom.words.learnt import LearntWords, learn_words
-from motionloom.words.vocabulary import RELATED, Synonyms, expanded, library_synonyms, words
+from motionloom.words.vocabulary import (
+    RELATED,
+    Synonyms,
+    expanded,
+    library_synonyms,
+    own_synonyms,
+    words,
+)
 
 KIND = "text-index"
 _VERSION = 1
@@ -45,6 +55,18 @@ CREATE TABLE events (take INTEGER, start_frame INTEGER, end_frame INTEGER, text 
 CREATE INDEX events_of ON events (take);
 CREATE TABLE vocabulary (word TEXT PRIMARY KEY, takes INTEGER);
 """
+
+# Every event is within the frames of its motion, and every motion has its words.
+_WRONG = """
+SELECT (SELECT count(*) FROM events e LEFT JOIN takes t ON t.number = e.take
+        WHERE t.number IS NULL OR typeof(start_frame) != 'integer'
+        OR typeof(end_frame) != 'integer' OR start_frame < 0 OR end_frame <= start_frame
+        OR end_frame > t.frames OR typeof(text) != 'text' OR typeof(words) != 'text'
+        OR typeof(source) != 'text')
+     + (SELECT count(*) FROM vocabulary WHERE typeof(word) != 'text' OR typeof(takes) != 'integer'
+        OR takes < 0)
+"""
+_ADVICE = "motionloom verify LIB --repair removes it, and it is built again"
 
 Array = NDArray[np.float64]
 
@@ -84,15 +106,21 @@ class TextIndex:
         self.connection = connection
         self.learnt = learnt
         self.synonyms = synonyms
-        rows = connection.execute("SELECT name, fps, frames FROM takes ORDER BY number").fetchall()
+        rows = self.rows("SELECT name, fps, frames FROM takes ORDER BY number")
         self.names = tuple(name for name, _, _ in rows)
         self.fps = [fps for _, fps, _ in rows]
         self.frames = [frames for _, _, frames in rows]
-        counts = connection.execute("SELECT word, takes FROM vocabulary").fetchall()
-        self.takes_with: dict[str, int] = dict(counts)
+        self.takes_with: dict[str, int] = dict(self.rows("SELECT word, takes FROM vocabulary"))
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def rows(self, statement: str, values: Sequence[str | int] = ()) -> list[tuple]:
+        """Rows of a query; raises `LibraryError` if the index is damaged."""
+        try:
+            return self.connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise LibraryError(f"the text index is damaged: {error}; {_ADVICE}") from None
 
     def words(self, text: str) -> list[str]:
         """The words of a text, as they are indexed."""
@@ -114,7 +142,9 @@ class TextIndex:
                 continue
             match = " OR ".join(f'"{word}"' for word in asked)
             statement = f"SELECT rowid, bm25({field}) FROM {field} WHERE {field} MATCH ?"
-            for number, score in self.connection.execute(statement, (match,)):
+            for number, score in self.rows(statement, (match,)):
+                if not 0 <= number < len(self) or not isinstance(score, float):
+                    raise LibraryError(f"the text index is damaged: motion {number}; {_ADVICE}")
                 scores[number] -= weight * score  # FTS5: better is more negative
         return scores
 
@@ -126,7 +156,7 @@ class TextIndex:
         )
         return [
             IndexedEvent(start, end, text, frozenset(found.split()), source)
-            for start, end, text, found, source in self.connection.execute(statement, (take,))
+            for start, end, text, found, source in self.rows(statement, (take,))
         ]
 
     def rarity(self, word: str) -> float:
@@ -143,7 +173,7 @@ def open_index(
     artifacts = library.artifacts
 
     def read(folder: Folder) -> TextIndex:
-        return _read(folder, synonyms, len(library))
+        return _read(folder, synonyms, library.entries())
 
     def needed(folder: Path, previous: Folder | None) -> None:
         raise _NotBuilt
@@ -207,11 +237,10 @@ def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) ->
 
 
 def _texts_digest(library: Store) -> str:
-    own = library.path / "synonyms.txt"
     return text_digest(
         repr(sorted(library.catalogue.labels().items())),
         repr(sorted(library.catalogue.segment_labels())),
-        own.read_text(encoding="utf-8", errors="replace") if own.is_file() else "",
+        own_synonyms(library.path),
         repr(sorted(library_synonyms(library.path).same.items())),
     )
 
@@ -270,28 +299,59 @@ def _save_learnt(folder: Path, learnt: LearntWords | None) -> None:
     (folder / "learnt.json").write_text(json.dumps(about), encoding="utf-8")
 
 
-def _read(folder: Folder, synonyms: Synonyms, motions: int) -> TextIndex:
+def _read(folder: Folder, synonyms: Synonyms, entries: Sequence[Entry]) -> TextIndex:
     try:
         path = (folder / "index.sqlite").absolute()
-        if not path.is_file():
-            raise FileNotFoundError(path)
+        check_regular(path)
         connection = sqlite3.connect(
             f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
         )
-        about = json.loads((folder / "learnt.json").read_text(encoding="utf-8"))
-        learnt = None
-        if about is not None:
-            predicted = np.load(folder / "learnt.npy", mmap_mode="r", allow_pickle=False)
-            idf = np.array(about["idf"], np.float64)
-            limits, confidence = (np.array(about[k], np.float64) for k in ("limits", "confidence"))
-            if predicted.shape != (len(about["vocabulary"]), motions) or len(idf) != len(predicted):
-                raise ValueError(f"learnt words of shape {predicted.shape}")
-            learnt = LearntWords(
-                tuple(about["vocabulary"]), idf, predicted, limits, confidence, about["texts"]
-            )
-        index = TextIndex(connection, learnt, synonyms)
-        if len(index) != motions:
-            raise ValueError(f"{len(index)} motions instead of {motions}")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        if _schema(connection) != _own_schema():
+            raise ValueError("other tables than those of a text index")
+        index = TextIndex(connection, _read_learnt(folder, len(entries)), synonyms)
+        held = list(zip(index.names, index.fps, index.frames, strict=True))
+        if held != [(entry.name, entry.fps, entry.frames) for entry in entries]:
+            raise ValueError("other motions than those of the library")
+        if index.rows(_WRONG)[0][0]:
+            raise ValueError("events beyond their motions")
         return index
-    except (ValueError, KeyError, TypeError, EOFError, sqlite3.Error) as error:
+    except (ValueError, LookupError, TypeError, EOFError, ArithmeticError, sqlite3.Error) as error:
         raise LibraryError(f"{folder}: the text index is damaged: {error}") from None
+
+
+def _read_learnt(folder: Folder, motions: int) -> LearntWords | None:
+    about = parse_json(read_regular(folder / "learnt.json"), finite=True)
+    if about is None:
+        return None
+    predicted = open_array(folder / "learnt.npy")
+    held = {key: np.array(about[key], np.float64) for key in ("idf", "limits", "confidence")}
+    check_shapes(
+        {"predicted": predicted, **held},
+        {
+            "predicted": ("float", ("V", "M")),
+            "idf": ("float", ("V",)),
+            "limits": ("float", ("B",)),
+            "confidence": ("float", ("B",)),
+        },
+        V=len(about["vocabulary"]),
+        M=motions,
+    )
+    if not all(isinstance(word, str) for word in about["vocabulary"]):
+        raise ValueError("learnt words that are no words")
+    return LearntWords(
+        tuple(about["vocabulary"]), held["idf"], predicted, held["limits"], held["confidence"],
+        int(about["texts"]),
+    )  # fmt: skip
+
+
+def _schema(connection: sqlite3.Connection) -> list[tuple]:
+    return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
+
+
+@cache
+def _own_schema() -> list[tuple]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_SCHEMA)
+        return _schema(connection)

@@ -215,8 +215,9 @@ def _found(
         sources.setdefault("name", set()).update(name)
     statement = "SELECT words FROM {} WHERE rowid = ?"
     for field, source in (("named", "label"), ("captioned", "caption")):
-        row = index.connection.execute(statement.format(field), (m,)).fetchone()
-        more = set(row[0].split()) & set(asked) - set().union(*sources.values(), set())
+        held = index.rows(statement.format(field), (m,))
+        known = str(held[0][0]).split() if held else []
+        more = set(known) & set(asked) - set().union(*sources.values(), set())
         if more:
             sources.setdefault(source, set()).update(more)
     text = "; ".join(dict.fromkeys(event.text for event in events))

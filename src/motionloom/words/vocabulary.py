@@ -16,6 +16,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from motionloom.checked_files import below, read_regular_text
 from motionloom.errors import InvalidInput
 
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
@@ -42,6 +43,8 @@ MODIFIERS = frozenset(
     "left right forward backward up down side sidestep high low slow fast straight far big small "
     "hand leg foot head floor around 1 2 3 4 5 6 7 8 9 10 45 90 135 180 225 270 315 360".split()
 )
+_OWN = "synonyms.txt"
+_LARGEST = 1 << 20  # bytes of that file
 RELATED = 0.5  # weight of related words
 
 
@@ -141,17 +144,23 @@ def built_in_synonyms() -> Synonyms:
     return parse_synonyms(text, "synonyms.txt")
 
 
+def own_synonyms(folder: Path) -> str:
+    """The text of the file ``synonyms.txt`` in a library; empty if there is none."""
+    try:
+        return read_regular_text(below(folder, _OWN), largest=_LARGEST)
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{folder / _OWN}: cannot be read as UTF-8 text: {error}") from None
+
+
 def library_synonyms(folder: Path) -> Synonyms:
     """The built-in synonyms and those of the file ``synonyms.txt`` in a library, if any."""
-    own = folder / "synonyms.txt"
     base = built_in_synonyms()
-    if not own.is_file():
+    text = own_synonyms(folder)
+    if not text:
         return base
-    try:
-        text = own.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{own}: cannot be read as UTF-8 text: {error}") from None
-    added = parse_synonyms(text, str(own))
+    added = parse_synonyms(text, str(folder / _OWN))
     return Synonyms({**base.same, **added.same}, {**base.related, **added.related})
 
 
