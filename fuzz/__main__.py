@@ -19,6 +19,10 @@ import time
 import traceback
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import motionloom as ml
 
 LONGEST = 10.0  # seconds of one input
 LARGEST = 2.0e9  # bytes of memory
@@ -32,6 +36,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=["files", "library"], help="one kind of input")
+    parser.add_argument("--input", type=int, help="this input only, in this process")
     parser.add_argument("--guided", action="store_true", help="coverage-guided, with atheris")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
@@ -43,65 +48,81 @@ def main() -> int:
     if options.worker:
         _work(Path(options.worker), options.seed, options.first, options.only)
         return 0
-    return _watch(options)
+    with tempfile.TemporaryDirectory(prefix="motionloom-fuzz-") as place:
+        _make_seeds(Path(place))
+        if options.input is not None:
+            _work(Path(place), options.seed, options.input, options.only, last=options.input)
+            return 0
+        return _watch(options, Path(place))
 
 
-def _watch(options: argparse.Namespace) -> int:
+def _make_seeds(place: Path) -> None:
+    from fuzz.targets import seed_files, seed_library
+
+    os.environ["XDG_CONFIG_HOME"] = f"{place}/configuration"
+    (place / "files").mkdir()
+    seed_files(place / "files")
+    seed_library(place)
+
+
+def _watch(options: argparse.Namespace, place: Path) -> int:
     """Keep a worker running; note what ends it."""
     end = time.monotonic() + 60.0 * options.minutes
     counts: Counter[str] = Counter()
     found: list[str] = []
-    number, most, slowest = 0, 0.0, 0.0
-    with tempfile.TemporaryDirectory(prefix="motionloom-fuzz-") as place:
-        from fuzz.targets import seed_files, seed_library
-
-        os.environ["XDG_CONFIG_HOME"] = f"{place}/configuration"
-        (Path(place) / "files").mkdir()
-        seed_files(Path(place) / "files")
-        seed_library(Path(place))
+    number, most, slowest, longest = 0, 0.0, 0.0, "none"
+    while time.monotonic() < end:
+        command = [sys.executable, "-m", "fuzz", "--worker", str(place)]
+        command += ["--seed", str(options.seed), "--first", str(number)]
+        if options.only:
+            command += ["--only", options.only]
+        with open(place / "errors", "wb") as errors:
+            worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+        out, begun, used = worker.stdout, time.monotonic(), 0.0
+        assert out is not None
+        why = ""
         while time.monotonic() < end:
-            command = [sys.executable, "-m", "fuzz", "--worker", place]
-            command += ["--seed", str(options.seed), "--first", str(number)]
-            if options.only:
-                command += ["--only", options.only]
-            worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            out, begun, used = worker.stdout, time.monotonic(), 0.0
-            why = ""
-            while time.monotonic() < end:
-                if not select.select([out], [], [], 1.0)[0]:
-                    now = _cpu_seconds(worker.pid)
-                    if time.monotonic() - begun > LONGEST and now - used > LONGEST:
-                        why = f"more than {LONGEST:g} s"
-                        break
-                    if time.monotonic() - begun > _START_SECONDS:
-                        why = "it waits for something"
-                        break
-                    continue
-                line = out.readline()
-                if not line:
-                    why = f"died with code {worker.wait()}"
+            if not select.select([out], [], [], 1.0)[0]:
+                now = _cpu_seconds(worker.pid)
+                if time.monotonic() - begun > LONGEST and now - used > LONGEST:
+                    why = f"more than {LONGEST:g} s"
                     break
-                told = json.loads(line)
-                number, begun, used = told["number"], time.monotonic(), told["cpu"]
-                if not told["outcome"]:
-                    continue  # the beginning of an input
-                number += 1
-                counts[f"{told['kind']}: {told['outcome']}"] += 1
-                slowest = max(slowest, told["seconds"])
-                most = max(most, told["memory"])
-                if told["trace"]:
-                    found.append(f"input {told['number']} ({told['kind']}): {told['trace']}")
-                if told["memory"] > LARGEST:
-                    why = f"{told['memory'] / 1e9:.1f} GB of memory"
+                if time.monotonic() - begun > _START_SECONDS:
+                    why = "it waits for something"
                     break
-            worker.kill()
-            err = worker.communicate()[1].decode(errors="replace")
-            if why:
-                found.append(f"input {number} of seed {options.seed}: {why}\n{err[-1500:]}")
-                number += 1
+                continue
+            line = out.readline()
+            if not line:
+                why = f"died with code {worker.wait()}"
+                break
+            told = json.loads(line)
+            number, begun, used = told["number"], time.monotonic(), told["cpu"]
+            if not told["outcome"]:
+                continue  # the beginning of an input
+            number += 1
+            counts[f"{told['kind']}: {told['outcome']}"] += 1
+            if told["seconds"] > slowest:
+                slowest, longest = told["seconds"], f"input {told['number']}, {told['kind']}"
+            most = max(most, told["memory"])
+            if told["seconds"] > LONGEST:
+                found.append(f"input {told['number']} ({told['kind']}): {told['seconds']:.1f} s")
+            if told["trace"]:
+                found.append(f"input {told['number']} ({told['kind']}): {told['trace']}")
+            if told["memory"] > LARGEST:
+                why = f"{told['memory'] / 1e9:.1f} GB of memory"
+                break
+        worker.kill()
+        worker.wait()
+        if why:
+            told_last = (place / "errors").read_text(errors="replace")[-2500:]
+            found.append(f"input {number} of seed {options.seed}: {why}\n{told_last}")
+            number += 1
     for name, count in sorted(counts.items()):
         print(f"{count:8d}  {name}")
-    print(f"{sum(counts.values())} inputs, slowest {slowest:.1f} s, memory {most / 1e9:.2f} GB")
+    print(
+        f"{sum(counts.values())} inputs, slowest {slowest:.1f} s ({longest}), memory "
+        f"{most / 1e9:.2f} GB"
+    )
     causes: dict[str, list[str]] = {}
     for one in found:
         causes.setdefault("\n".join(one.strip().splitlines()[-3:]), []).append(one)
@@ -118,7 +139,7 @@ def _cpu_seconds(pid: int) -> float:
     return time.monotonic()
 
 
-def _work(place: Path, seed: int, first: int, only: str | None) -> None:
+def _work(place: Path, seed: int, first: int, only: str | None, last: int | None = None) -> None:
     """Try inputs one after the other; one line of JSON for each."""
     from fuzz import targets
 
@@ -126,9 +147,11 @@ def _work(place: Path, seed: int, first: int, only: str | None) -> None:
     files = sorted((place / "files").iterdir())
     scratch = Path(tempfile.mkdtemp(dir=place))
     os.chdir(scratch)
+    library = targets.own_library(place / "seed.loom", scratch)
     number = first
     logging.disable()
-    while True:
+    while last is None or number <= last:
+        faulthandler.dump_traceback_later(LONGEST + 2.0)  # where a hang is
         rng = random.Random(f"{seed} {number}")
         kind = only or rng.choice(["files", "library"])
         _tell(number, kind, "", "", 0.0)
@@ -137,16 +160,16 @@ def _work(place: Path, seed: int, first: int, only: str | None) -> None:
         try:
             if kind == "files":
                 chosen = rng.choice(files)
-                if chosen.suffix == ".usda" and rng.random() < 0.9:
-                    chosen = rng.choice(files)  # read in a process of its own, which takes long
-                kind = _one_file(chosen, scratch, rng)
+                if chosen.suffix in targets.CHILDREN and rng.random() < 0.8:
+                    chosen = rng.choice(files)
+                kind = _one_file(chosen, scratch, library, rng)
             else:
                 targets.forget_verified()
                 path = targets.mutated_library(place / "seed.loom", scratch, rng)
                 targets.use_library(path, rng=rng)
         except targets.ALLOWED:
             outcome = "refused"
-            kind = f"file {chosen.suffix}" if kind == "files" else kind
+            kind = f"file {chosen.name}" if kind == "files" else kind
         except MemoryError:
             outcome, trace = "memory", traceback.format_exc()[-1500:]
         except Exception as error:
@@ -155,7 +178,7 @@ def _work(place: Path, seed: int, first: int, only: str | None) -> None:
         number += 1
 
 
-def _one_file(chosen: Path, scratch: Path, rng: random.Random) -> str:
+def _one_file(chosen: Path, scratch: Path, library: ml.Library, rng: random.Random) -> str:
     from fuzz import targets
     from fuzz.mutations import mutated_file
 
@@ -170,15 +193,17 @@ def _one_file(chosen: Path, scratch: Path, rng: random.Random) -> str:
     if path.suffix == ".bin":
         shutil.copy(chosen.with_suffix(".gltf"), folder)
         path = path.with_suffix(".gltf")
-    targets.read_file(path)
-    return f"file {chosen.suffix}"
+    targets.read_file(path, library, rng)
+    return f"file {chosen.name}"
 
 
 def _tell(number: int, kind: str, outcome: str, trace: str, seconds: float) -> None:
     usage = resource.getrusage(resource.RUSAGE_SELF)
+    of_children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     line = {
         "number": number, "kind": kind, "outcome": outcome, "trace": trace, "seconds": seconds,
-        "memory": usage.ru_maxrss * 1024, "cpu": usage.ru_utime + usage.ru_stime,
+        "memory": max(usage.ru_maxrss, of_children) * 1024,
+        "cpu": usage.ru_utime + usage.ru_stime,
     }  # fmt: skip
     print(json.dumps(line), flush=True)
 

@@ -30,10 +30,11 @@ LEAVES = [
 def mutated_bytes(data: bytes, rng: random.Random) -> bytes:
     """Some bytes changed, removed, repeated or inserted."""
     out = bytearray(data)
-    for _ in range(rng.choice([1, 1, 1, 2, 3, 8, 30])):
+    gentle = rng.random() < 0.5  # so that most of a file is still read
+    for _ in range(1 if gentle else rng.choice([1, 1, 2, 3, 8, 30])):
         size = len(out)
         place = rng.randrange(size + 1)
-        kind = rng.randrange(8)
+        kind = rng.choice([0, 1, 5, 7, 7, 7]) if gentle else rng.randrange(8)
         if kind == 0 and size:
             out[place % size] ^= 1 << rng.randrange(8)
         elif kind == 1 and size:
@@ -197,6 +198,33 @@ def mutated_web(data: bytes, rng: random.Random) -> bytes:
     return b"".join([data[:12], struct.pack("<I", len(front)), front, *packed])
 
 
+def mutated_glb(data: bytes, rng: random.Random) -> bytes:
+    """A binary glTF file with another document, or other numbers behind it."""
+    if rng.random() < 0.3:
+        return mutated_bytes(data, rng)
+    size = struct.unpack_from("<I", data, 12)[0]
+    text, rest = data[20 : 20 + size], data[20 + size :]
+    if rng.random() < 0.3:
+        rest = rest[:8] + mutated_bytes(rest[8:], rng)[: len(rest) - 8].ljust(len(rest) - 8, b"\0")
+    else:
+        text = mutated_json(text, rng)
+        text += b" " * (-len(text) % 4)
+    head = struct.pack("<4sII", b"glTF", 2, 20 + len(text) + len(rest))
+    return head + struct.pack("<I4s", len(text), b"JSON") + text + rest
+
+
+def mutated_packed(data: bytes, rng: random.Random) -> bytes:
+    """Compressed JSON that decompresses, with other values; or a bomb."""
+    if rng.random() < 0.3:
+        return mutated_bytes(data, rng)
+    if rng.random() < 0.03:
+        return zlib.compress(b"[" + b" " * 300_000_000, 1)
+    try:
+        return zlib.compress(mutated_json(zlib.decompress(data), rng), 1)
+    except zlib.error:
+        return mutated_bytes(data, rng)
+
+
 def mutated_sqlite(data: bytes, rng: random.Random, folder: Path) -> bytes:
     """A row of an SQLite file changed, or the file itself."""
     if rng.random() < 0.3:
@@ -232,6 +260,10 @@ def mutated_file(path: Path, data: bytes, rng: random.Random, folder: Path) -> b
     suffix = path.suffix.lower()
     if suffix in (".json", ".gltf"):
         return mutated_json(data, rng) if rng.random() < 0.7 else mutated_bytes(data, rng)
+    if suffix in (".glb", ".vrma"):
+        return mutated_glb(data, rng)
+    if suffix == ".z":
+        return mutated_packed(data, rng)
     if suffix == ".npy":
         return mutated_array(data, rng)
     if suffix == ".npz":
