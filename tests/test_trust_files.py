@@ -278,3 +278,205 @@ def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
 
     with pytest.raises(MotionFormatError, match="at most 512 MB decoded; found 586: 8 channels"):
         read_audio(path)
+
+
+# --- texts and tables -----------------------------------------------------------------------
+
+TEXTS = {
+    "weights.json": "distance.joint_weights:load_weights",
+    "rules.json": "rhythm.rules:load_rules",
+    "graph.json": "rhythm.transition_graph:load_graph",
+    "graph.graphml": "rhythm.transition_graph:load_graph",
+    "graph.mogra": "motion_graph.mogra:read_mogra",
+    "crowd.toml": "crowd.settings:load_crowd_settings",
+    "roles.json": "motion.roles.role_map:load_role_map",
+    "labels.csv": "words.label_files:read_labels",
+    "labels.eaf": "words.label_files:read_labels",
+    "labels.json": "words.label_files:read_labels",
+    "scores.csv": "parametric.scores:read_scores",
+    "table.csv": "store.ingest.labels:_table_rows",
+    "leg.asf": "formats.acclaim:read",
+    "walk.gltf": "formats.gltf:read",
+    "walk.fbx": "formats.fbx:read",
+}
+
+
+def read_text(name, path):
+    from importlib import import_module
+
+    module, _, function = TEXTS[name].partition(":")
+    if name == "leg.asf":
+        path.with_suffix(".amc").write_text(":FULLY-SPECIFIED\n1\nroot 0 0 0 0 0 0\n")
+        path = path.with_suffix(".amc")
+    more = [None] if name == "table.csv" else []
+    return getattr(import_module(f"motionloom.{module}"), function)(path, *more)
+
+
+@posix
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_reader_waits_for_a_pipe_or_reads_a_device(tmp_path, name, kind):
+    if name == "walk.fbx":
+        pytest.importorskip("ufbx")
+    path = tmp_path / name
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(ml.MotionloomError, match=f"expected a file; found a {kind}|no such file"):
+        read_text(name, path)
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if name.endswith(".csv")])
+def test_tables_that_the_csv_module_refuses_are_refused(tmp_path, name):
+    header = "motion,start,end,label\n" if name == "labels.csv" else "file,label\n"
+    (tmp_path / name).write_text(header + "walk," + "x" * 200_000 + "\n")
+    with pytest.raises(ml.MotionloomError, match=rf"{name}.*cannot be read.*field larger"):
+        read_text(name, tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "message"),
+    [
+        (".eaf", '<!DOCTYPE a [<!ENTITY b "bbb">]><a>&b;</a>', "has no DOCTYPE"),
+        (".eaf", "<a>" * 50_000, "not an ELAN file"),
+        (".eaf", "<ANNOTATION_DOCUMENT>&b;</ANNOTATION_DOCUMENT>", "undefined entity"),
+        (".json", "[" * 100_000, "nested too deeply"),
+        (".json", '{"a": 1' + "0" * 400 + "}", "too many digits"),
+        (".json", '{"a": {"frame_ann": {"labels": 3}}}', ""),
+        (".json", '{"a": {"seq_ann": {"labels": [{"raw_label": []}]}}}', "needs proc_label"),
+        (".csv", "motion,start,end,label\na,1e999,2,x\n", "expected a number"),
+        (".csv", "motion,start,end,label\na,1,0,x\n", "must be before the end"),
+        (".csv", "motion,start,end,label\na\n", ""),
+    ],
+)
+def test_label_files_are_read_or_refused_in_one_line(tmp_path, suffix, text, message):
+    from motionloom.words.label_files import read_labels
+
+    path = tmp_path / f"labels{suffix}"
+    path.write_text(text)
+    if not message:
+        assert read_labels(path) == []
+        return
+    with pytest.raises(InvalidInput, match=message) as refused:
+        read_labels(path)
+    assert "\n" not in str(refused.value)
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A library with captions and a text index, and its files as they were."""
+    library = ml.Library.create(tmp_path_factory.mktemp("words") / "takes.loom")
+    for name in ("walk", "kick_front_high_right"):
+        library.add_motion(ml.demo.clip(name), name=name, labels=[name.split("_")[0]])
+    assert library.find("kick")[0].motion == "kick_front_high_right"
+    library.close()
+    return library.path
+
+
+@pytest.fixture
+def words(told, tmp_path):
+    import shutil
+
+    shutil.copytree(told, tmp_path / "takes.loom")
+    for checks in (tmp_path / "takes.loom").rglob("checks.json"):
+        checks.unlink()
+    return tmp_path / "takes.loom"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM takes",
+        "UPDATE takes SET fps = 0",
+        "UPDATE takes SET frames = 100000",
+        "UPDATE events SET end_frame = 1 << 60",
+        "UPDATE events SET start_frame = -5",
+        "UPDATE events SET start_frame = 'x'",
+        "UPDATE events SET words = NULL",
+        "UPDATE vocabulary SET takes = 'many'",
+        "CREATE VIEW v AS SELECT 1",
+        "DROP TABLE events; CREATE VIEW events AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+        "SELECT i FROM n) SELECT i AS take, 0 AS start_frame, 1 AS end_frame, '' AS text, "
+        "'' AS words, '' AS source FROM n",
+        "UPDATE named_data SET block = x'00'",
+        "UPDATE named_data SET block = zeroblob(4000)",
+        "DELETE FROM named_docsize",
+        "UPDATE named_docsize SET sz = x'ffffffffffffffffff7f'",
+        "DELETE FROM named_content",
+        "UPDATE captioned_idx SET pgno = 1 << 40",
+    ],
+)
+def test_a_text_index_that_was_changed_is_refused_or_answers(told, words, statement):
+    import sqlite3
+
+    with sqlite3.connect(next(words.glob("derived/text-index*/index.sqlite"))) as index:
+        index.executescript("PRAGMA writable_schema = ON;" + statement)
+    index.close()
+    library = ml.Library(words)
+    hidden = "named_" in statement or "captioned_" in statement  # shadow tables of FTS5
+    try:
+        found = [str(one) for one in library.find("kick")]
+        library.find("walk forward, then kick")
+        library.plan("walk")
+    except LibraryError as error:
+        assert hidden and "the text index is damaged" in str(error)
+    else:  # it was built again
+        assert hidden or found == [str(one) for one in ml.Library(told).find("kick")]
+
+
+@pytest.mark.parametrize("name", ["captions.json.z", "learnt.json", "statistics.npy"])
+def test_other_files_of_words_are_checked_before_use(words, name):
+    import zlib
+
+    bad = {
+        "captions.json.z": [zlib.compress(b"[]"), zlib.compress(b"{}"), b"x", zlib.compress(b"[")],
+        "learnt.json": [b"[]", b'{"idf": [NaN]}', b'{"vocabulary": [1], "idf": [1.0]}', b"["],
+        "statistics.npy": [b"", b"\x93NUMPY\x01\x00"],
+    }
+    path = next(words.glob(f"derived/*/{name}"))
+    before = [str(event) for event in ml.Library(words).captions("walk")]
+    for content in bad[name]:
+        path.write_bytes(content)  # it is built again
+        assert [str(event) for event in ml.Library(words).captions("walk")] == before
+        assert len(ml.Library(words).find("kick")) == 1
+
+
+def test_what_unpacks_to_anything_is_refused():
+    import zlib
+
+    from motionloom.checked_files import unpacked_bytes
+
+    assert unpacked_bytes(zlib.compress(b"a" * 100), 100) == b"a" * 100
+    for data in (zlib.compress(b"a" * 101), b"x", zlib.compress(b"a" * 50)[:-5]):
+        with pytest.raises(ValueError, match="damaged"):
+            unpacked_bytes(data, 100)
+
+
+@posix
+def test_synonyms_of_a_library_are_a_file_of_its_own(words):
+    (words / "synonyms.txt").symlink_to("/dev/zero")
+    with pytest.raises(LibraryError, match="a link; the files of a library are in its own"):
+        ml.Library(words).find("kick")
+    (words / "synonyms.txt").unlink()
+    os.mkfifo(words / "synonyms.txt")
+    with pytest.raises(ml.MotionloomError, match="found a pipe"):
+        ml.Library(words).find("kick")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['"', "kick\" OR words : *", "NEAR(kick walk, 2)", "kick*", "-kick", "'; DROP TABLE takes; --",
+     "{named} : kick", "^kick", "\x00kick", "kick\ud800", " ".join(f"w{n}" for n in range(400)),
+     "k " * 999, "kick AND " * 200, "(" * 1900],
+)  # fmt: skip
+def test_queries_are_words_whatever_is_in_them(told, query):
+    with ml.Library(told) as library:
+        for ask in (library.find, library.plan):
+            try:
+                ask(query)
+            except InvalidInput:
+                pass

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from motionloom.checked_files import parse_json, parse_toml
+from motionloom.checked_files import parse_json, parse_toml, read_regular_text
 from motionloom.errors import InvalidInput
 from motionloom.rhythm.settings import MAX_SEAM, TUNE
 from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
@@ -388,7 +388,7 @@ def file_values(path: str | Path) -> dict[str, Any]:
     if path.suffix.lower() not in (".toml", ".json"):
         raise InvalidInput(f"{path}: a crowd description is a .toml or .json file")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular_text(path, encoding="utf-8-sig")
         given: Any = parse_toml(text) if path.suffix.lower() == ".toml" else parse_json(text)
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

@@ -19,7 +19,6 @@ and one dissimilar pair of poses in which the similar one is nearer.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import parse_json
+from motionloom.checked_files import csv_rows, parse_json, read_regular_text
 from motionloom.distance.joint_relative import (
     JointRelativeDistance,
     Pair,
@@ -290,20 +289,19 @@ def read_tags(file: str | Path, motions: Motions) -> TaggedPoses:
         Motions by name.
     """
     tagged = TaggedPoses([], [], [])
-    with Path(file).open(newline="", encoding="utf-8") as lines:
-        for line, row in enumerate(csv.reader(lines), start=1):
-            if not row or (line == 1 and row[-1].strip().lower() == "similar"):
-                continue
-            if len(row) != 3 or row[2].strip() not in ("0", "1"):
-                raise MotionFormatError(
-                    f"expected NAME:FRAME, NAME:FRAME, 1 or 0; got {','.join(row)[:60]!r}",
-                    path=file,
-                    line=line,
-                )
-            first, second = (_tagged_pose(motions, text, file, line) for text in row[:2])
-            tagged.poses.append((first[1], second[1]))
-            tagged.motions.append((first[0], second[0]))
-            tagged.similar.append(row[2].strip() == "1")
+    for line, row in csv_rows(file):
+        if not row or (line == 1 and row[-1].strip().lower() == "similar"):
+            continue
+        if len(row) != 3 or row[2].strip() not in ("0", "1"):
+            raise MotionFormatError(
+                f"expected NAME:FRAME, NAME:FRAME, 1 or 0; got {','.join(row)[:60]!r}",
+                path=file,
+                line=line,
+            )
+        first, second = (_tagged_pose(motions, text, file, line) for text in row[:2])
+        tagged.poses.append((first[1], second[1]))
+        tagged.motions.append((first[0], second[0]))
+        tagged.similar.append(row[2].strip() == "1")
     return tagged
 
 
@@ -329,7 +327,7 @@ def save_weights(weights: Mapping[Pair, float], path: str | Path) -> None:
 def load_weights(path: str | Path, *, name: str = "jrd") -> JointRelativeDistance:
     """The frame distance with the weights of a file that `save_weights` wrote."""
     try:
-        rows = parse_json(Path(path).read_text(encoding="utf-8"))
+        rows = parse_json(read_regular_text(path))
         weights = {(str(a), str(b)): float(weight) for a, b, weight in rows}
     except (ValueError, TypeError) as error:
         raise MotionFormatError(

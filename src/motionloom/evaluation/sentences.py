@@ -13,7 +13,6 @@ M. Plappert, C. Mandery, T. Asfour. The KIT Motion-Language Dataset. Big Data 4(
 
 from __future__ import annotations
 
-import csv
 import random
 import re
 import sqlite3
@@ -23,7 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from motionloom.errors import InvalidInput
+from motionloom.checked_files import csv_rows
+from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.parallel import Progress
 from motionloom.store.store import Store
 from motionloom.words.caption_table import CaptionTable, caption_table
@@ -92,14 +92,14 @@ def score_sentences(
 
 def _table(path: str | Path, columns: Sequence[str]) -> list[tuple[str, str]]:
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            if missing:
-                raise InvalidInput(f"{path}: expected the columns {', '.join(columns)}")
-            return [(row[columns[0]].strip(), row[columns[1]] or "") for row in reader]
-    except (FileNotFoundError, UnicodeDecodeError):
+        rows = [row for _, row in csv_rows(path) if row]
+    except (FileNotFoundError, MotionFormatError):
         raise InvalidInput(f"{path}: there is no such table in UTF-8") from None
+    header = rows[0] if rows else []
+    if any(name not in header for name in columns):
+        raise InvalidInput(f"{path}: expected the columns {', '.join(columns)}")
+    name, text = (header.index(column) for column in columns)
+    return [(row[name].strip(), row[text]) for row in rows[1:] if len(row) > max(name, text)]
 
 
 def _performer(name: str, pattern: str) -> str:

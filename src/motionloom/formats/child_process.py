@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_files import check_regular
 from motionloom.errors import InvalidInput, MotionFormatError
 
 _MEMORY = 4 << 30  # bytes of memory that reading any file may use
@@ -42,7 +43,7 @@ def child_result(
     """
     if not timeout > 0.0:
         raise InvalidInput(f"timeout must be positive; got {timeout}")
-    size = path.stat().st_size  # raises if the file does not exist
+    size = check_regular(path).st_size  # raises if the file does not exist
     with tempfile.TemporaryDirectory(prefix="motionloom-") as folder:
         output = f"{folder}/arrays.npz"
         whole = {

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_files import read_regular
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.inference import UP_AXES, Unit, rotation_to_y_up
 from motionloom.motion import Markers, Motion, Origin, Scene, Skeleton
@@ -95,7 +96,7 @@ def refuse_folder(path: Path, kind: str) -> None:
 def file_bytes(path: Path, kind: str) -> bytes:
     """All bytes of a file; `kind` is for the message about a folder."""
     refuse_folder(path, kind)
-    return path.read_bytes()
+    return read_regular(path, largest=1 << 40)  # as large as takes are
 
 
 def labelled_points(

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motionloom.blending.examples import conform
-from motionloom.checked_files import check_plain_schema, parse_json
+from motionloom.checked_files import check_plain_schema, parse_json, read_regular
 from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion_graph.build import motion_graph
@@ -176,7 +176,7 @@ def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings)
             more[name] = True
     if settings.transitions is not None:
         try:
-            content = Path(settings.transitions).read_bytes()
+            content = read_regular(settings.transitions)
         except OSError as error:
             raise InvalidInput(f"transitions: {settings.transitions}: {error.strerror}") from None
         more["transitions"] = hashlib.sha256(content).hexdigest()

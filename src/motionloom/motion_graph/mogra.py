@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 
 from motionloom.atomic_write import atomic_write
 from motionloom.blending.examples import conform
+from motionloom.checked_files import read_regular_text
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion import Motion
@@ -117,7 +118,7 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
         If the file is not such a file, or names a motion or frame that does not exist.
     """
     try:
-        text = Path(path).read_text(encoding="ascii")
+        text = read_regular_text(path, encoding="ascii")
     except UnicodeDecodeError:
         raise MotionFormatError("not a transition file: it is not plain text", path=path) from None
     candidates: dict[tuple[int, int], list[tuple[int, int]]] = {}

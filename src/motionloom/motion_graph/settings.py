@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from math import radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from motionloom.checked_files import csv_rows
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
 
@@ -275,18 +275,17 @@ def _path_file(file: str | Path) -> list[tuple[float, float]]:
         raise InvalidInput(
             f"{file}: no such file; a path is a CSV file with x and z in metres per row"
         )
-    with Path(file).open(newline="", encoding="utf-8") as lines:
-        for number, row in enumerate(csv.reader(lines), start=1):
-            if not row:
+    for number, row in csv_rows(file):
+        if not row:
+            continue
+        try:
+            rows.append((float(row[0]), float(row[1])))
+        except (ValueError, IndexError):
+            if number == 1:
                 continue
-            try:
-                rows.append((float(row[0]), float(row[1])))
-            except (ValueError, IndexError):
-                if number == 1:
-                    continue
-                raise MotionFormatError(
-                    f"expected x, z in metres; got {','.join(row)[:40]!r}", path=file, line=number
-                ) from None
+            raise MotionFormatError(
+                f"expected x, z in metres; got {','.join(row)[:40]!r}", path=file, line=number
+            ) from None
     if len(rows) < 2:
         raise MotionFormatError(
             "a path needs at least two rows of x and z in metres; there "

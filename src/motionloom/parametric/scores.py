@@ -7,7 +7,6 @@ a blend is the weighted mean of the scores of its examples.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.errors import InvalidInput
+from motionloom.checked_files import csv_rows
+from motionloom.errors import InvalidInput, MotionFormatError
 
 Array = NDArray[np.float64]
 
@@ -106,11 +106,10 @@ def read_scores(path: str | Path, columns: Sequence[str] = ()) -> Scores:
     """
     path = Path(path)
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [[cell.strip() for cell in row] for row in csv.reader(file)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        lines = [(number, [cell.strip() for cell in row]) for number, row in csv_rows(path)]
+    except (OSError, MotionFormatError) as error:
         raise InvalidInput(f"{path}: scores cannot be read: {error}") from None
-    numbered = [(number, row) for number, row in enumerate(lines, 1) if any(row)]
+    numbered = [(number, row) for number, row in lines if any(row)]
     if len(numbered) < 2 or len(numbered[0][1]) < 2:
         raise InvalidInput(
             f"{path}: scores need a header (motion, mood, ...) and a line per motion"

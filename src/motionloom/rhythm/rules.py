@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from motionloom.checked_files import parse_json
+from motionloom.checked_files import parse_json, read_regular_text
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.rhythm.transition_graph import TransitionGraph
 
@@ -52,7 +52,7 @@ def load_rules(path: str | Path) -> list[dict[str, Any]]:
     """Rules from a JSON file."""
     path = Path(path)
     try:
-        rules = parse_json(path.read_text(encoding="utf-8", errors="replace"))
+        rules = parse_json(read_regular_text(path, errors="replace"))
     except ValueError as error:
         line = getattr(error, "lineno", None)
         why = getattr(error, "msg", str(error))

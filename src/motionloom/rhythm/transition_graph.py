@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import parse_json
+from motionloom.checked_files import parse_json, read_regular_text
 from motionloom.errors import InvalidInput, MotionFormatError
 
 Array = NDArray[np.float64]
@@ -262,7 +262,7 @@ def graph_data(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     if path.stat().st_size > MAX_FILE_BYTES:
         raise MotionFormatError(f"a graph file may have at most {MAX_FILE_BYTES} bytes", path=path)
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = read_regular_text(path, errors="replace")
     try:
         data = _from_graphml(text) if path.suffix.lower() == ".graphml" else parse_json(text)
     except (ValueError, KeyError, xml.ParseError, RecursionError) as error:

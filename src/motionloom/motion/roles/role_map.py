@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motionloom.checked_files import parse_json, parse_toml
+from motionloom.checked_files import parse_json, parse_toml, read_regular_text
 from motionloom.errors import MotionFormatError, RoleError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def load_role_map(path: str | Path) -> dict[str, str | None]:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular_text(path, encoding="utf-8-sig")
     except OSError as error:
         reason = error.strerror or "cannot be read"
         raise MotionFormatError(f"cannot read the role map: {reason}", path=path) from None

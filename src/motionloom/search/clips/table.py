@@ -211,10 +211,7 @@ def _stored_statistics(
         np.save(folder / "statistics.npy", measure.statistics(fresh))
 
     def load(folder: Path) -> NDArray[np.float64]:
-        try:
-            found = np.load(folder / "statistics.npy")
-        except (ValueError, EOFError) as error:
-            raise LibraryError(f"{folder}: damaged: {error}") from None
+        found = open_array(folder / "statistics.npy", memory_map=False)
         if found.shape != expected or found.dtype != np.float64:
             raise LibraryError(
                 f"{folder}: damaged: statistics of shape {expected} in double precision "

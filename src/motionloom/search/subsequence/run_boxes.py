@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import open_array
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 from motionloom.search.mapped import release
@@ -112,15 +113,14 @@ class RunBoxes:
         ValueError
             If the arrays do not fit the motions: a kernel would read beyond their ends.
         """
-        held = np.load(folder / "range.npy", allow_pickle=False)
+        held = open_array(folder / "range.npy", memory_map=False)
         if held.shape != (2, n_features) or held.dtype != np.float32:
             raise ValueError(
                 f"range: expected float32 of {(2, n_features)}, found {held.dtype} of {held.shape}"
             )
         codes = []
         for level in range(LEVELS):
-            path = folder / f"codes{level}.npy"
-            found = np.load(path, mmap_mode="r", allow_pickle=False)
+            found = open_array(folder / f"codes{level}.npy")
             shape = (int(first_blocks(starts, STRIDE << level)[-1]), 2, n_features)
             if found.shape != shape or found.dtype != np.uint16:
                 raise ValueError(

@@ -11,12 +11,12 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from motionloom.checked_files import csv_rows, read_regular
 from motionloom.errors import InvalidInput
 from motionloom.formats import FORMATS
 from motionloom.store.ingest.sources import SourceFile
@@ -120,8 +120,8 @@ def _table_rows(path: Path, columns) -> list[tuple[str, tuple[str, ...]]]:
     text = _decoded(path)
     header = text.lstrip().splitlines()[0] if text.strip() else ""
     delimiter = max(",;\t", key=header.count)
-    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter)
-    names = {name.strip().lower(): name for name in reader.fieldnames or () if name}
+    rows = [row for _, row in csv_rows(path, text, delimiter=delimiter) if row]
+    names = {name.strip().lower(): n for n, name in enumerate(rows[0] if rows else ()) if name}
     key = next((names[column] for column in KEY_COLUMNS if column in names), None)
     if key is None:
         raise InvalidInput(
@@ -136,15 +136,17 @@ def _table_rows(path: Path, columns) -> list[tuple[str, tuple[str, ...]]]:
             f"the columns are {', '.join(names)}"
         )
     chosen = [names[column.strip().lower()] for column in wanted]
+    width = max(key, *chosen) + 1
+    filled = [row + [""] * (width - len(row)) for row in rows[1:]]
     return [
-        (row[key].strip(), tuple(row[column] or "" for column in chosen))
-        for row in reader
-        if (row.get(key) or "").strip()
+        (row[key].strip(), tuple(row[column] for column in chosen))
+        for row in filled
+        if row[key].strip()
     ]
 
 
 def _decoded(path: Path) -> str:
-    data = path.read_bytes()
+    data = read_regular(path)
     for encoding in ("utf-8-sig", "cp1252"):
         try:
             return data.decode(encoding)
