@@ -137,6 +137,18 @@ def test_damaged_artifacts_are_made_again(lib):
     assert named(lib.find("handstand"))[0] == "cartwheel_left"
 
 
+def test_a_label_that_says_nothing_is_no_reason_against_a_motion(tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    for name, label in (("walk", "walk, calm"), ("jump_up", "clean"), ("sit_stand", "a jump cut")):
+        library.add_motion(ml.demo.clip(name), name=f"m_{name[0]}", labels=[label])
+    index = open_index(library)
+    assert dict(zip(index.names, index.told, strict=True)) == {
+        "m_j": False, "m_s": True, "m_w": True,
+    }  # fmt: skip
+    # By label only the seated one would be found; by what it shows, the one labelled "clean".
+    assert set(library.find("jumps up").motions[:2]) == {"m_j", "m_s"}
+
+
 # --- words ------------------------------------------------------------------------------------
 
 

@@ -65,6 +65,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Evaluation": {
         "evaluate": "evaluation",
         "evaluate-reconstruct": "reconstruct",
+        "evaluate-captions": "evaluation",
         "evaluate-sentences": "evaluation",
         "study": "evaluation",
     },

@@ -15,6 +15,7 @@ from motionloom.errors import InvalidInput
 from motionloom.evaluation.settings import (
     CLIP_METHODS,
     DEFAULT_METHODS,
+    CaptionScoreSettings,
     EvaluateSettings,
     ProtocolSettings,
     SentenceSettings,
@@ -186,6 +187,39 @@ def evaluate_sentences(
     print(f"captions and learnt words  {found.motion:.3f}")
     print(f"with labels                {found.with_labels:.3f}")
     print(f"chance                     {found.chance:.3f}")
+
+
+@settings_options
+def evaluate_captions(
+    settings: CaptionScoreSettings,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="PAGE", help="Write the table to a page (.md)."),
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Compare captions with labels: recall and precision of what each class should show.
+
+    Captions use fixed rules, and nothing is learnt from the sets.
+    """
+    from motionloom.evaluation.captions import (
+        caption_page,
+        chosen_sets,
+        score_captions,
+        to_json,
+        write_caption_page,
+    )
+
+    if output is not None and output.suffix != ".md":
+        raise InvalidInput(f"{output}: the output is a page, a file that ends in .md")
+    with progress("captioning", len(chosen_sets(settings)), quiet=json) as advance:
+        rows = score_captions(settings, advance)
+    page = None if output is None else write_caption_page(rows, output)
+    if json:
+        print_json({"classes": to_json(rows), "page": None if page is None else str(page)})
+    else:
+        print(caption_page(rows) if page is None else page)
 
 
 def _among(takes: tuple[int, ...]) -> str:

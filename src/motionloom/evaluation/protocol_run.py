@@ -170,15 +170,20 @@ def _details(protocol: Protocol) -> list[str]:
 
 def write_page(protocols: Protocols, path: Path) -> Path:
     """Write the tables to a page: between its marks, or as a page of their own."""
-    begin, end = _MARKS
-    block = f"{begin}\n{protocols.page()}\n{end}"
-    text = f"# Evaluation\n\n{block}\n"
+    return write_marked(path, _MARKS, protocols.page(), "# Evaluation")
+
+
+def write_marked(path: Path, marks: tuple[str, str], text: str, title: str) -> Path:
+    """Write a text between the marks of a page, or as a page of its own."""
+    begin, end = marks
+    block = f"{begin}\n{text}\n{end}"
+    page = f"{title}\n\n{block}\n"
     if path.exists():
         kept = path.read_text(encoding="utf-8")
         found = re.search(re.escape(begin) + ".*?" + re.escape(end), kept, re.DOTALL)
         if found is None:
             raise InvalidInput(f"{path}: a page must have the marks {begin} and {end}")
-        text = kept[: found.start()] + block + kept[found.end() :]
+        page = kept[: found.start()] + block + kept[found.end() :]
     with atomic_write(path) as scratch:
-        scratch.write_text(text, encoding="utf-8")
+        scratch.write_text(page, encoding="utf-8")
     return path

@@ -17,18 +17,24 @@ import random
 import re
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from motionloom.checked_files import csv_rows
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.evaluation.settings import SentenceSettings
 from motionloom.parallel import Progress
 from motionloom.store.store import Store
 from motionloom.words.caption_table import CaptionTable, caption_table
 from motionloom.words.learnt import learn_words
-from motionloom.words.text_index import IndexedEvent, IndexedTake, TextIndex, write_takes
+from motionloom.words.text_index import (
+    IndexedTake,
+    TextIndex,
+    captioned_events,
+    write_takes,
+)
 from motionloom.words.text_search import find
 from motionloom.words.vocabulary import Synonyms, library_synonyms, words
 
@@ -50,27 +56,23 @@ class SentenceScores:
 def score_sentences(
     library: Store,
     sentences: str | Path,
-    *,
-    same: str | Path | None = None,
-    performer: str = r"^([^_/]+)_",
-    folds: int = 2,
-    seed: int = 0,
-    workers: int | None = None,
+    settings: SentenceSettings,
     progress: Progress | None = None,
 ) -> SentenceScores:
     """Recall at ten of the takes of sentences; see `motionloom.Library.evaluate_sentences`."""
     asked = _table(sentences, ("take", "sentence"))
+    same = settings.same
     repeats = dict(_table(same, ("file", "duplicate_of"))) if same is not None else {}
     one = {name: repeats.get(name) or name for name in library.names}
     asked = [(take, text) for take, text in asked if take in one]
     if not asked:
         raise InvalidInput(f"{sentences}: no sentence is about a take of the library")
-    who = {name: _performer(name, performer) for name in one}
-    captions = caption_table(library, workers=workers, progress=progress)
+    who = {name: _performer(name, settings.performer) for name in one}
+    captions = caption_table(library, workers=settings.workers, progress=progress)
     synonyms = library_synonyms(library.path)
     hits: dict[bool, list[bool]] = {False: [], True: []}
     sizes, texts_of = [], []
-    for chosen in _folds(asked, one, who, folds, seed):
+    for chosen in _folds(asked, one, who, settings.folds, settings.seed):
         ranked = sorted({one[name] for name in one if who[name] in chosen and one[name] in one})
         texts = _texts(library, asked, one, who, chosen, set(ranked), synonyms)
         place = {name: m for m, name in enumerate(captions.names)}
@@ -155,27 +157,16 @@ def _index(
     library: Store, captions: CaptionTable, ranked: Sequence[str], labelled: bool, learnt,
     synonyms: Synonyms,
 ) -> TextIndex:  # fmt: skip
-    from dataclasses import replace
-
     place = {name: m for m, name in enumerate(captions.names)}
     takes = []
     for name in ranked:
         entry = library.entry(name)
-        found = [
-            (event, words(f"{event.text} {event.more}", synonyms))
-            for event in captions.events[place[name]]
-        ]
-        events = [
-            IndexedEvent(int(e.start * 30), int(e.end * 30) + 1, e.text, frozenset(w), "caption")
-            for e, w in found
-        ]
+        found = captions.events[place[name]]
+        events, captioned = captioned_events(found, entry.fps, entry.frames, synonyms)
         named = [w for label in library.labels(name) for w in words(label, synonyms)]
         takes.append(
-            IndexedTake(
-                name, entry.fps, entry.frames, named if labelled else [],
-                [word for _, each in found for word in each], events,
-            )
-        )  # fmt: skip
+            IndexedTake(name, entry.fps, entry.frames, named if labelled else [], captioned, events)
+        )
     connection = sqlite3.connect(":memory:")
     write_takes(connection, takes)
     if learnt is not None:

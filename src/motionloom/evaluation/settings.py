@@ -159,6 +159,25 @@ class StudySettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CaptionScoreSettings(Settings):
+    """Settings of a comparison of captions with the labels of sets."""
+
+    sets: tuple[str, ...] | None = setting(
+        None,
+        "Labelled sets: exercises, cmu-groups, cmu-kinds, bandai. [all]",
+        metavar="NAME,...",
+        commas=True,
+    )
+    data: str | Any = setting(
+        None, "Folder of the data of sets, with its archives or unpacked.", metavar="FOLDER"
+    )
+    keep: str | Any = setting(
+        "evaluation-sets", "Folder where libraries of the sets are kept.", metavar="FOLDER"
+    )
+    workers: int | None = setting(None, "Processes to use. [one per core]", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SentenceSettings(Settings):
     """Settings of an evaluation of finding by sentences; see `Library.evaluate_sentences`."""
 

@@ -229,7 +229,7 @@ class WordVerbs(Store):
         settings = SentenceSettings(
             same=same, performer=performer, folds=folds, seed=seed, workers=workers
         )
-        return score_sentences(self, sentences, **settings.arguments(), progress=progress)
+        return score_sentences(self, sentences, settings, progress)
 
     def import_labels(self, path: str | Path) -> dict[str, int]:
         r"""Add the labels of a file: CSV, ELAN or JSON as in BABEL.

@@ -10,7 +10,7 @@ signal                     what
 ``level``                  height of the hip joints above the floor, 1 in standing; ``head_height``
 ``speed``                  of the hips along the floor, m/s; ``forward`` and ``leftward`` parts
 ``rise``                   vertical speed of the hips, m/s
-``heading``, ``turning``   degrees to the left; degrees per second
+``heading``, ``turning``   degrees to the left; degrees per second; ``feet_heading`` of both feet
 ``tilt``                   of the trunk from the vertical; ``bow`` forwards, ``lean`` to the left
 ``twist``                  of the shoulders against the hips, to the left
 ``look``, ``nod``          of the head against the chest: to the left, down
@@ -31,6 +31,8 @@ signal                     what
 ``air``                    1 in free flight, with no foot on the ground
 ``walking``                1 from the first to the last of some steps; ``jogging``, ``running``
 ``S_step``                 1 while the foot moves to another place on the ground; ``any_step``
+``S_kick_speed``           of the foot, less what a step alone has
+``steps``                  ``total:steps`` is the number of steps of both feet that begin
 ``S_step_forward, _out``   metres of that step, forward and outward; ``S_step_length``
 ``S_knee_up``              1 where the knee is nearly as high as the hip of a trunk that is upright
 ``S_arm``                  angle of the arm from hanging straight down, 90 horizontal, 180 up
@@ -71,6 +73,10 @@ _GRAVITY = 9.81
 _LEGS = 0.505  # length of the legs over the height, where no other bone tells it
 _SHORTEST_STEP, _LONGEST_STEP = 0.12, 2.0  # metres, seconds
 _STANCE = 0.45  # seconds between two steps of one walk with both feet on the ground
+_ON_GROUND = 0.7  # seconds from the limits of a contact in which the ground rises or falls
+_TOGETHER = 0.1  # seconds between two feet that leave the ground together, or land together
+_STEPPING = 3.6  # m/s that a foot which steps is faster than one that is only raised
+_AROUND_FLIGHT = 0.15  # seconds before and after a jump that belong to no gait
 _SHORTEST_GAIT = 0.8  # seconds: a shorter change of gait within some steps is none
 _REVERSAL = 0.06  # metres, the least width of a movement to and fro
 _STANDING = 0.92  # metres of the hip joints above the floor in standing
@@ -159,6 +165,7 @@ def body_signals(motion: Motion) -> BodySignals:
     for side in SIDES:
         curves |= _arm(body, face, side) | _leg(body, face, side)
         curves[f"{side}_stands"] = contacts.standing(side).astype(np.float64)
+    curves["feet_heading"] = _feet_heading(body)
     curves["hands_apart"] = _length(body["left_hand"] - body["right_hand"])
     curves["feet_apart"] = _length(body["left_ankle"] - body["right_ankle"])
     curves["grounded"] = np.maximum(curves["left_stands"], curves["right_stands"])
@@ -169,7 +176,14 @@ def body_signals(motion: Motion) -> BodySignals:
     for side in SIDES:
         curves |= _steps(body[f"{side}_ankle"], curves[f"{side}_stands"] > 0.5, face, side)
     curves["any_step"] = np.maximum(curves["left_step"], curves["right_step"])
-    curves |= _gaits(gaits(motion), curves["any_step"] > 0.5)
+    curves["steps"] = np.zeros(len(motion))
+    for side in SIDES:
+        for start, _ in intervals(curves[f"{side}_step"] > 0.5):
+            curves["steps"][start] += RATE
+        # The foot of a kick often lands elsewhere; one that only steps is never that fast.
+        kick = curves[f"{side}_foot_speed"] - _STEPPING * curves[f"{side}_step"]
+        curves[f"{side}_kick_speed"] = kick
+    curves |= _gaits(gaits(motion), curves["any_step"] > 0.5, _jumps(curves))
     curves |= _poses(curves)
     return BodySignals(curves, len(motion), float(scale))
 
@@ -195,9 +209,14 @@ def _ground(contacts, frames: int) -> Array:
     )
     if not plants:
         return np.zeros(frames)
-    middles = [0.5 * (a + b) for a, b, _ in plants]
-    heights = [h - contacts.floor for _, _, h in plants]
-    return np.interp(np.arange(frames), middles, heights)
+    knots = [
+        (time, height - contacts.floor)
+        for start, end, height in plants
+        for inside in [min(0.5 * (end - start), _ON_GROUND * RATE)]
+        for time in (start + inside, end - inside)
+    ]
+    times, heights = zip(*sorted(knots), strict=True)
+    return np.interp(np.arange(frames), times, heights)
 
 
 def _flights(curves: dict[str, Array]) -> Array:
@@ -251,7 +270,28 @@ def _poses(curves: dict[str, Array]) -> dict[str, Array]:
     return {name: np.asarray(curve, np.float64) for name, curve in found.items()}
 
 
-def _gaits(measured: NDArray[np.str_], stepping: NDArray[np.bool_]) -> dict[str, Array]:
+def _jumps(curves: dict[str, Array]) -> NDArray[np.bool_]:
+    """Where the body jumps or hops: the flight of a gait goes from one foot to the other one."""
+    found = np.zeros(len(curves["air"]), bool)
+    around = round(_AROUND_FLIGHT * RATE)
+    for start, end in intervals(curves["air"] > 0.5):
+        lifts, lands = [], []
+        for side in SIDES:
+            stands = curves[f"{side}_stands"] > 0.5
+            before, after = np.flatnonzero(stands[:start]), np.flatnonzero(stands[end:])
+            lifts.append(before[-1] if len(before) else -np.inf)
+            lands.append(after[0] if len(after) else np.inf)
+        if np.isinf(max(lifts)) or np.isinf(min(lands)):
+            continue  # the motion begins or ends in the air
+        together = min(abs(lifts[0] - lifts[1]), abs(lands[0] - lands[1])) <= _TOGETHER * RATE
+        if together or (lifts[0] > lifts[1]) == (lands[0] < lands[1]):
+            found[max(start - around, 0) : end + around] = True
+    return found
+
+
+def _gaits(
+    measured: NDArray[np.str_], stepping: NDArray[np.bool_], jumps: NDArray[np.bool_]
+) -> dict[str, Array]:
     """Curves of walking, jogging and running, from the gait and the steps of both feet."""
     kinds = np.select([measured == "jog", measured == "run"], [2, 3], 1)
     runs: list[tuple[int, int]] = []
@@ -263,6 +303,7 @@ def _gaits(measured: NDArray[np.str_], stepping: NDArray[np.bool_]) -> dict[str,
     found = np.zeros(len(kinds), np.int64)
     for start, end in runs:
         found[start:end] = _without_short(kinds[start:end], round(_SHORTEST_GAIT * RATE))
+    found[jumps] = 0
     names = ("walking", "jogging", "running")
     return {name: (found == kind).astype(np.float64) for kind, name in enumerate(names, 1)}
 
@@ -385,6 +426,15 @@ def _leg(body: dict[str, Array], face: NDArray[np.complex128], side: str) -> dic
         f"{side}_knee": _flexion(hip, knee, ankle),
         f"{side}_knee_height": knee[:, 1],
     }
+
+
+def _feet_heading(body: dict[str, Array]) -> Array:
+    """Mean direction of both feet along the floor, degrees to the left, unwrapped."""
+    ahead = np.zeros((len(body["hips"]), 2))
+    for side in SIDES:
+        ahead += (body[f"{side}_foot"] - body[f"{side}_ankle"])[:, [2, 0]]
+    ahead = gaussian_smooth(ahead, 0.1 * RATE)
+    return np.degrees(np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0])))
 
 
 def _local_speed(point: Array, hips: Array, face: NDArray[np.complex128]) -> Array:

@@ -19,6 +19,13 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _PARTS = 3  # of a motion whose courses are compared
 _COURSES = ("level", "speed", "bow", "tilt", "head_height", "turning", "forward", "leftward",
             "left_hand_height", "right_hand_height", "hands_apart")  # fmt: skip
+_COUNTED = (
+    "heading",
+    "feet_heading",
+    "steps",
+    "left_kick_speed",
+    "right_kick_speed",
+)  # path and steps have statistics of their own
 _LIMBS = ("left_hand_speed", "right_hand_speed", "left_foot_speed", "right_foot_speed")
 _BANDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # Hz, limits of the bands of movement
 _WAVES = ("level", "left_hand_height", "right_hand_height", "left_foot_height", "right_foot_height",
@@ -30,7 +37,7 @@ def motion_statistics(signals: BodySignals) -> Array:
     curves = signals.curves
     out: list[float] = [np.log(max(signals.frames, 1) / RATE)]
     for name in sorted(curves):
-        if name != "heading":
+        if name not in _COUNTED:
             out.extend(np.quantile(curves[name], _QUANTILES))
             out.append(float(np.std(curves[name])))
     out += _path(curves, signals.frames)

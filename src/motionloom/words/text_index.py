@@ -34,7 +34,9 @@ from motionloom.store.records import Entry, text_digest
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 from motionloom.words import caption_table as table
+from motionloom.words.captions import Event
 from motionloom.words.learnt import LearntWords, learn_words
+from motionloom.words.predicates import predicates
 from motionloom.words.vocabulary import (
     RELATED,
     Synonyms,
@@ -45,9 +47,9 @@ from motionloom.words.vocabulary import (
 )
 
 KIND = "text-index"
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
-CREATE TABLE takes (number INTEGER PRIMARY KEY, name TEXT, fps REAL, frames INTEGER);
+CREATE TABLE takes (number INTEGER PRIMARY KEY, name TEXT, fps REAL, frames INTEGER, told INTEGER);
 CREATE VIRTUAL TABLE named USING fts5(words, tokenize = "unicode61 remove_diacritics 0");
 CREATE VIRTUAL TABLE captioned USING fts5(words, tokenize = "unicode61 remove_diacritics 0");
 CREATE TABLE events (take INTEGER, start_frame INTEGER, end_frame INTEGER, text TEXT, words TEXT,
@@ -106,10 +108,12 @@ class TextIndex:
         self.connection = connection
         self.learnt = learnt
         self.synonyms = synonyms
-        rows = self.rows("SELECT name, fps, frames FROM takes ORDER BY number")
-        self.names = tuple(name for name, _, _ in rows)
-        self.fps = [fps for _, fps, _ in rows]
-        self.frames = [frames for _, _, frames in rows]
+        rows = self.rows("SELECT name, fps, frames, told FROM takes ORDER BY number")
+        self.names = tuple(row[0] for row in rows)
+        self.fps = [row[1] for row in rows]
+        self.frames = [row[2] for row in rows]
+        # Whether name or labels say what the body does: "unknown" and "story 2" do not.
+        self.told = np.array([bool(row[3]) for row in rows], bool)
         self.takes_with: dict[str, int] = dict(self.rows("SELECT word, takes FROM vocabulary"))
 
     def __len__(self) -> int:
@@ -208,9 +212,10 @@ def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) ->
     with connection:
         count: dict[str, int] = {}
         for number, take in enumerate(takes):
+            told = not motion_words().isdisjoint(take.named)
             connection.execute(
-                "INSERT INTO takes VALUES (?, ?, ?, ?)",
-                (number, take.name, take.fps, take.frames),
+                "INSERT INTO takes VALUES (?, ?, ?, ?, ?)",
+                (number, take.name, take.fps, take.frames, told),
             )
             for field in ("named", "captioned"):
                 text = " ".join(getattr(take, field))
@@ -263,26 +268,41 @@ def _takes(
             named += found
             if entry.name not in captions.left_out:
                 texts.append((m, found))
-        events = [
-            IndexedEvent(
-                round(event.start * entry.fps),
-                min(max(round(event.end * entry.fps), round(event.start * entry.fps) + 1),
-                    entry.frames),
-                event.text, frozenset(words(f"{event.text} {event.more}", synonyms)), "caption",
-            )
-            for event in captions.events[m]
-        ]  # fmt: skip
-        captioned = [
-            word
-            for event in captions.events[m]
-            for word in words(f"{event.text} {event.more}", synonyms)
-        ]
+        events, captioned = captioned_events(captions.events[m], entry.fps, entry.frames, synonyms)
         for start, end, label in parts.get(entry.name, ()):
             found = words(label, synonyms)
             named += found
             events.append(IndexedEvent(start, end, label, frozenset(found), "label"))
         takes.append(IndexedTake(entry.name, entry.fps, entry.frames, named, captioned, events))
     return takes, texts, captions.statistics
+
+
+def captioned_events(
+    found: Sequence[Event], fps: float, frames: int, synonyms: Synonyms
+) -> tuple[list[IndexedEvent], list[str]]:
+    """Captions of a motion as they are indexed, and all their words."""
+    events, every = [], []
+    for event in found:
+        said = words(f"{event.text} {event.more}", synonyms)
+        start = min(round(event.start * fps), frames - 1)
+        end = min(max(round(event.end * fps), start + 1), frames)
+        events.append(IndexedEvent(start, end, event.text, frozenset(said), "caption"))
+        every += said
+    return events, every
+
+
+@cache
+def motion_words() -> frozenset[str]:
+    """All words that captions can say: those that tell what a body does."""
+    texts = [
+        text
+        for each in predicates()
+        for text in (
+            each.text, each.more,
+            *(choice.say for rows in each.words.values() for choice in rows),
+        )
+    ]  # fmt: skip
+    return frozenset(word for text in texts for word in words(re.sub(r"<.*?>|{.*?}", " ", text)))
 
 
 def _save_learnt(folder: Path, learnt: LearntWords | None) -> None:

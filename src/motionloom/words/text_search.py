@@ -1,9 +1,10 @@
 """Finding motions by words: text and learnt words rank the motions, events give the frames.
 
 Three scores of every motion are standardized and added: BM25 over names and labels, BM25 over
-captions, and learnt words. The best motions are then looked into: the events that match each part
-of the query, in the order that it asks for, give the segment, and how much of the query they
-answer is added to the score.
+captions, and learnt words. Names and labels that say nothing about the motion ("unknown", "clean")
+are no reason to rank it below others: their score is taken from the other two. The best motions
+are then looked into: the events that match each part of the query, in the order that it asks for,
+give the segment, and how much of the query they answer is added to the score.
 """
 
 from __future__ import annotations
@@ -139,13 +140,25 @@ def find(
 def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
     """Score of every motion for the words of a query, and whether any of them was found there."""
     named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
-    scores = _NAMED * _standard(named) + _CAPTIONED * _standard(captioned)
+    moving = _CAPTIONED * _standard(captioned)
     matched = (named > 0.0) | (captioned > 0.0)
     if index.learnt is not None and asked:
         learnt = index.learnt.scores(asked)
-        scores = scores + _LEARNT * _standard(learnt)
+        moving = moving + _LEARNT * _standard(learnt)
         matched |= learnt > 0.0
-    return scores, matched
+    return moving + _NAMED * _told(named, _standard(moving), index.told), matched
+
+
+def _told(named: Array, moving: Array, told: NDArray[np.bool_]) -> Array:
+    """Standardized scores of names and labels; of those that say nothing, what is expected."""
+    if not told.any():
+        return _standard(named)
+    known = named[told]
+    scores = (named - known.mean()) / (known.std() + 1e-9)
+    silent = ~told
+    scores[silent] = np.where(named[silent] > 0.0, np.maximum(scores, moving)[silent],
+                              moving[silent])  # fmt: skip
+    return scores
 
 
 def locate(
