@@ -12,7 +12,7 @@ TEST := $(RUN)/python -m pytest -q -n 2
 export PYTHONDONTWRITEBYTECODE :=
 BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' $(VENV)/lib src
 
-.PHONY: page types fuzz demo test coverage test-all lint format docs pictures bench papers clean
+.PHONY: blender page types fuzz demo test coverage test-all lint format docs pictures bench papers clean
 
 demo: $(READY)  ## a tour of the product, on motions made from code
 	@$(RUN)/python build_page.py --if-possible
@@ -49,6 +49,9 @@ fuzz: $(STAMP)  ## mutated files and libraries for every reader: MINUTES=15, SEE
 
 types: $(STAMP)  ## the page's TypeScript types of the studio's HTTP interface, after a change of it
 	@$(RUN)/python build_page.py --run types
+
+blender: $(RUN)/python  ## the Blender extension, dist/motionloom-blender-VERSION.zip
+	@$(RUN)/python build_extension.py
 
 docs: $(STAMP) $(VENV)/.docs-ready
 	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet --site-dir site

@@ -1,6 +1,7 @@
 """HTTP requests by subject. Each module has one `router`; `ROUTERS` lists them."""
 
 from motionloom.studio.routes import (
+    armatures,
     crowd,
     dance,
     export,
@@ -20,7 +21,7 @@ from motionloom.studio.routes import (
 ROUTERS = tuple(
     module.router
     for module in (
-        crowd, dance, export, graph, grid, library, motions, movements, parametric, poses, search,
-        subjects, uploads, words,
+        armatures, crowd, dance, export, graph, grid, library, motions, movements, parametric,
+        poses, search, subjects, uploads, words,
     )
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """What is on the stage, whatever made it: as a file, a film, or kept as takes of the library.
 
-A subject is a segment of a take, a walk, a dance, a parametric motion at a target, or a crowd.
+A subject is a segment of a take, a walk, a dance, a parametric motion at a target, a crowd, or
+poses sent by another program.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from motionloom.studio.routes.crowd import crowd_of
 from motionloom.studio.routes.dance import DanceRequest, dance_of
 from motionloom.studio.routes.graph import WalkRequest, graph_of
 from motionloom.studio.routes.parametric import parametric_of
+from motionloom.studio.skeleton_requests import PosesSubject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +102,7 @@ class CrowdSubject(BaseModel):
 
 
 Subject = Annotated[
-    SegmentSubject | WalkSubject | DanceSubject | ParametricSubject | CrowdSubject,
+    SegmentSubject | WalkSubject | DanceSubject | ParametricSubject | CrowdSubject | PosesSubject,
     Field(discriminator="kind"),
 ]
 

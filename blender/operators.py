@@ -1,0 +1,612 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Operators. Each collects what it needs, asks the studio in a thread, and applies the answer.
+
+From the user interface an operator is modal: a timer looks whether the answer is there, so that
+Blender does not freeze. From a script (`execute`) it waits. Between asking and applying nothing of
+Blender is kept but names, because undo replaces objects.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, IntProperty, StringProperty
+
+from . import armatures, previews, rigify
+from .poses import Placement, UnusableArmature
+from .session import PICTURES, STARTED, preferences, studio
+from .studio_client import Call, StudioError, base64_floats
+
+_SHOWN = 200  # rows of the list
+_TIMER = 0.1  # seconds between two looks at a running request
+
+
+class _StudioOperator:
+    """Base of the operators: `collect`, then `ask` in a thread, then `apply`."""
+
+    _call = _timer = None
+
+    def collect(self, context: bpy.types.Context) -> dict:
+        """What the request needs, from Blender; never objects of Blender."""
+        return {}
+
+    @staticmethod
+    def ask(service, given: dict, stop):
+        """The answer of the studio; runs in a thread and touches nothing of Blender."""
+        raise NotImplementedError
+
+    def apply(self, context: bpy.types.Context, given: dict, answer) -> str:
+        """Show the answer; returns a line for people."""
+        raise NotImplementedError
+
+    def execute(self, context):
+        try:
+            given = self.collect(context)
+            answer = self.ask(studio(context), given, None)
+            return self._applied(context, given, answer)
+        except (StudioError, UnusableArmature) as error:
+            return self._failed(context, error)
+
+    def invoke(self, context, event):
+        if bpy.app.background or context.window is None:  # nobody would run the timer
+            return self.execute(context)
+        session = context.window_manager.motionloom
+        if session.busy:
+            self.report({"WARNING"}, f"{session.busy} is still running")
+            return {"CANCELLED"}
+        try:
+            self._given = self.collect(context)
+            service, given, ask = studio(context), self._given, self.ask
+        except (StudioError, UnusableArmature) as error:
+            return self._failed(context, error)
+        self._call = Call(lambda stop: ask(service, given, stop))
+        session.busy = self.bl_label
+        self._timer = context.window_manager.event_timer_add(_TIMER, window=context.window)
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context, event):
+        if event.type == "ESC":
+            self._call.stop.set()
+            self._ended(context)
+            context.window_manager.motionloom.status = f"{self.bl_label}: stopped"
+            return {"CANCELLED"}
+        if event.type != "TIMER" or not self._call.done:
+            return {"PASS_THROUGH"}
+        self._ended(context)
+        try:
+            return self._applied(context, self._given, self._call.outcome())
+        except (StudioError, UnusableArmature) as error:
+            return self._failed(context, error)
+
+    def _ended(self, context) -> None:
+        context.window_manager.motionloom.busy = ""
+        if self._timer is not None:
+            context.window_manager.event_timer_remove(self._timer)
+
+    def _applied(self, context, given, answer):
+        line = self.apply(context, given, answer)
+        context.window_manager.motionloom.status = line
+        self.report({"INFO"}, line)
+        _redraw(context)
+        return {"FINISHED"}
+
+    def _failed(self, context, error):
+        line = " ".join(str(error).split())
+        context.window_manager.motionloom.status = line
+        self.report({"ERROR"}, line)
+        _redraw(context)
+        return {"CANCELLED"}
+
+
+# --- studio and list ------------------------------------------------------------------------
+
+
+class MOTIONLOOM_OT_connect(_StudioOperator, bpy.types.Operator):
+    """Connect to the studio of the preferences and show its library"""
+
+    bl_idname = "motionloom.connect"
+    bl_label = "Connect"
+
+    @staticmethod
+    def ask(service, given, stop):
+        return _overview(service)
+
+    def apply(self, context, given, answer):
+        PICTURES.clear()
+        return _show_library(context, answer)
+
+
+class MOTIONLOOM_OT_start(_StudioOperator, bpy.types.Operator):
+    """Start a studio of the library of the preferences, on this machine"""
+
+    bl_idname = "motionloom.start"
+    bl_label = "Start studio"
+
+    def collect(self, context):
+        chosen = preferences(context)
+        if not chosen.library:
+            raise StudioError("choose a library in the preferences of this extension first")
+        library = bpy.path.abspath(chosen.library).rstrip("/\\")
+        return {"command": chosen.command, "library": library}
+
+    @staticmethod
+    def ask(service, given, stop):
+        from .studio_client import Studio
+
+        address = STARTED.start(given["command"], given["library"])
+        return address, _overview(Studio(address))
+
+    def apply(self, context, given, answer):
+        address, overview = answer
+        preferences(context).address = address.partition("/?")[0]
+        preferences(context).token = address.partition("token=")[2]
+        PICTURES.clear()
+        return _show_library(context, overview)
+
+
+class MOTIONLOOM_OT_stop(bpy.types.Operator):
+    """Stop the studio that was started from Blender"""
+
+    bl_idname = "motionloom.stop"
+    bl_label = "Stop studio"
+
+    @classmethod
+    def poll(cls, context):
+        return STARTED.runs
+
+    def execute(self, context):
+        STARTED.stop()
+        context.window_manager.motionloom.status = "the studio is stopped"
+        return {"FINISHED"}
+
+
+class MOTIONLOOM_OT_find(_StudioOperator, bpy.types.Operator):
+    """Find motions by words; without words, list all takes"""
+
+    bl_idname = "motionloom.find"
+    bl_label = "Find"
+
+    def collect(self, context):
+        return {"text": context.window_manager.motionloom.words.strip()}
+
+    @staticmethod
+    def ask(service, given, stop):
+        if not given["text"]:
+            return _overview(service)
+        job = service.post("/api/find/prepare")["job"]
+        if job is not None:
+            service.finished(job, stop=stop)
+        found = service.post("/api/find", {"text": given["text"], "max": 50})
+        return found, previews.asked(service, _fresh(row["motion"] for row in found["matches"]))
+
+    def apply(self, context, given, answer):
+        if not given["text"]:
+            return _show_library(context, answer)
+        found, pictures = answer
+        _show(context, found["matches"], pictures, lambda row: row["text"])
+        unknown = ", ".join(found["unknown"])
+        count = len(found["matches"])
+        return f"{count} found" + (f"; nothing is known of: {unknown}" if unknown else "")
+
+
+class MOTIONLOOM_OT_find_like(_StudioOperator, bpy.types.Operator):
+    """Find motions like that of the armature between the first and the last frame of the scene"""
+
+    bl_idname = "motionloom.find_like"
+    bl_label = "Find like the armature"
+
+    def collect(self, context):
+        return {"subject": _armature_subject(context, *_frame_range(context.scene))}
+
+    @staticmethod
+    def ask(service, given, stop):
+        found = service.post("/api/subjects/search", {"subject": given["subject"], "max": 30})
+        return found, previews.asked(service, _fresh(row["motion"] for row in found["matches"]))
+
+    def apply(self, context, given, answer):
+        return _show_matches(context, *answer)
+
+
+class MOTIONLOOM_OT_find_similar(_StudioOperator, bpy.types.Operator):
+    """Find motions like the chosen one"""
+
+    bl_idname = "motionloom.find_similar"
+    bl_label = "Find similar"
+
+    def collect(self, context):
+        return {"subject": _segment(_active_row(context))}
+
+    ask = staticmethod(MOTIONLOOM_OT_find_like.ask)
+
+    def apply(self, context, given, answer):
+        return _show_matches(context, *answer)
+
+
+# --- motion onto the armature ---------------------------------------------------------------
+
+
+class _BringOperator(_StudioOperator):
+    """Base of operators whose answer is motion on the armature."""
+
+    previous = ""
+
+    def target(self, context) -> dict:
+        """The armature of a request, and how it is written."""
+        scene, chosen = context.scene, context.scene.motionloom
+        figure = _armature(context)
+        chosen.armature = figure
+        rest = armatures.rest_pose(figure)
+        body = {
+            "skeleton": rigify.as_studio(rest.skeleton()),
+            "at_origin": chosen.place == "HERE",
+            "fps": None if chosen.take_rate else _rate(scene),
+        }
+        return {"figure": figure.name, "frame": scene.frame_current, "body": body}
+
+    def apply(self, context, given, answer):
+        head, arrays = answer
+        figure = bpy.data.objects.get(given["figure"])
+        if figure is None or figure.type != "ARMATURE":
+            raise UnusableArmature(f"{given['figure']} is gone")
+        if context.scene.motionloom.take_rate:
+            _set_rate(context.scene, head["fps"])
+        action = armatures.new_action(figure, head["name"] or "motion", self.previous)
+        curves = armatures.curves_of(figure, action)
+        rest = armatures.rest_pose(figure)
+        frames, first = len(arrays["root"]), given["frame"]
+        head["joints"] = rigify.as_blender(head["joints"], rest.names)
+        turns, root = arrays["rotations"], arrays["root"]
+        if armatures.is_rigify(figure):
+            rigify.write_controls(context, figure, curves, rest, head, turns, root, first)
+        else:
+            armatures.write_poses(figure, curves, rest, head, turns, root, first)
+        scene = context.scene
+        scene.frame_end = max(scene.frame_end, first + frames - 1)
+        scene.frame_set(scene.frame_current)
+        self.action = action.name
+        warned = (head.get("quality") or {}).get("warnings") or []
+        return f"{action.name}: {frames} frames on {figure.name}" + (
+            f"; {warned[0]}" if warned else ""
+        )
+
+
+class MOTIONLOOM_OT_import(_BringOperator, bpy.types.Operator):
+    """Bring the chosen motion to the armature, as a new action from the current frame on"""
+
+    bl_idname = "motionloom.import_motion"
+    bl_label = "Import"
+    bl_options = {"UNDO"}  # noqa: RUF012 (Blender's way)
+
+    def collect(self, context):
+        given = self.target(context)
+        given["body"]["subject"] = _segment(_active_row(context))
+        return given
+
+    @staticmethod
+    def ask(service, given, stop):
+        return service.arrays("POST", "/api/subjects/retarget", given["body"])
+
+
+class MOTIONLOOM_OT_walk(_BringOperator, bpy.types.Operator):
+    """Walk: a random one of takes with the label, or one along the curve"""
+
+    bl_idname = "motionloom.walk"
+    bl_label = "Walk"
+    bl_options = {"UNDO"}  # noqa: RUF012
+
+    def collect(self, context):
+        given, chosen = self.target(context), context.scene.motionloom
+        given["graph"] = {"within": [chosen.label]} if chosen.label else {}
+        subject = {"kind": "walk", "graph": given["graph"], "seed": chosen.seed}
+        if chosen.path is not None:
+            placement = Placement.from_matrix(
+                np.array(_armature(context).matrix_world), given["figure"]
+            )
+            points = placement.world_to_studio(_curve_points(context, chosen.path))
+            subject["path"] = [[float(x), float(z)] for x, _, z in points]
+            given["body"]["at_origin"] = False
+        else:
+            subject["seconds"] = chosen.seconds
+        given["body"]["subject"] = subject
+        return given
+
+    @staticmethod
+    def ask(service, given, stop):
+        service.finished(service.post("/api/graphs", given["graph"]), stop=stop)
+        return service.arrays("POST", "/api/subjects/retarget", given["body"])
+
+
+class MOTIONLOOM_OT_dance(_BringOperator, bpy.types.Operator):
+    """Dance of takes with the label, to a music file or a generated tune"""
+
+    bl_idname = "motionloom.dance"
+    bl_label = "Dance"
+    bl_options = {"UNDO"}  # noqa: RUF012
+
+    dancer: IntProperty(name="Dancer", description="Which dancer of several", min=0)
+
+    def collect(self, context):
+        given, chosen = self.target(context), context.scene.motionloom
+        if not chosen.label:
+            raise StudioError("choose the label of the takes to dance")
+        music = bpy.path.abspath(chosen.music) if chosen.music else ""
+        given |= {"label": chosen.label, "music": music, "tempo": chosen.tempo, "seed": chosen.seed}
+        given |= {"seconds": chosen.seconds}
+        given["body"]["character"] = self.dancer
+        return given
+
+    @staticmethod
+    def ask(service, given, stop):
+        learnt = service.finished(
+            service.post("/api/dance/choreographies", {"within": [given["label"]]}), stop=stop
+        )
+        if given["music"]:
+            file = Path(given["music"])
+            try:
+                data = file.read_bytes()
+            except OSError as error:
+                raise StudioError(f"{file}: cannot be read: {error.strerror}") from None
+            music = service.put(f"/api/dance/music/{quote(file.name)}", data)
+        else:
+            bars = max(2, round(given["seconds"] * given["tempo"] / 60.0 / learnt["meter"]))
+            tune = {"meter": learnt["meter"], "tempo": given["tempo"], "bars": min(bars, 200)}
+            music = service.post("/api/dance/tunes", tune)
+        given["body"]["subject"] = {
+            "kind": "dance",
+            "choreography": learnt["id"],
+            "music": music["id"],
+            "seed": given["seed"],
+            "seconds": given["seconds"],
+        }
+        return service.arrays("POST", "/api/subjects/retarget", given["body"])
+
+
+class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
+    """Aim the parametric motion at the target object; live: follow it while it is dragged"""
+
+    bl_idname = "motionloom.aim"
+    bl_label = "Aim"
+    bl_options = {"UNDO"}  # noqa: RUF012
+
+    live: BoolProperty(name="Live", description="Follow the target until Esc is pressed")
+
+    def collect(self, context):
+        chosen = context.scene.motionloom
+        if not chosen.parametric:
+            raise StudioError("choose a parametric motion of the library")
+        if chosen.target is None:
+            raise StudioError("choose the object to aim at, for example an empty")
+        given = self.target(context)
+        placement = Placement.from_matrix(
+            np.array(_armature(context).matrix_world), given["figure"]
+        )
+        aim = placement.world_to_studio(np.array(chosen.target.matrix_world.translation))
+        given["body"]["subject"] = {"kind": "parametric", "name": chosen.parametric, "target": []}
+        given["body"]["aim"] = aim.tolist()
+        current = bpy.data.objects[given["figure"]].animation_data
+        held = current.action.name if current and current.action else ""
+        self.previous = held if held and held == chosen.aimed else ""
+        return given
+
+    @staticmethod
+    def ask(service, given, stop):
+        return service.arrays("POST", "/api/subjects/retarget", given["body"])
+
+    def apply(self, context, given, answer):
+        super().apply(context, given, answer)
+        context.scene.motionloom.aimed = self.action
+        head = answer[0]
+        missed = f"{100.0 * head['error']:.1f} cm"
+        if head["error"] > 0.01:
+            return f"{head['joint']} misses the target by {missed}: it is out of reach"
+        return f"{head['joint']} reaches the target within {missed}"
+
+    def modal(self, context, event):
+        if not self.live:
+            return super().modal(context, event)
+        if event.type == "ESC":
+            self._call.stop.set()
+            self._ended(context)
+            return {"FINISHED"}  # what was aimed so far stays, as one step of undo
+        if event.type != "TIMER" or not self._call.done:
+            return {"PASS_THROUGH"}
+        try:
+            if self._answered is not self._call:
+                self._answered = self._call
+                self._applied(context, self._given, self._call.outcome())
+            frame, given = self._given["frame"], self.collect(context)
+            given["frame"] = frame
+            if given["body"]["aim"] != self._given["body"]["aim"]:
+                self._given, service, ask = given, studio(context), self.ask
+                self._call = Call(lambda stop: ask(service, given, stop))
+        except (StudioError, UnusableArmature) as error:
+            self._ended(context)
+            return self._failed(context, error)
+        return {"PASS_THROUGH"}
+
+    _answered = None
+
+
+# --- back to the library --------------------------------------------------------------------
+
+
+class MOTIONLOOM_OT_push(_StudioOperator, bpy.types.Operator):
+    """Add the action of the armature to the library, as a take"""
+
+    bl_idname = "motionloom.push"
+    bl_label = "Add to library"
+
+    name: StringProperty(name="Name", description="Name of the take; empty: that of the action")
+    labels: StringProperty(name="Labels", description="Labels of the take, separated by commas")
+
+    def collect(self, context):
+        figure = _armature(context)
+        action = figure.animation_data.action if figure.animation_data else None
+        if action is None:
+            raise StudioError(f"{figure.name} has no action")
+        first, last = action.frame_range
+        name = self.name.strip() or action.name
+        labels = [label.strip() for label in self.labels.split(",") if label.strip()]
+        subject = _armature_subject(context, round(first), round(last))
+        return {"subject": {**subject, "name": name}, "name": name, "labels": labels}
+
+    @staticmethod
+    def ask(service, given, stop):
+        service.post("/api/subjects/keep", given)
+        return _overview(service)
+
+    def apply(self, context, given, answer):
+        _show_library(context, answer)
+        return f"{given['name']} is a take of the library"
+
+
+CLASSES = (
+    MOTIONLOOM_OT_connect,
+    MOTIONLOOM_OT_start,
+    MOTIONLOOM_OT_stop,
+    MOTIONLOOM_OT_find,
+    MOTIONLOOM_OT_find_like,
+    MOTIONLOOM_OT_find_similar,
+    MOTIONLOOM_OT_import,
+    MOTIONLOOM_OT_walk,
+    MOTIONLOOM_OT_dance,
+    MOTIONLOOM_OT_aim,
+    MOTIONLOOM_OT_push,
+)
+
+
+# --- what they share ------------------------------------------------------------------------
+
+
+def _overview(service) -> dict:
+    """Library, parametric motions and pictures of the first takes."""
+    library = service.get("/api/library")
+    names = [row["name"] for row in library["motions"][:_SHOWN]]
+    return {
+        "library": library,
+        "parametric": service.get("/api/parametric"),
+        "pictures": previews.asked(service, _fresh(names)),
+    }
+
+
+def _fresh(names) -> list[str]:
+    """Names without a picture yet."""
+    return PICTURES.missing(list(names))
+
+
+def _show_library(context, overview: dict) -> str:
+    session, library = context.window_manager.motionloom, overview["library"]
+    session.library = library["name"]
+    rows = [
+        {"motion": row["name"], "start_frame": 0, "end_frame": row["frames"], "start": 0.0,
+         "end": row["seconds"], "labels": row["labels"]}
+        for row in library["motions"]
+    ]  # fmt: skip
+    session.labels.clear()
+    for label in sorted({label for row in rows for label in row["labels"]}):
+        session.labels.add().name = label
+    session.parametric.clear()
+    for row in overview["parametric"]:
+        item = session.parametric.add()
+        item.name, item.note = row["name"], ", ".join(row["by"])
+    _show(context, rows, overview["pictures"], lambda row: ", ".join(row["labels"]))
+    more = f", the first {_SHOWN} are listed" if len(rows) > _SHOWN else ""
+    return f"{library['name']}: {len(rows)} takes{more}"
+
+
+def _show_matches(context, found: dict, pictures: dict) -> str:
+    unit = found["unit"]
+    _show(context, found["matches"], pictures, lambda row: f"{row['distance']:.3g} {unit}")
+    return f"{len(found['matches'])} matches"
+
+
+def _show(context, rows, pictures, note) -> None:
+    session = context.window_manager.motionloom
+    for name, picture in pictures.items():
+        PICTURES.add(name, picture)
+    session.rows.clear()
+    for row in rows[:_SHOWN]:
+        item = session.rows.add()
+        item.name = item.motion = row["motion"]
+        item.start_frame, item.end_frame = row["start_frame"], row["end_frame"]
+        item.start, item.end = row["start"], row["end"]
+        item.note = note(row)
+    session.active = 0
+
+
+def _active_row(context):
+    session = context.window_manager.motionloom
+    if not 0 <= session.active < len(session.rows):
+        raise StudioError("choose a motion in the list; Connect or Find fills it")
+    return session.rows[session.active]
+
+
+def _segment(row) -> dict:
+    return {
+        "kind": "segment",
+        "motion": row.motion,
+        "start_frame": row.start_frame,
+        "end_frame": row.end_frame,
+    }
+
+
+def _armature(context) -> bpy.types.Object:
+    """The chosen armature: the active object, or that of the scene."""
+    active = context.view_layer.objects.active
+    chosen = active if active is not None and active.type == "ARMATURE" else None
+    chosen = chosen or context.scene.motionloom.armature
+    if chosen is None or chosen.name not in context.view_layer.objects:
+        raise UnusableArmature("choose an armature: make it the active object")
+    return chosen
+
+
+def _armature_subject(context, first: int, last: int) -> dict:
+    """What an armature shows in frames `first` to `last`, both included, as a subject."""
+    figure = _armature(context)
+    if last <= first:
+        raise StudioError(f"at least two frames are needed; got {first} to {last}")
+    rest = armatures.rest_pose(figure)
+    turns, root = armatures.sampled(context, figure, rest, range(first, last + 1))
+    return {
+        "kind": "poses",
+        "skeleton": rigify.as_studio(rest.skeleton()),
+        "fps": _rate(context.scene),
+        "rotations": base64_floats(turns),
+        "root": base64_floats(root),
+    }
+
+
+def _frame_range(scene) -> tuple[int, int]:
+    if scene.use_preview_range:
+        return scene.frame_preview_start, scene.frame_preview_end
+    return scene.frame_start, scene.frame_end
+
+
+def _rate(scene) -> float:
+    return scene.render.fps / scene.render.fps_base
+
+
+def _set_rate(scene, fps: float) -> None:
+    scene.render.fps = max(1, round(fps))
+    scene.render.fps_base = scene.render.fps / fps
+
+
+def _curve_points(context, thing) -> np.ndarray:
+    """Points (n, 3) of a curve in the world."""
+    shown = thing.evaluated_get(context.evaluated_depsgraph_get())
+    mesh = shown.to_mesh()
+    points = np.array([thing.matrix_world @ vertex.co for vertex in mesh.vertices], np.float64)
+    shown.to_mesh_clear()
+    if len(points) < 2:
+        raise StudioError(f"{thing.name} has no length")
+    return points
+
+
+def _redraw(context) -> None:
+    for window in context.window_manager.windows:
+        for area in window.screen.areas:
+            area.tag_redraw()

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bones as the studio has them and as Blender has them: NumPy alone, no Blender.
+
+The studio's joints have the axes of the world (metres, y up) in the rest pose; a rotation is
+relative to that pose. Blender's bones have axes and a roll of their own, and lie in the space of an
+object that may be moved, turned and scaled (z up). So with `K`, the rotation from the armature's
+space to the studio's, a bone whose rest orientation is `B` and whose joint is turned by `G` has
+the orientation `K^-1 G K B` in the armature's space.
+
+The studio's origin is the origin of the object, and its +Z where the object's -Y heads to: a
+character that was moved and turned about the vertical moves from there. Quaternions are `wxyz`,
+frames T, joints J.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Y_UP = np.array([np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])  # (x, y, z) in Blender to (x, z, -y)
+
+
+class UnusableArmature(ValueError):
+    """An armature that motion cannot be brought to, in one line for people."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where an armature object stands: position (3,), rotation (4,), one scale."""
+
+    position: np.ndarray
+    rotation: np.ndarray
+    scale: float
+
+    @classmethod
+    def from_matrix(cls, matrix: np.ndarray, name: str) -> Placement:
+        """The placement of a world matrix (4, 4); refuses what bones cannot follow."""
+        matrix = np.asarray(matrix, np.float64)
+        scales = np.linalg.norm(matrix[:3, :3], axis=0)
+        scale = float(scales.mean())
+        turn = matrix[:3, :3] / np.maximum(scales, 1e-12)
+        rigid = np.allclose(turn.T @ turn, np.eye(3), atol=1e-4) and np.linalg.det(turn) > 0.0
+        if scale < 1e-9 or np.ptp(scales) > 1e-3 * scale or not rigid:
+            shown = ", ".join(f"{value:.3g}" for value in scales)
+            raise UnusableArmature(
+                f"{name} is scaled unevenly, mirrored or sheared (scale {shown}): "
+                "apply its scale first (Object > Apply > Scale)"
+            )
+        return cls(matrix[:3, 3], quaternion(turn), scale)
+
+    @property
+    def heading(self) -> np.ndarray:
+        """The part (4,) of the rotation that is about the vertical."""
+        w, _, _, z = self.rotation
+        size = np.hypot(w, z)
+        return np.array([w, 0.0, 0.0, z]) / size if size > 1e-9 else np.array([1.0, 0, 0, 0])
+
+    @property
+    def to_studio(self) -> np.ndarray:
+        """The rotation (4,) `K` from the armature's space to the studio's."""
+        return multiply(Y_UP, multiply(inverse(self.heading), self.rotation))
+
+    def points_to_studio(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., 3) of the armature's space in the studio's, metres."""
+        return self.scale * rotate(self.to_studio, points)
+
+    def points_from_studio(self, points: np.ndarray) -> np.ndarray:
+        """The inverse of `points_to_studio`."""
+        return rotate(inverse(self.to_studio), points) / self.scale
+
+    def world_to_studio(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., 3) of Blender's world in the studio's space."""
+        return rotate(multiply(Y_UP, inverse(self.heading)), np.asarray(points) - self.position)
+
+
+@dataclass(frozen=True)
+class RestPose:
+    """Joints of an armature at rest, parents first.
+
+    ``heads``, ``tails`` (J, 3) and ``rotations`` (J, 4) are in the armature's space.
+    """
+
+    names: tuple[str, ...]
+    parents: np.ndarray
+    heads: np.ndarray
+    tails: np.ndarray
+    rotations: np.ndarray
+    placement: Placement
+
+    def skeleton(self) -> dict:
+        """The skeleton of a request: the ends of bones without children are end sites."""
+        heads = self.placement.points_to_studio(self.heads)
+        offsets = heads - np.where(self.parents[:, None] < 0, 0.0, heads[self.parents])
+        leaves = [joint for joint in range(len(self.names)) if joint not in set(self.parents)]
+        tips = self.placement.points_to_studio(self.tails)[leaves] - heads[leaves]
+        return {
+            "names": list(self.names),
+            "parents": self.parents.tolist(),
+            "offsets": offsets.tolist(),
+            "end_names": [f"{self.names[joint]} tip" for joint in leaves],
+            "end_parents": leaves,
+            "end_offsets": tips.tolist(),
+        }
+
+    def bone_poses(
+        self, joints: Sequence[str], parents: Sequence[int], turns: np.ndarray, root: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Orientations (T, n, 4) of the bones of an answer, and heads (T, 3) of the first.
+
+        Both in the armature's space; `turns` (T, n, 4) are local, `root` is (T, 3).
+        """
+        into = self.placement.to_studio
+        turned = multiply(inverse(into), multiply(global_rotations(turns, parents), into))
+        rest = self.rotations[[self.names.index(name) for name in joints]]
+        return multiply(turned, rest), self.placement.points_from_studio(np.asarray(root))
+
+    def studio_poses(
+        self, orientations: np.ndarray, heads: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Local rotations (T, J, 4) and root (T, 3) of bones, as the studio has them.
+
+        `orientations` (T, J, 4) and `heads` (T, 3) of the first are in the armature's space.
+        """
+        into = self.placement.to_studio
+        turned = multiply(orientations, inverse(self.rotations))
+        turned = multiply(into, multiply(turned, inverse(into)))
+        local = turned.copy()
+        for joint, parent in enumerate(self.parents):
+            if parent >= 0:
+                local[:, joint] = multiply(inverse(turned[:, parent]), turned[:, joint])
+        return local, self.placement.points_to_studio(heads)
+
+
+def pose_bases(
+    orientations: np.ndarray, rest: np.ndarray, parents: Sequence[int], hinges: Sequence[bool]
+) -> np.ndarray:
+    """Rotations (T, n, 4) of pose bones relative to their rest pose, for keyframes.
+
+    `orientations` (T, n, 4) and `rest` (n, 4) are in the armature's space; a parent of -1 is a
+    bone at rest, or none. `hinges` are bones that do not inherit rotation.
+    """
+    bases = np.empty_like(orientations)
+    for bone, parent in enumerate(parents):
+        turned = orientations[:, bone]
+        if parent >= 0 and not hinges[bone]:
+            carried = multiply(orientations[:, parent], inverse(rest[parent]))
+            turned = multiply(inverse(carried), turned)
+        bases[:, bone] = multiply(inverse(rest[bone]), turned)
+    return continuous(bases)
+
+
+def global_rotations(turns: np.ndarray, parents: Sequence[int]) -> np.ndarray:
+    """World rotations (T, n, 4) of local ones, parents first."""
+    found = np.array(turns, np.float64)
+    found /= np.linalg.norm(found, axis=-1, keepdims=True)
+    for joint, parent in enumerate(parents):
+        if parent >= 0:
+            found[:, joint] = multiply(found[:, parent], found[:, joint])
+    return found
+
+
+def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Products of quaternions: `b` first, then `a`."""
+    aw, ax, ay, az = np.moveaxis(np.asarray(a, np.float64), -1, 0)
+    bw, bx, by, bz = np.moveaxis(np.asarray(b, np.float64), -1, 0)
+    return np.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ],
+        axis=-1,
+    )
+
+
+def inverse(turns: np.ndarray) -> np.ndarray:
+    """Inverses of unit quaternions."""
+    return np.asarray(turns, np.float64) * [1.0, -1.0, -1.0, -1.0]
+
+
+def rotate(turns: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Points (..., 3) turned by quaternions."""
+    points = np.asarray(points, np.float64)
+    pure = np.concatenate([np.zeros((*points.shape[:-1], 1)), points], axis=-1)
+    return multiply(multiply(turns, pure), inverse(turns))[..., 1:]
+
+
+def quaternion(matrix: np.ndarray) -> np.ndarray:
+    """The quaternion of a rotation matrix (3, 3): the eigenvector of Bar-Itzhack's matrix."""
+    (a, b, c), (d, e, f), (g, h, i) = np.asarray(matrix, np.float64)
+    symmetric = np.array(
+        [
+            [a + e + i, h - f, c - g, d - b],
+            [h - f, a - e - i, b + d, c + g],
+            [c - g, b + d, e - a - i, f + h],
+            [d - b, c + g, f + h, i - a - e],
+        ]
+    )
+    turn = np.linalg.eigh(symmetric)[1][:, -1]
+    return turn if turn[0] >= 0.0 else -turn
+
+
+def continuous(turns: np.ndarray) -> np.ndarray:
+    """Quaternions (T, ...) with signs such that neighbours in time are near."""
+    if len(turns) < 2:
+        return turns
+    flips = np.sum(turns[1:] * turns[:-1], axis=-1) < 0.0
+    signs = np.concatenate([np.ones((1, *flips.shape[1:])), np.where(flips, -1.0, 1.0)])
+    return turns * np.cumprod(signs, axis=0)[..., None]

@@ -1,0 +1,424 @@
+"""The whole job of the Blender extension, headless; run by a Python that has bpy.
+
+python blender_extension.py EXTENSION.zip TASK.json OUTPUT.json
+
+TASK has the address and the token of a studio, an address where none is, and the joints of a
+person. OUTPUT has what Blender showed: lines of reports, rows of the list, and for each armature
+the heads of its bones at rest and in some frames, in metres, y up.
+"""
+
+import json
+import math
+import random
+import sys
+
+
+def main(extension, task, output):
+    with open(task) as file:
+        given = json.load(file)
+    seen = {"version": bpy.app.version_string}
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.context.scene.render.fps = 30
+    bpy.ops.extensions.package_install_files(
+        filepath=extension, repo="user_default", enable_on_install=True
+    )
+    bpy.ops.ed.undo_push(message="start")
+    preferences = bpy.context.preferences.addons["bl_ext.user_default.motionloom"].preferences
+    seen["refused"] = refused(preferences, given)
+    seen["connected"] = connect(preferences, given)
+    seen["found"] = find("kick")
+    seen["armatures"] = {}
+    for make in (mixamo, metarig, generated):
+        figure = make(given["person"])
+        activate(figure)
+        choose(given["take"])
+        seen["armatures"][make.__name__] = imported(figure)
+    figure = bpy.data.objects["mixamo"]
+    activate(figure)
+    seen["similar"] = similar()
+    seen["pushed"] = pushed()
+    seen["aimed"] = aimed(figure, given)
+    seen["walk"] = walked(figure, given)
+    seen["modal"] = modal()
+    seen["undone"] = undone(given)
+    seen["unusable"] = unusable(bpy.data.objects["mixamo"])
+    seen["started"] = started(preferences, given)
+    bpy.ops.preferences.addon_disable(module="bl_ext.user_default.motionloom")
+    seen["disabled"] = not hasattr(bpy.types.Scene, "motionloom")
+    with open(output, "w") as file:
+        json.dump(seen, file)
+
+
+# --- steps ----------------------------------------------------------------------------------
+
+
+def line(operator, **options):
+    """The line that an operator reports as an error."""
+    try:
+        operator(**options)
+    except RuntimeError as error:
+        return str(error).removeprefix("Error: ").strip()
+    return "no error"
+
+
+def refused(preferences, given):
+    operators = bpy.ops.motionloom
+    preferences.address, preferences.token = given["nowhere"], given["token"]
+    nobody = line(operators.connect)
+    preferences.address, preferences.token = given["address"], "wrong"
+    wrong = line(operators.connect)
+    preferences.address, preferences.token = "http://192.0.2.1:8765", "x"
+    online = line(operators.connect)
+    preferences.address = "a studio somewhere"
+    nonsense = line(operators.connect)
+    row = line(operators.import_motion)
+    return {"nobody": nobody, "wrong": wrong, "online": online, "nonsense": nonsense, "row": row}
+
+
+def connect(preferences, given):
+    preferences.address, preferences.token = given["address"], given["token"]
+    bpy.ops.motionloom.connect()
+    session = bpy.context.window_manager.motionloom
+    module = sys.modules["bl_ext.user_default.motionloom.session"]
+    return {
+        "status": session.status,
+        "rows": [row.motion for row in session.rows],
+        "labels": [one.name for one in session.labels],
+        "parametric": [(one.name, one.note) for one in session.parametric],
+        # Without a window Blender numbers no icons; their pixels are there.
+        "pictures": [pixels(module.PICTURES, row.motion) for row in session.rows],
+    }
+
+
+def pixels(pictures, name):
+    """Size of a picture, and how many of its pixels are drawn."""
+    picture = pictures._collection[name]
+    values = list(picture.image_pixels_float)
+    return [*picture.image_size, sum(value > 0.5 for value in values[3::4])]
+
+
+def find(words):
+    session = bpy.context.window_manager.motionloom
+    session.words = words
+    bpy.ops.motionloom.find()
+    found = [row.motion for row in session.rows]
+    session.words = ""
+    bpy.ops.motionloom.find()
+    return found
+
+
+def choose(take):
+    session = bpy.context.window_manager.motionloom
+    session.active = [row.motion for row in session.rows].index(take["motion"])
+    row = session.rows[session.active]
+    row.start_frame, row.end_frame = take["start_frame"], take["end_frame"]
+
+
+def imported(figure):
+    scene = bpy.context.scene
+    scene.frame_set(11)
+    bpy.ops.motionloom.import_motion()
+    action = figure.animation_data.action
+    first, last = (round(frame) for frame in action.frame_range)
+    return {
+        "status": bpy.context.window_manager.motionloom.status,
+        "first": first,
+        "last": last,
+        "rest": rest(figure),
+        "placed": placed(figure),
+        "heads": heads(figure, first, last, list(rest(figure))),
+    }
+
+
+def similar():
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = (
+        round(frame) for frame in bpy.data.objects["mixamo"].animation_data.action.frame_range
+    )
+    bpy.ops.motionloom.find_like()
+    session = bpy.context.window_manager.motionloom
+    found = [(row.motion, row.start_frame, row.end_frame) for row in session.rows]
+    bpy.ops.motionloom.find_similar()
+    return {"like": found, "again": [row.motion for row in session.rows]}
+
+
+def pushed():
+    bpy.ops.motionloom.push(name="from blender", labels="blender, kick")
+    twice = line(bpy.ops.motionloom.push, name="from blender")
+    rows = [row.motion for row in bpy.context.window_manager.motionloom.rows]
+    return {"rows": rows, "twice": twice}
+
+
+def aimed(figure, given):
+    scene, chosen = bpy.context.scene, bpy.context.scene.motionloom
+    nothing = line(bpy.ops.motionloom.aim)
+    chosen.parametric = given["parametric"]["name"]
+    nowhere = line(bpy.ops.motionloom.aim)
+    empty = bpy.data.objects.new("target", None)
+    scene.collection.objects.link(empty)
+    chosen.target = empty
+    scene.frame_set(1)
+    tries = []
+    for aim in given["parametric"]["aims"]:
+        empty.location = from_studio(figure, Vector(aim))
+        bpy.context.view_layer.update()
+        bpy.ops.motionloom.aim()
+        action = figure.animation_data.action
+        first, last = (round(frame) for frame in action.frame_range)
+        bone = given["parametric"]["bone"]
+        tries.append(
+            {
+                "status": bpy.context.window_manager.motionloom.status,
+                "action": action.name,
+                "heads": heads(figure, first, last, [bone])[bone],
+            }
+        )
+    return {"nothing": nothing, "nowhere": nowhere, "tries": tries}
+
+
+def walked(figure, given):
+    scene, chosen = bpy.context.scene, bpy.context.scene.motionloom
+    chosen.label, chosen.seconds, chosen.seed = "walk", 4.0, 3
+    bpy.ops.motionloom.walk()
+    random_walk = figure.animation_data.action
+    data = bpy.data.curves.new("path", "CURVE")
+    data.dimensions = "3D"
+    spline = data.splines.new("POLY")
+    spline.points.add(1)
+    for point, place in zip(spline.points, given["path"], strict=True):
+        point.co = (*from_studio(figure, Vector(place)), 1.0)
+    chosen.path = bpy.data.objects.new("path", data)
+    scene.collection.objects.link(chosen.path)
+    bpy.context.view_layer.update()
+    bpy.ops.motionloom.walk()
+    along = figure.animation_data.action
+    first, last = (round(frame) for frame in along.frame_range)
+    ends = heads(figure, first, last, ["mixamorig:Hips"])["mixamorig:Hips"]
+    chosen.label, chosen.path = "dance_sway", None
+    bpy.ops.motionloom.dance()
+    danced = figure.animation_data.action
+    return {
+        "random": random_walk.frame_range[:],
+        "kept": random_walk.use_fake_user,
+        "ends": [ends[0], ends[-1]],
+        "dance": danced.frame_range[:],
+        "placed": placed(figure),
+    }
+
+
+def modal():
+    """The way of the user interface: started by invoke, looked at by a timer."""
+    operators = sys.modules["bl_ext.user_default.motionloom.operators"]
+    seen = []
+
+    class Window:  # stands for the window manager, which has no event loop here
+        motionloom = bpy.context.window_manager.motionloom
+        windows = ()
+
+        def event_timer_add(self, seconds, window):
+            return "timer"
+
+        def event_timer_remove(self, timer):
+            seen.append(f"removed {timer}")
+
+        def modal_handler_add(self, operator):
+            seen.append("modal")
+
+    class Context:
+        window_manager, window = Window(), "window"
+        preferences, scene = bpy.context.preferences, bpy.context.scene
+
+    class Operator(operators._StudioOperator):
+        bl_label = "Find"
+        collect = operators.MOTIONLOOM_OT_find.collect
+        ask = staticmethod(operators.MOTIONLOOM_OT_find.ask)
+        apply = operators.MOTIONLOOM_OT_find.apply
+
+        def report(self, kind, text):
+            seen.append([*kind, text])
+
+    class Event:
+        type = "TIMER"
+
+    class Blender:  # as with a window
+        class app:
+            background = False
+            online_access = False
+
+    context, operator, real = Context(), Operator(), operators.bpy
+    Window.motionloom.words = "walk"
+    operators.bpy = Blender
+    try:
+        seen.append(sorted(operator.invoke(context, Event())))
+        second = Operator()
+        seen.append(sorted(second.invoke(context, Event())))
+    finally:
+        operators.bpy = real
+    operator._call.wait(600)
+    seen.append(sorted(operator.modal(context, Event())))
+    Window.motionloom.words = ""
+    bpy.ops.motionloom.find()
+    return seen
+
+
+def undone(given):
+    def state():
+        figure = bpy.data.objects["mixamo"]
+        animated = figure.animation_data
+        return [len(bpy.data.actions), animated.action.name if animated.action else ""]
+
+    activate(bpy.data.objects["mixamo"])
+    choose(given["take"])
+    bpy.ops.ed.undo_push(message="before")
+    before = state()
+    bpy.ops.motionloom.import_motion()
+    bpy.ops.ed.undo_push(message="import")
+    after = state()
+    bpy.ops.ed.undo()
+    back = state()
+    activate(bpy.data.objects["mixamo"])
+    bpy.ops.motionloom.import_motion()
+    return {"before": before, "after": after, "back": back, "again": state()}
+
+
+def unusable(figure):
+    figure.scale = (0.01, 0.02, 0.01)
+    bpy.context.view_layer.update()
+    uneven = line(bpy.ops.motionloom.import_motion)
+    bpy.context.view_layer.objects.active = None
+    bpy.context.scene.motionloom.armature = None
+    none = line(bpy.ops.motionloom.import_motion)
+    data = bpy.data.armatures.new("sticks")
+    sticks = bpy.data.objects.new("sticks", data)
+    bpy.context.scene.collection.objects.link(sticks)
+    activate(sticks)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for number in range(3):
+        bone = data.edit_bones.new(f"stick {number}")
+        bone.head, bone.tail = (0, 0, number), (0, 0, number + 1)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    roles = line(bpy.ops.motionloom.import_motion)
+    action = line(bpy.ops.motionloom.push)
+    return {"uneven": uneven, "none": none, "roles": roles, "action": action}
+
+
+def started(preferences, given):
+    missing = line(bpy.ops.motionloom.start)
+    preferences.library, preferences.command = given["library"], "no-such-motionloom"
+    command = line(bpy.ops.motionloom.start)
+    preferences.command = given["command"]
+    preferences.library = given["library"] + "-nowhere"
+    library = line(bpy.ops.motionloom.start)
+    preferences.library = given["library"]
+    bpy.ops.motionloom.start()
+    status = bpy.context.window_manager.motionloom.status
+    address = preferences.address
+    bpy.ops.motionloom.stop()
+    after = line(bpy.ops.motionloom.connect)
+    return {
+        "missing": missing, "command": command, "library": library,
+        "status": status, "address": address, "after": after,
+    }  # fmt: skip
+
+
+# --- armatures ------------------------------------------------------------------------------
+
+
+def mixamo(person):
+    """Mixamo's names, in centimetres, y up below a turned and scaled object, with odd rolls."""
+    data = bpy.data.armatures.new("mixamo")
+    figure = bpy.data.objects.new("mixamo", data)
+    bpy.context.scene.collection.objects.link(figure)
+    activate(figure)
+    chance = random.Random(3)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for joint in person:
+        bone = data.edit_bones.new(f"mixamorig:{joint['name']}")
+        bone.head = Vector(joint["head"]) * 100.0
+        bone.tail = Vector(joint["tail"]) * 100.0
+        bone.roll = chance.uniform(-3.0, 3.0)
+        if joint["parent"] is not None:
+            bone.parent = data.edit_bones[f"mixamorig:{joint['parent']}"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    modes = ("QUATERNION", "XYZ", "ZYX", "AXIS_ANGLE", "YXZ")
+    for number, bone in enumerate(figure.pose.bones):
+        bone.rotation_mode = modes[number % len(modes)]
+    upright = Matrix.Rotation(math.radians(90.0), 4, "X")
+    heading = Matrix.Rotation(math.radians(40.0), 4, "Z")
+    figure.matrix_world = (
+        Matrix.Translation((1.0, 2.0, 0.25)) @ heading @ upright @ Matrix.Scale(0.01, 4)
+    )
+    bpy.context.view_layer.update()
+    return figure
+
+
+def metarig(person):
+    bpy.ops.preferences.addon_enable(module="rigify")
+    bpy.ops.object.armature_basic_human_metarig_add()
+    figure = bpy.context.object
+    figure.location = (-2.0, 0.0, 0.0)
+    bpy.context.view_layer.update()
+    return figure
+
+
+def generated(person):
+    bpy.ops.object.armature_basic_human_metarig_add()
+    bpy.ops.pose.rigify_generate()
+    figure = bpy.context.object
+    figure.matrix_world = Matrix.Translation((0.0, -3.0, 0.0)) @ Matrix.Rotation(1.0, 4, "Z")
+    bpy.context.view_layer.update()
+    return figure
+
+
+def activate(figure):
+    for thing in bpy.context.view_layer.objects:
+        thing.select_set(thing == figure)
+    bpy.context.view_layer.objects.active = figure
+
+
+def rest(figure):
+    """Bones at rest, in the world, y up: head, tail and parent."""
+    return {
+        bone.name: {
+            "head": y_up(figure.matrix_world @ bone.head_local),
+            "tail": y_up(figure.matrix_world @ bone.tail_local),
+            "parent": bone.parent.name if bone.parent else None,
+        }
+        for bone in figure.data.bones
+        if bone.name.startswith("ORG-") or "torso" not in figure.data.bones
+    }
+
+
+def heads(figure, first, last, names):
+    """Heads of bones in frames of the scene, both included, in the world, y up."""
+    places, scene = {name: [] for name in names}, bpy.context.scene
+    for frame in range(first, last + 1):
+        scene.frame_set(frame)
+        shown = figure.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        for name in names:
+            places[name].append(y_up(shown.matrix_world @ shown.pose.bones[name].head))
+    return places
+
+
+def placed(figure):
+    """Origin of an armature in the world, y up, and its heading in radians."""
+    w, _, _, z = figure.matrix_world.to_quaternion()
+    return {"origin": y_up(figure.matrix_world.translation), "heading": 2.0 * math.atan2(z, w)}
+
+
+def from_studio(figure, point):
+    """A point relative to an armature (y up, facing +Z) in Blender's world."""
+    here = placed(figure)
+    turned = Matrix.Rotation(here["heading"], 3, "Z") @ Vector((point.x, -point.z, point.y))
+    return figure.matrix_world.translation + turned
+
+
+def y_up(point):
+    return [point.x, point.z, -point.y]
+
+
+if __name__ == "__main__":  # elsewhere there is no Blender to import
+    import bpy
+    from mathutils import Matrix, Vector
+
+    main(*sys.argv[1:])

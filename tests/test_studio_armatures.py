@@ -1,0 +1,185 @@
+"""Armatures of other programs: motion brought to them, and their poses as queries and takes."""
+
+import base64
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+
+import motionloom as ml
+from motionloom.studio import create_app, messages
+
+SEGMENT = {"kind": "segment", "motion": "walk", "start_frame": 10, "end_frame": 40}
+
+
+@pytest.fixture
+def library(tmp_path):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    lib.add_motion(ml.demo.clip("walk"), name="walk", labels=["gait"])
+    return lib
+
+
+@pytest.fixture
+def client(library):
+    with TestClient(create_app(library), base_url="http://localhost") as client:
+        yield client
+
+
+def armature(skeleton, lift=0.0):
+    """A skeleton without rest rotations, as a request has it."""
+    offsets = np.array(skeleton.offsets, float)
+    offsets[0] += [0.0, lift, 0.0]
+    return {
+        "names": list(skeleton.names),
+        "parents": skeleton.parents.tolist(),
+        "offsets": offsets.tolist(),
+        "end_names": list(skeleton.end_names),
+        "end_parents": skeleton.end_parents.tolist(),
+        "end_offsets": skeleton.end_offsets.tolist(),
+    }
+
+
+def floats(values):
+    return base64.b64encode(np.asarray(values, "<f4").tobytes()).decode()
+
+
+def poses(motion, **changes):
+    return {
+        "kind": "poses",
+        "skeleton": armature(motion.skeleton),
+        "fps": motion.fps,
+        "rotations": floats(motion.rotations),
+        "root": floats(motion.root),
+        **changes,
+    }
+
+
+def test_a_segment_on_an_armature(client, library):
+    child = ml.demo.clip("walk").skeleton.scaled(0.7)
+    request = {"subject": SEGMENT, "skeleton": armature(child)}
+    head, arrays = messages.unpack(client.post("/api/subjects/retarget", json=request).content)
+    wanted = library["walk"][10:40].retarget(child)
+    np.testing.assert_allclose(arrays["rotations"], wanted.rotations, atol=1e-6)
+    np.testing.assert_allclose(arrays["root"], wanted.root, atol=1e-6)
+    assert head["joints"] == list(child.names) and head["fps"] == wanted.fps
+    assert head["roles"]["hips"] == "Hips" and head["quality"]["line"]
+
+
+def test_an_armature_with_a_root_bone_that_faces_elsewhere(client):
+    """Bones above the hips are left out; the motion begins at the origin, facing as the rest."""
+    skeleton = ml.demo.clip("walk").skeleton
+    turned = np.array([[0, 0, 1], [0, 1, 0], [-1, 0, 0]]).T  # faces +X
+    given = armature(skeleton)
+    for key in ("offsets", "end_offsets"):
+        given[key] = (np.array(given[key]) @ turned).tolist()
+    given["names"] = ["root", *given["names"]]
+    given["parents"] = [-1, *(parent + 1 for parent in given["parents"])]
+    given["offsets"] = [[0.0, 0.0, 0.0], [0.0, 0.95, 0.0], *given["offsets"][1:]]
+    given["end_parents"] = [parent + 1 for parent in given["end_parents"]]
+    request = {"subject": SEGMENT, "skeleton": given, "at_origin": True, "fps": 24.0}
+    head, arrays = messages.unpack(client.post("/api/subjects/retarget", json=request).content)
+    assert head["joints"][0] == "Hips" and head["parents"][0] == -1 and head["fps"] == 24.0
+    np.testing.assert_allclose(arrays["root"][0, [0, 2]], 0.0, atol=1e-6)
+    travelled = arrays["root"][-1] - arrays["root"][0]
+    assert travelled[0] > 0.5 and abs(travelled[2]) < 0.2  # towards +X
+
+
+def test_poses_of_another_program_are_found_and_kept(client, library):
+    walk = library["walk"][20:60]
+    found = client.post("/api/subjects/search", json={"subject": poses(walk), "max": 3}).json()
+    best = found["matches"][0]
+    assert best["motion"] == "walk" and abs(best["start_frame"] - 20) <= 1 and found["unit"] == "m"
+    request = {"subject": poses(walk), "name": "sent", "labels": ["blender"]}
+    assert client.post("/api/subjects/keep", json=request).json() == {"names": ["sent"]}
+    np.testing.assert_allclose(library["sent"].positions(), walk.positions(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"root": "not base64"}, "root must be float32 numbers in base64"),
+        ({"root": floats(np.zeros(4))}, "root must have 12 bytes per frame; got 16"),
+        ({"root": floats(np.zeros((2, 3)))}, "must have the same frames"),
+        ({"root": "", "rotations": ""}, "at least one; got 0 and 0"),
+        ({"root": floats(np.full((40, 3), np.nan))}, "root must be finite"),
+        ({"rotations": floats(np.zeros((40, 21, 4)))}, "must be unit quaternions"),
+        ({"fps": 0.0}, "greater than or equal to 1"),
+        ({"extra": 1}, "extra"),
+    ],
+)
+def test_wrong_poses_are_refused(client, library, changes, message):
+    given = poses(library["walk"][20:60], **changes)
+    answer = client.post("/api/subjects/search", json={"subject": given})
+    assert answer.status_code == 422 and message in answer.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"parents": [5] * 21}, "parents must be -1 for joint 0"),
+        ({"parents": [10**30] * 21}, "parents"),
+        ({"names": ["a"]}, "parents must have shape"),
+        ({"offsets": [[1e9, 0, 0]] * 21}, "less than or equal to 10000"),
+        ({"roles": {"hips": "nobody"}}, "nobody"),
+        ({"names": [f"bone {k}" for k in range(21)], "offsets": [[0.0, 0.1, 0.0]] * 21},
+         "no joint has the role"),
+    ],
+)  # fmt: skip
+def test_wrong_armatures_are_refused(client, library, changes, message):
+    given = {**armature(library["walk"].skeleton), **changes}
+    answer = client.post("/api/subjects/retarget", json={"subject": SEGMENT, "skeleton": given})
+    assert answer.status_code == 422 and message in answer.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"character": 1}, "character must be less than 1, the number of characters; got 1"),
+        ({"aim": [0.0, 1.0, 0.5]}, "only a parametric motion can be aimed"),
+        ({"fps": 5000.0}, "less than or equal to 1000"),
+    ],
+)
+def test_wrong_retargetings_are_refused(client, library, changes, message):
+    request = {"subject": SEGMENT, "skeleton": armature(library["walk"].skeleton), **changes}
+    answer = client.post("/api/subjects/retarget", json=request)
+    assert answer.status_code == 422 and message in answer.text
+
+
+def test_large_answers_are_refused(client, library, monkeypatch):
+    monkeypatch.setattr("motionloom.studio.routes.armatures._MAX_ROTATIONS", 21 * 29)
+    request = {"subject": SEGMENT, "skeleton": armature(library["walk"].skeleton)}
+    answer = client.post("/api/subjects/retarget", json=request)
+    assert "at most 29 frames are brought to an armature of 21 joints" in answer.json()["error"]
+
+
+def test_a_parametric_motion_is_aimed_on_an_armature(client, library):
+    """The armature is larger than the examples; its ankle arrives at the target all the same."""
+    names = [f"kick_front_{height}_right" for height in ("low", "mid", "high")]
+    for name in names:
+        library.add_motion(ml.demo.clip(name), name=name)
+    kick = library.parametrize(names, ml.at("right_ankle", frame=33), samples=100, name="kick")
+    tall = library["walk"].skeleton.scaled(1.3)
+    subject = {"kind": "parametric", "name": "kick", "target": []}
+    request = {"subject": subject, "skeleton": armature(tall)}
+
+    def aimed(aim):
+        answer = client.post("/api/subjects/retarget", json={**request, "aim": aim})
+        return messages.unpack(answer.content)
+
+    wanted = 1.3 * np.median(kick.accessible, axis=0)
+    head, arrays = aimed(wanted.tolist())
+    assert head["error"] < 0.03 and head["joint"] == "RightFoot"
+    moved = ml.Motion(tall, arrays["rotations"], arrays["root"], head["fps"])
+    ankle = moved.role_positions(["right_ankle"])[:, 0]
+    assert np.linalg.norm(ankle - head["reached"], axis=1).min() < 1e-4
+    assert aimed([0.0, 5.0, 0.0])[0]["error"] > 2.0  # out of reach: as near as it gets
+
+    library.parametrize(names, "turn", samples=50, name="turning")
+    answer = client.post(
+        "/api/subjects/retarget",
+        json={**request, "subject": {**subject, "name": "turning"}, "aim": [0.0, 1.0, 0.0]},
+    )
+    assert "turning cannot be aimed: it is parametrized by turn;" in answer.json()["error"]
