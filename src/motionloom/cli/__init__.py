@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "sheet": "pictures",
         "label": "library",
         "find": "library",
+        "clusters": "library",
         "undo": "library",
         "verify": "trust",
         "trust": "trust",

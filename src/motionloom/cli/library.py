@@ -1,4 +1,4 @@
-"""``motionloom import``, ``find``, ``label``, ``undo`` and ``studio``: the library as a whole."""
+"""``import``, ``find``, ``clusters``, ``label``, ``undo`` and ``studio``: the library as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.cli.wording import worded
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import FindSettings, ImportSettings
+from motionloom.library.settings import ClusterSettings, FindSettings, ImportSettings
 from motionloom.motion.segment import split_segment
 
 if TYPE_CHECKING:
@@ -244,6 +244,40 @@ def label(
     if gaits:
         measured_text = ", ".join(f"{g['gait']} {g['start']}-{g['end']}" for g in gaits)
         remark(f"gait measured: {measured_text}")
+
+
+@settings_options
+def clusters(
+    library: Annotated[Path, LIB],
+    settings: ClusterSettings,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Put takes that are alike into clusters, with a name for each from captions.
+
+    For a first look at takes without labels. Prints the number of takes, the kind, the name, and
+    the most typical takes of each cluster, the largest first.
+    """
+    lib = open_library(library)
+    with progress("describing", len(lib), quiet=json) as advance:
+        found = lib.clusters(**settings.arguments(), progress=advance)
+    if json:
+        print_json(
+            [
+                {
+                    "name": one.name,
+                    "kind": one.kind,
+                    "motions": list(one.motions),
+                    "seconds": round(one.seconds, 3),
+                    "spread": round(one.spread, 3),
+                }
+                for one in found
+            ]
+        )
+        return
+    for one in found:
+        some = ", ".join(one.motions[:3]) + (", ..." if len(one) > 3 else "")
+        print(f"{len(one):5}  {one.kind:<11}{one.name:<20}{some}")
+    remark(f"{counted(len(found), 'cluster')} of {counted(sum(map(len, found)), 'motion')}")
 
 
 def undo(

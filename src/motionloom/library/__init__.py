@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from motionloom.store.lock import writer_lock
     from motionloom.words.captions import Event
+    from motionloom.words.clusters import Cluster
     from motionloom.words.text_search import TextMatch, TextMatches
 
 # Module -> names; loaded on first use, so that the help of a command imports nothing heavy.
@@ -98,6 +99,7 @@ _NAMES = {
     "search.match_web.store": ("LeftToBuild",),
     "store.catalogue": ("is_library",),
     "store.history": ("Change",),
+    "words.clusters": ("Cluster",),
     "store.ingest.importing": ("ImportReport",),
     "store.ingest.sources": (
         "assign_names",
@@ -122,6 +124,7 @@ __all__ = [
     "Beats",
     "Change",
     "Choreography",
+    "Cluster",
     "Comparison",
     "CrowdMotion",
     "CrowdPlan",

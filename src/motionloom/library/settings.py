@@ -31,12 +31,13 @@ from motionloom.search.settings import (
 )
 from motionloom.search.settings import METHODS as SEARCH_METHODS
 from motionloom.store.settings import ImportSettings
-from motionloom.words.settings import FindSettings
+from motionloom.words.settings import ClusterSettings, FindSettings
 
 __all__ = [
     "BallroomSettings",
     "BeatSettings",
     "ChoreographySettings",
+    "ClusterSettings",
     "DEFAULT_TEMPO",
     "DanceFloorSettings",
     "DanceSettings",

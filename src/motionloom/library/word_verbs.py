@@ -7,17 +7,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motionloom.errors import InvalidInput
+from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.parallel import Progress
 from motionloom.settings import motion_choice, names
 from motionloom.store import Store
+from motionloom.words.settings import FINENESS
 
 if TYPE_CHECKING:
     from motionloom.acting.acting import ActedScript, PlannedPhrase
     from motionloom.evaluation.sentences import SentenceScores
     from motionloom.words.captions import Event
+    from motionloom.words.clusters import Cluster
     from motionloom.words.label_files import LabelRow
-    from motionloom.words.settings import FindSettings
+    from motionloom.words.settings import ClusterSettings, FindSettings
     from motionloom.words.text_search import TextMatches
 
 
@@ -154,6 +156,69 @@ class WordVerbs(Store):
         from motionloom.acting.acting import act_plan
 
         return act_plan(self, self.plan(script, workers=workers, progress=progress))
+
+    def clusters(
+        self,
+        *,
+        fineness: float = FINENESS,
+        label: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[Cluster]:
+        """Put takes that are alike into clusters, and propose a name for each.
+
+        For a first look at takes that nobody has labelled: label a cluster at once, walk, dance or
+        parametrize it. Whole takes are compared; see `motionloom.words.clusters`.
+
+        Parameters
+        ----------
+        fineness : float
+            Greatest distance within a cluster, as a share of the median distance of two takes:
+            less makes more clusters.
+        label, only, exclude : str or several, optional
+            Which motions.
+        workers : int, optional
+            Processes that describe motions, the first time. Default: one per core.
+        progress : callable, optional
+            Called with 1 for every motion that is described.
+
+        Returns
+        -------
+        clusters : list of Cluster
+            The largest first: ``name``, ``motions`` (the most typical first), ``kind``. Motions
+            without the joints of a body are in none.
+
+        Raises
+        ------
+        LibraryError, RoleError
+            If the library is empty, or none of its motions can be compared.
+
+        Examples
+        --------
+        >>> [cluster.motions for cluster in lib.clusters(only=["walk", "walk_fast", "jog"])]
+        [('walk', 'walk_fast'), ('jog',)]
+        """
+        from motionloom.words.clusters import library_clusters
+        from motionloom.words.settings import ClusterSettings
+
+        settings = ClusterSettings(
+            fineness=fineness, label=names(label), only=names(only), exclude=names(exclude),
+            workers=workers,
+        )  # fmt: skip
+        return library_clusters(
+            self, self._among(settings), settings, rhythmic=self._is_rhythmic, progress=progress
+        )
+
+    def _is_rhythmic(self, name: str) -> bool:
+        from motionloom.rhythm.given_beats import beats_in
+        from motionloom.rhythm.settings import BeatSettings
+
+        try:
+            return beats_in(self, self.__getitem__)([self[name]], BeatSettings()).rhythmic
+        except MotionloomError:  # too short, or without feet
+            return False
 
     def learnt_words(self, name: str, max: int = 5) -> list[tuple[str, float]]:
         """Words that motions like this one are called, each with its confidence.
@@ -335,7 +400,7 @@ class WordVerbs(Store):
             )
         return f"{name}:{start}-{end}"
 
-    def _among(self, settings: FindSettings) -> set[str] | None:
+    def _among(self, settings: FindSettings | ClusterSettings) -> set[str] | None:
         chosen = motion_choice(settings)
         if not any(chosen.values()):
             return None

@@ -15,3 +15,21 @@ class FindSettings(MotionChoice):
     workers: int | None = setting(
         None, "Processes that describe motions, the first time. [one per core]", least=1
     )
+
+
+FINENESS = 0.7  # of the median distance of two takes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSettings(MotionChoice):
+    """How takes are put into clusters; see `motionloom.Library.clusters`."""
+
+    fineness: float = setting(
+        FINENESS,
+        "Greatest distance within a cluster, as a share of the median distance of two takes: "
+        "less makes more clusters.",
+        above=0.0,
+    )
+    workers: int | None = setting(
+        None, "Processes that describe motions, the first time. [one per core]", least=1
+    )

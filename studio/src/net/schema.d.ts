@@ -4,7 +4,7 @@
  */
 
 export interface paths {
-    "/api/subjects/retarget": {
+    "/api/clusters": {
         parameters: {
             query?: never;
             header?: never;
@@ -22,7 +22,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["RetargetRequest"];
+                    "application/json": components["schemas"]["ClusterRequest"];
                 };
             };
             responses: {
@@ -30,7 +30,9 @@ export interface paths {
                     headers: {
                         [name: string]: unknown;
                     };
-                    content?: never;
+                    content: {
+                        "application/json": components["schemas"]["JobStatus"];
+                    };
                 };
             };
         };
@@ -40,7 +42,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/subjects/search": {
+    "/api/rhythms": {
         parameters: {
             query?: never;
             header?: never;
@@ -56,18 +58,14 @@ export interface paths {
                 path?: never;
                 cookie?: never;
             };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["SubjectSearchRequest"];
-                };
-            };
+            requestBody?: never;
             responses: {
                 200: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["QueryResult"];
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -2616,6 +2614,19 @@ export interface components {
             /** Meter */
             meter?: number | null;
         };
+        /** ClusterRequest */
+        ClusterRequest: {
+            /**
+             * Fineness
+             * @default 0.7
+             */
+            fineness?: number;
+            /**
+             * Only
+             * @default []
+             */
+            only?: string[];
+        };
         /** CodeLines */
         CodeLines: {
             /** Cli */
@@ -2953,7 +2964,7 @@ export interface components {
         /** FilmRequest */
         FilmRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"];
             /**
              * Suffix
              * @default gif
@@ -3149,7 +3160,7 @@ export interface components {
         /** KeepRequest */
         KeepRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"];
             /** Name */
             name: string;
             /**
@@ -3482,39 +3493,10 @@ export interface components {
              */
             small?: boolean;
         };
-        /** PosesSubject */
-        PosesSubject: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "poses";
-            skeleton: components["schemas"]["SkeletonModel"];
-            /** Fps */
-            fps: number;
-            /** Rotations */
-            rotations: string;
-            /** Root */
-            root: string;
-            /**
-             * Name
-             * @default poses
-             */
-            name?: string;
-        };
         /** Preparation */
         Preparation: {
             lacking: components["schemas"]["MissingWebs"] | null;
             job: components["schemas"]["JobStatus"] | null;
-        };
-        /** QueryResult */
-        QueryResult: {
-            /** Unit */
-            unit: string;
-            /** Matches */
-            matches: {
-                [key: string]: unknown;
-            }[];
         };
         /** ReceivedBytes */
         ReceivedBytes: {
@@ -3527,30 +3509,6 @@ export interface components {
             name: string;
             /** New */
             new: string;
-        };
-        /** RetargetRequest */
-        RetargetRequest: {
-            /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
-            skeleton: components["schemas"]["SkeletonModel"];
-            /**
-             * Character
-             * @default 0
-             */
-            character?: number;
-            /** Fps */
-            fps?: number | null;
-            /**
-             * At Origin
-             * @default false
-             */
-            at_origin?: boolean;
-            /** Aim */
-            aim?: [
-                number,
-                number,
-                number
-            ] | null;
         };
         /** SearchMenu */
         SearchMenu: {
@@ -3672,45 +3630,6 @@ export interface components {
             /** End Frame */
             end_frame?: number | null;
         };
-        /** SkeletonModel */
-        SkeletonModel: {
-            /** Names */
-            names: string[];
-            /** Parents */
-            parents: number[];
-            /** Offsets */
-            offsets: [
-                number,
-                number,
-                number
-            ][];
-            /**
-             * End Names
-             * @default []
-             */
-            end_names?: string[];
-            /**
-             * End Parents
-             * @default []
-             */
-            end_parents?: number[];
-            /**
-             * End Offsets
-             * @default []
-             */
-            end_offsets?: [
-                number,
-                number,
-                number
-            ][];
-            /**
-             * Roles
-             * @default {}
-             */
-            roles?: {
-                [key: string]: string;
-            };
-        };
         /** SteeringEvent */
         SteeringEvent: {
             /** Frame */
@@ -3723,28 +3642,13 @@ export interface components {
         /** SubjectFileRequest */
         SubjectFileRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"];
             /**
              * Suffix
              * @default bvh
              * @enum {string}
              */
             suffix?: "bvh" | "glb" | "fbx" | "usd";
-        };
-        /** SubjectSearchRequest */
-        SubjectSearchRequest: {
-            /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
-            /**
-             * Max
-             * @default 20
-             */
-            max?: number;
-            /**
-             * Within
-             * @default []
-             */
-            within?: string[];
         };
         /** TakeNames */
         TakeNames: {

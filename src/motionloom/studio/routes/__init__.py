@@ -2,6 +2,7 @@
 
 from motionloom.studio.routes import (
     armatures,
+    clusters,
     crowd,
     dance,
     export,
@@ -21,7 +22,7 @@ from motionloom.studio.routes import (
 ROUTERS = tuple(
     module.router
     for module in (
-        armatures, crowd, dance, export, graph, grid, library, motions, movements, parametric,
-        poses, search, subjects, uploads, words,
+        armatures, clusters, crowd, dance, export, graph, grid, library, motions, movements,
+        parametric, poses, search, subjects, uploads, words,
     )
 )  # fmt: skip

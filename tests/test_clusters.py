@@ -1,0 +1,88 @@
+"""Clusters of a library: what is alike is together, and has the name of what it shows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from commands import ran
+
+import motionloom as ml
+from motionloom.errors import LibraryError
+from motionloom.words.captions import Event
+from motionloom.words.clusters import clusters_of
+
+KINDS = {
+    "kick": ["kick_front_high_right", "kick_front_mid_right", "kick_side_mid_right"],
+    "walk": ["walk", "walk_slow", "walk_fast"],
+    "dance": ["dance_groove", "dance_sway"],
+    "sit": ["sit_stand"],
+}
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    made = ml.Library.create(tmp_path_factory.mktemp("clusters") / "takes.loom")
+    for name in sum(KINDS.values(), []):
+        made.add_motion(ml.demo.clip(name), name=name)
+    return made
+
+
+def test_takes_without_labels_fall_into_clusters_with_names(lib):
+    found = lib.clusters(workers=1)
+    at = {name: k for k, one in enumerate(found) for name in one.motions}
+    assert sorted(at) == sorted(lib.names)
+    kicks, walks = ({at[name] for name in KINDS[kind]} for kind in ("kick", "walk"))
+    assert not kicks & walks
+    assert all(found[k].name == "kick right" for k in kicks)
+    assert all((found[k].name, found[k].kind) == ("walk", "locomotion") for k in walks)
+    assert found[at["sit_stand"]].kind == "action"
+
+
+def test_more_fineness_makes_fewer_clusters_until_there_is_one(lib):
+    counts = [len(lib.clusters(fineness=one, workers=1)) for one in (0.01, 0.7, 9.0)]
+    assert counts[0] == len(lib) and counts[0] > counts[1] > counts[2] == 1
+
+
+def test_only_chosen_takes_are_put_into_clusters(lib):
+    found = lib.clusters(only=KINDS["walk"], workers=1)
+    assert sorted(name for one in found for name in one.motions) == sorted(KINDS["walk"])
+
+
+def test_an_empty_library_is_named(tmp_path):
+    with pytest.raises(LibraryError, match="the library is empty; import motions first"):
+        ml.Library.create(tmp_path / "empty.loom").clusters()
+
+
+def test_within_a_cluster_no_two_takes_are_farther_apart_than_the_limit(rng):
+    points = rng.normal(size=(40, 3))
+    far = np.linalg.norm(points[:, None] - points[None], axis=2)
+    names = [f"m{k}" for k in range(40)]
+    median = np.median(far[np.triu_indices(40, 1)])
+    for one in clusters_of(names, far, {}, dict.fromkeys(names, 1.0), fineness=0.6):
+        own = [names.index(name) for name in one.motions]
+        assert far[np.ix_(own, own)].max() <= 0.6 * median + 1e-9
+        assert far[own[0], own].sum() == pytest.approx(far[np.ix_(own, own)].sum(axis=1).min())
+
+
+def test_a_name_has_a_side_only_if_the_other_is_not_usual():
+    def kick(side):
+        return Event("kick", 0.0, 1.0, 0.5, "kicks", side)
+
+    names = ["a", "b", "c", "d"]
+    far = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0.0]])
+    events = {
+        "a": [kick("left")], "b": [kick("left")],
+        "c": [kick("left"), kick("right")], "d": [kick("left"), kick("right")],
+    }  # fmt: skip
+    found = clusters_of(names, far, events, dict.fromkeys(names, 2.0), fineness=0.3)
+    assert [one.name for one in found] == ["kick left", "kick"]
+
+
+def test_the_command_prints_clusters(lib):
+    done = ran("clusters", lib.path, "--workers", "1", "--json")
+    rows = json.loads(done.stdout)
+    assert {"name", "kind", "motions", "seconds", "spread"} == set(rows[0])
+    said = ran("clusters", lib.path, "--workers", "1")
+    assert "kick right" in said.stdout and "clusters of 9 motions" in said.stderr

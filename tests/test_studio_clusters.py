@@ -1,0 +1,43 @@
+"""Clusters and rhythms over HTTP."""
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+
+import motionloom as ml
+from motionloom.studio import create_app
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    lib = ml.Library.create(tmp_path_factory.mktemp("clusters") / "takes.loom")
+    for name in ("walk", "walk_fast", "kick_front_high_right", "kick_front_mid_right"):
+        lib.add_motion(ml.demo.clip(name), name=name)
+    with TestClient(create_app(lib), base_url="http://localhost") as client:
+        yield client
+
+
+def result(client, path, body=None):
+    job = client.post(path, json=body or {}).json()
+    client.app.state.studio.jobs.wait(job["id"])
+    done = client.get(f"/api/jobs/{job['id']}").json()
+    assert done["state"] == "done", done["error"]
+    return done
+
+
+def test_clusters_have_names_and_takes(client):
+    done = result(client, "/api/clusters")
+    assert {one["name"] for one in done["result"]} == {"walk", "kick right"}
+    assert done["done"] == done["total"] == 4
+    two = result(client, "/api/clusters", {"only": ["walk", "walk_fast"], "fineness": 9.0})
+    assert [sorted(one["motions"]) for one in two["result"]] == [["walk", "walk_fast"]]
+    wrong = client.post("/api/clusters", json={"fineness": 0.0})
+    assert wrong.status_code == 422
+
+
+def test_takes_with_a_rhythm_have_a_tempo(client):
+    found = result(client, "/api/rhythms")["result"]
+    assert set(found) == {"walk", "walk_fast"} and 60 < found["walk"] < found["walk_fast"]
+    assert result(client, "/api/rhythms")["result"] == found
