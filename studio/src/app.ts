@@ -87,6 +87,7 @@ export class App extends LitElement {
     for (const name of ["route", "library", "notice", "take", "selection"]) this.studio.addEventListener(name, again);
     this.studio.addEventListener("disconnected", () => (this.disconnected = true));
     this.studio.addEventListener("connected", () => (this.disconnected = false));
+    this.studio.views = new Set(VIEWS.map((one) => one.path));
     void this.studio.start();
     const stage = (this.studio.stage = new Stage(this.stageHost));
     stage.addEventListener("no-webgl", (event) =>

@@ -1,4 +1,4 @@
-"""``import``, ``find``, ``clusters``, ``label``, ``undo`` and ``studio``: the library as a whole."""
+"""``import``, ``find``, ``clusters``, ``label``, ``undo`` and ``studio``: a library as a whole."""
 
 from __future__ import annotations
 

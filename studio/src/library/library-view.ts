@@ -10,6 +10,9 @@ import { inputValue } from "../page/form-input";
 import { segmentText, type Row, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
+import "./piles";
+import type { Pile } from "./piles";
+import "./selection-bar";
 import "./take-cards";
 import type { Pick, TakeCards } from "./take-cards";
 import { ThumbnailStore } from "./thumbnails";
@@ -32,7 +35,11 @@ interface LibraryState {
   label: string;
   sort: Sort;
   segment: string;
+  /** Takes, or piles of takes that are alike; empty: piles where nothing is labelled. */
+  show: "takes" | "piles" | "";
 }
+
+const FEW = 6; // takes that need no piles
 
 @customElement("loom-library-view")
 export class LibraryView extends View {
@@ -52,7 +59,8 @@ export class LibraryView extends View {
     .facts { display: flex; justify-content: space-between; align-items: center; font-size: 12px; gap: 8px; }
     .facts select, .facts button { font-size: 12px; padding: 2px 6px; }
     .facts .row { flex-wrap: nowrap; gap: 4px; }
-    loom-take-cards { flex: 1; }
+    loom-take-cards, loom-piles { flex: 1; }
+    .tabs { gap: 4px; } .tabs button { font-size: 12px; padding: 2px 10px; }
     .open { border-top: 1px solid var(--line); padding-top: 8px; display: grid; grid-template-columns: minmax(0, 1fr); gap: 5px; }
     .open b { overflow-wrap: anywhere; }
     @media (max-width: 860px) { :host { height: auto; } loom-take-cards { flex: none; height: max(340px, 60dvh); } }
@@ -64,6 +72,7 @@ export class LibraryView extends View {
     super.connectedCallback();
     this.listen("selection", () => this.storeSegment());
     this.listen("motions", () => this.store.clear());
+    this.listen("picked", () => this.requestUpdate());
     this.listen("characters", () => this.requestUpdate(), this.studio.stage);
   }
 
@@ -124,6 +133,17 @@ export class LibraryView extends View {
     return order ? rows.sort(order) : rows;
   }
 
+  private get piled(): boolean {
+    const { show, take, find, label } = this.state;
+    if (show) return show === "piles";
+    const { library, labels } = this.studio;
+    return !take && !find && !label && labels.size < 2 && library.motions.length >= FEW;
+  }
+
+  private readonly openPile = (event: CustomEvent<Pile>): void => {
+    this.change({ take: event.detail.motions[0], over: [], segment: "", show: "takes", find: "", label: "" });
+  };
+
   private colours(): Map<string, string> {
     if (this.studio.take === null) return new Map();
     return new Map(this.studio.stage.characters.map((one) => [one.motion.name, `#${one.colour.getHexString()}`]));
@@ -173,13 +193,26 @@ export class LibraryView extends View {
         <button @click=${() => this.studio.openImportDialog(true)}>Import a folder…</button></div></div>`;
     const { labels } = this.studio;
     const rows = this.rows();
-    return html`${this.finder(labels)}${this.facts(rows)}
+    const piled = this.piled;
+    const choice = (show: "takes" | "piles", words: string) =>
+      html`<button id=${show} aria-pressed=${(show === "piles") === piled} @click=${() => this.change({ show, take: show === "piles" ? "" : this.state.take })}>${words}</button>`;
+    const bar = this.studio.picked.size
+      ? html`<loom-selection-bar .studio=${this.studio}></loom-selection-bar>`
+      : nothing;
+    const tabs =
+      library.motions.length > 1
+        ? html`<div class="row tabs" role="group" aria-label="Show">${choice("takes", "Takes")}${choice("piles", "Piles")}</div>`
+        : nothing;
+    if (piled)
+      return html`${tabs}${this.facts(rows)}<loom-piles .studio=${this.studio} .store=${this.store} @pile=${this.openPile}></loom-piles>${bar}`;
+    return html`${tabs}${this.finder(labels)}${this.facts(rows)}
       ${
         rows.length || !library.name
-          ? html`<loom-take-cards .rows=${rows} .colours=${this.colours()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
+          ? html`<loom-take-cards .marked=${this.studio.picked} ?marking=${this.studio.picked.size > 0}
+          @mark=${(event: CustomEvent<string[]>) => this.studio.pick(event.detail)} .rows=${rows} .colours=${this.colours()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
           : html`<div class="hint faint">No take matches.</div>`
       }
-      ${this.open(labels)}`;
+      ${bar}${this.open(labels)}`;
   }
 }
 
@@ -193,11 +226,12 @@ function parseState(query: Record<string, string>): LibraryState {
     label: query.label ?? "",
     sort,
     segment: query.range ?? "",
+    show: query.show === "piles" || query.show === "takes" ? query.show : "",
   };
 }
 
-function queryOf({ take, over, find, label, sort, segment }: LibraryState): Record<string, string> {
-  return { take, with: over.join("|"), find, label, sort: sort === "name" ? "" : sort, range: segment };
+function queryOf({ take, over, find, label, sort, segment, show }: LibraryState): Record<string, string> {
+  return { take, with: over.join("|"), find, label, sort: sort === "name" ? "" : sort, range: segment, show };
 }
 
 /** The labels of a take, editable. */

@@ -16,16 +16,19 @@ const INTERVAL = 80; // milliseconds between frames
 
 export interface Pick {
   name: string;
+  /** Whether the take is added to those on the stage. */
   overlay: boolean;
 }
 
-/** Fires "pick" with { name, overlay }: whether the take is added to those on the stage. */
+/** Fires "pick" with a `Pick`, and "mark" with the names of all takes that are selected together. */
 @customElement("loom-take-cards")
 export class TakeCards extends LitElement {
   @property({ attribute: false }) rows: Row[] = [];
   /** Colours of the takes on the stage, by name. */
   @property({ attribute: false }) colours: ReadonlyMap<string, string> = new Map();
   @property({ attribute: false }) store!: ThumbnailStore;
+  /** Takes that are selected together. */
+  @property({ attribute: false }) marked: ReadonlySet<string> = new Set();
   private timer = 0;
   private focused = ""; // take with the tab stop
   private width = 0;
@@ -40,6 +43,10 @@ export class TakeCards extends LitElement {
       background: var(--card); border: 1px solid var(--line); border-radius: 7px; overflow: hidden; line-height: 1.25; }
     button.card:hover { border-color: var(--edge); background: var(--raised); }
     button.card[aria-pressed="true"] { border-color: var(--own); color: var(--ink); box-shadow: inset 0 0 0 1px var(--own); }
+    .mark { position: absolute; width: 18px; height: 18px; margin: 0; cursor: pointer; opacity: 0; z-index: 1; }
+    .all:hover .mark, .mark:checked, .mark:focus-visible, :host([marking]) .mark { opacity: 1; }
+    @media (pointer: coarse) { .mark { opacity: 1; } }
+    button.card.marked { background: color-mix(in srgb, var(--accent) 18%, var(--card)); border-color: var(--accent); }
     canvas { width: ${PICTURE}px; height: ${PICTURE}px; align-self: center; pointer-events: none; }
     .name { font-size: 11.5px; line-height: 14px; height: 28px; overflow: hidden; overflow-wrap: anywhere; width: 100%;
       display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
@@ -95,13 +102,35 @@ export class TakeCards extends LitElement {
   }
 
   private pick(name: string, event: MouseEvent): void {
-    const overlay = event.shiftKey || event.ctrlKey || event.metaKey;
+    if (event.ctrlKey || event.metaKey) {
+      this.mark(name);
+      return;
+    }
+    const overlay = event.shiftKey;
     this.dispatchEvent(new CustomEvent<Pick>("pick", { detail: { name, overlay } }));
   }
 
-  /** One card is a tab stop; arrow keys, Home and End move between cards. */
+  /** Select a take together with others, or no longer. */
+  private mark(...names: string[]): void {
+    const marked = new Set(this.marked);
+    const on = !names.every((name) => marked.has(name));
+    for (const name of names)
+      if (on) marked.add(name);
+      else marked.delete(name);
+    this.dispatchEvent(new CustomEvent<string[]>("mark", { detail: [...marked] }));
+  }
+
+  /** One card is a tab stop; arrow keys, Home and End move between cards, X selects, Ctrl+A selects all. */
   private readonly key = (event: KeyboardEvent): void => {
     const { columns, rows } = this;
+    const letter = event.key.toLowerCase();
+    const all = letter === "a" && (event.ctrlKey || event.metaKey);
+    if (all || (letter === "x" && !event.ctrlKey && !event.altKey && !event.metaKey)) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.mark(...(all ? rows.map((row) => row.name) : [this.focused]));
+      return;
+    }
     const at = rows.findIndex((row) => row.name === this.focused);
     const steps: Record<string, number> = {
       ArrowRight: at + 1,
@@ -136,9 +165,13 @@ export class TakeCards extends LitElement {
     const wide = this.width / columns;
     const place = `left:${(index % columns) * wide}px;top:${Math.floor(index / columns) * TALL}px;width:${wide - 6}px;height:${TALL - 6}px`;
     const own = this.colours.get(row.name);
-    return html`<button class="card" data-take=${row.name} aria-pressed=${own ? "true" : "false"}
+    const marked = this.marked.has(row.name);
+    const corner = `left:${(index % columns) * wide + wide - 30}px;top:${Math.floor(index / columns) * TALL + 6}px`;
+    return html`<input type="checkbox" class="mark" tabindex="-1" style=${corner} aria-label="Select ${row.name}" title="Select it (X)"
+      .checked=${marked} @click=${() => this.mark(row.name)} />
+      <button class="card ${marked ? "marked" : ""}" data-take=${row.name} aria-pressed=${own ? "true" : "false"}
       tabindex=${row.name === stop ? 0 : -1} @focus=${() => (this.focused = row.name)}
-      style="${place};--own:${own ?? "transparent"}" title="${row.name}: ${row.frames} frames, ${row.fps} fps. Shift + click overlays it."
+      style="${place};--own:${own ?? "transparent"}" title="${row.name}: ${row.frames} frames, ${row.fps} fps. Shift + click overlays it, Ctrl + click selects it."
       @click=${(event: MouseEvent) => this.pick(row.name, event)}>
       <canvas data-name=${row.name} width=${PICTURE * FINE} height=${PICTURE * FINE}></canvas>
       <span class="name">${row.name.split(/(?<=[_./ -])/).map((part) => html`${part}<wbr>`)}</span>

@@ -3430,6 +3430,11 @@ export interface components {
              */
             within?: string[];
             /**
+             * Only
+             * @default []
+             */
+            only?: string[];
+            /**
              * Method
              * @default dtw
              */

@@ -43,6 +43,8 @@ export class Studio extends EventTarget {
   noticeUndo = false;
   /** Names of the takes that are selected together, for actions on all of them. */
   picked: ReadonlySet<string> = new Set();
+  /** A name for these takes, if they are a pile. */
+  pickedName = "";
   /** When this window changed the library last, milliseconds. */
   changedAt = 0;
   /** A song that was dropped on the page, for the dance view. */
@@ -51,6 +53,8 @@ export class Studio extends EventTarget {
   take: string | null = null;
   /** Whether the list of keyboard shortcuts is open. */
   helpOpen = false;
+  /** Names of all views in the address. */
+  views: ReadonlySet<string> = new Set();
   /** The last route of each view. */
   readonly visited = new Map<string, Route>();
   private openings = 0;
@@ -134,9 +138,10 @@ export class Studio extends EventTarget {
     this.fire("library");
   }
 
-  /** Select takes together. */
-  pick(names: Iterable<string>): void {
+  /** Select takes together; `name` is what they may be called. */
+  pick(names: Iterable<string>, name = ""): void {
     this.picked = new Set(names);
+    this.pickedName = name;
     this.fire("picked");
   }
 

@@ -39,6 +39,13 @@ export function segmentSubject(segment: Segment, library: string, whole = false)
   };
 }
 
+/** A name that no take has: that of the subject, with a number. */
+function freeName(studio: Studio, { title, segment }: Subject): string {
+  const taken = new Set(studio.library.motions.map((row) => row.name));
+  const base = segment?.motion ?? title;
+  for (let number = 1; ; number++) if (!taken.has(`${base} ${number}`)) return `${base} ${number}`;
+}
+
 function fileName(subject: Subject, suffix: string): string {
   return `${subject.title.replace(/[^\w.-]+/g, "_")}.${suffix}`;
 }
@@ -79,6 +86,9 @@ export class SubjectBar extends LitElement {
       this.requestUpdate();
     };
     for (const name of ["take", "selection", "library"]) this.studio.addEventListener(name, again);
+    addEventListener("pointerdown", (event) => {
+      if (!event.composedPath().includes(this)) this.closeMenus();
+    });
     this.studio.addEventListener("escape", (event) => {
       const menus = this.renderRoot.querySelectorAll("details[open]");
       if (!menus.length && !this.form) return;
@@ -156,7 +166,11 @@ export class SubjectBar extends LitElement {
 
   private open(form: "label" | "keep"): void {
     this.form = this.form === form ? "" : form;
-    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLInputElement>("form input")?.focus());
+    void this.updateComplete.then(() => {
+      const input = this.renderRoot.querySelector<HTMLInputElement>("form input");
+      input?.focus();
+      input?.select();
+    });
   }
 
   private menu(title: string, entries: [string, () => void][]) {
@@ -201,7 +215,8 @@ export class SubjectBar extends LitElement {
       ])}
       ${
         this.form
-          ? html`<form @submit=${(event: Event) => this.submit(subject, event)}><input aria-label=${asked} placeholder=${asked} />
+          ? html`<form @submit=${(event: Event) => this.submit(subject, event)}><input aria-label=${asked} placeholder=${asked}
+          .value=${this.form === "keep" ? freeName(this.studio, subject) : ""} />
         <button class="main">${this.form === "keep" ? "Keep" : "Add"}</button></form>`
           : nothing
       }

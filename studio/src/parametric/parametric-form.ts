@@ -6,12 +6,13 @@ import { fetchMotion, type MotionData } from "../motion/motion";
 import type { CodeLines, ParameterKind } from "../net/answers";
 import { finished, getJson, send, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
+import { counted } from "../page/counts";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
 import { parseSegment, segmentText, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 
-type Source = "selection" | "label" | "family";
+type Source = "selection" | "label" | "family" | "takes";
 
 const TITLES: Record<string, string> = {
   at: "position of a joint at a frame",
@@ -29,6 +30,9 @@ const TITLES: Record<string, string> = {
 export class ParametricForm extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @property() family = ""; // id of a family, from the family view
+  /** Takes that were selected in the library, used whole. */
+  @property({ attribute: false, hasChanged: (now: string[], old?: string[]) => now.join() !== old?.join() })
+  takes: string[] = [];
   @state() private kinds: ParameterKind[] = [];
   @state() private source: Source = "selection";
   @state() private label = "";
@@ -87,7 +91,8 @@ export class ParametricForm extends LitElement {
       this.familyQuery = this.familyLine = "";
       if (this.family) this.source = "family";
     }
-    if (["family", "source", "label"].some((name) => changed.has(name))) void this.loadFirst();
+    if (changed.has("takes") && this.takes.length) this.source = "takes";
+    if (["family", "source", "label", "takes"].some((name) => changed.has(name))) void this.loadFirst();
   }
 
   /** Load the motion of the first example. */
@@ -114,6 +119,7 @@ export class ParametricForm extends LitElement {
   /** The first example: NAME:START-END, or the NAME of a whole take. */
   private query(): string {
     if (this.source === "family") return this.familyQuery;
+    if (this.source === "takes") return this.takes[0] ?? "";
     if (this.source === "selection") return this.studio.selection ? segmentText(this.studio.selection) : "";
     const label = this.label || this.labels()[0];
     const rows = this.studio.library.motions.filter((row) => row.labels.includes(label));
@@ -150,14 +156,16 @@ export class ParametricForm extends LitElement {
   }
 
   private body() {
-    const whole = this.source === "label";
+    const whole = this.source === "label" || this.source === "takes";
     return {
       ...(this.source === "family"
         ? { family: this.family }
         : whole
           ? { takes: this.query() }
           : { query: this.query() }),
-      within: this.label ? [this.label] : whole ? [this.labels()[0]] : [],
+      ...(this.source === "takes"
+        ? { within: [], only: this.takes }
+        : { within: this.label ? [this.label] : whole ? [this.labels()[0]] : [] }),
       ...(this.distance && !whole ? { max_distance: Number(this.distance) } : {}),
       by: [this.by()],
       name: this.savedName(),
@@ -172,7 +180,8 @@ export class ParametricForm extends LitElement {
     const body = this.body();
     const within = body.within.map((one) => ` --label ${shellWord(one)}`).join("");
     const far = "max_distance" in body ? ` --max-distance ${body.max_distance}` : "";
-    const whole = this.source === "label";
+    const whole = this.source === "label" || this.source === "takes";
+    const only = this.source === "takes" ? ` --only ${shellWord(this.takes.join(","))}` : "";
     const options = `by=${pythonLiteral(this.by())}, samples=${this.samples}, leave_out_unmatched=True, name=${pythonLiteral(body.name)}`;
     if (this.source === "family") {
       return {
@@ -181,10 +190,10 @@ export class ParametricForm extends LitElement {
       };
     }
     const family = whole
-      ? `lib.names_with(${pythonLiteral(this.query())}, label=${pythonLiteral(body.within[0] ?? "")})`
+      ? `lib.names_with(${pythonLiteral(this.query())}, ${only ? `only=[${this.takes.map(pythonLiteral).join(", ")}]` : `label=${pythonLiteral(body.within[0] ?? "")}`})`
       : `lib.family(${pythonLiteral(this.query())}${far && `, max_distance=${body.max_distance}`}${within && `, label=${pythonLiteral(body.within[0])}`})`;
     return {
-      cli: `motionloom parametrize ${shellWord(lib)} ${shellWord(this.query())}${whole ? " --whole" : ""}${within}${far} --by ${shellWord(this.by())} --samples ${this.samples} --leave-out-unmatched --name ${shellWord(body.name)}`,
+      cli: `motionloom parametrize ${shellWord(lib)} ${shellWord(this.query())}${whole ? " --whole" : ""}${within}${only}${far} --by ${shellWord(this.by())} --samples ${this.samples} --leave-out-unmatched --name ${shellWord(body.name)}`,
       python: `import motionloom as ml; lib = ml.Library(${pythonLiteral(lib)}); lib.parametrize(${family}, ${options})`,
     };
   }
@@ -213,13 +222,14 @@ export class ParametricForm extends LitElement {
       @input=${(e: Event) => (this.distance = inputValue(e))} /></label>`;
     return html`<fieldset><legend>examples</legend>
       <div class="choice">${button("selection", "matches of the selection")}${button("label", "whole takes of a label")}
-        ${this.family ? button("family", "the family") : ""}</div>
+        ${this.family ? button("family", "the family") : ""}
+        ${this.takes.length ? button("takes", `${counted(this.takes.length, "selected take")}`) : ""}</div>
       ${
         this.query()
           ? html`<div><b>${this.query()}</b> <span class="faint">is the first example</span></div>`
           : html`<div class="faint">Select a segment on the timeline first: open a take in the library and drag on its strips.</div>`
       }
-      ${this.source === "family" ? "" : html`<div class="row">${menu}${this.source === "selection" ? near : ""}</div>`}</fieldset>`;
+      ${this.source === "family" || this.source === "takes" ? "" : html`<div class="row">${menu}${this.source === "selection" ? near : ""}</div>`}</fieldset>`;
   }
 
   private parameterFields() {

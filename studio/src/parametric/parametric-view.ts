@@ -79,7 +79,7 @@ export class ParametricView extends View {
   /** Query: name, target (numbers with commas), hold ("no" to play), family (to make a new one from). */
   protected routeChanged(query: Record<string, string>): void {
     this.hold = query.hold !== "no";
-    this.making = Boolean(query.family);
+    this.making = Boolean(query.family || query.new);
     const target = (query.target ?? "").split(",").filter(Boolean).map(Number);
     if (!query.name) {
       this.clear();
@@ -344,6 +344,7 @@ export class ParametricView extends View {
       ${
         form
           ? html`<section style="margin-top:10px"><loom-parametric-form .studio=${this.studio} family=${this.studio.route.query.family ?? ""}
+        .takes=${(this.studio.route.query.takes ?? "").split(",").filter(Boolean)}
         @made=${(e: CustomEvent<string>) => {
           this.making = false;
           void this.list();

@@ -15,7 +15,7 @@ from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.messages import skeleton_head
-from motionloom.studio.request_models import from_setting
+from motionloom.studio.request_models import Names, from_setting
 from motionloom.studio.responses import array_response
 from motionloom.studio.search_requests import family_of
 
@@ -32,6 +32,7 @@ class ParametrizeRequest(BaseModel):
     query: str | None = Field(None, description="NAME:START-END, whose family is searched.")
     takes: str | None = Field(None, description="A name; all takes `within` are used whole.")
     within: list[str] = from_setting(FamilySettings, "label", [])
+    only: Names = from_setting(FamilySettings, "only", ())
     method: str = from_setting(FamilySettings, "method", Dtw.NAME)
     join_distance: float | None = from_setting(FamilySettings, "join_distance", gt=0.0)
     max_distance: float | None = from_setting(FamilySettings, "max_distance", gt=0.0)
@@ -155,7 +156,7 @@ def parametric_of(state: AppState, name: str) -> SharedParametricMotion:
 def _members(request: ParametrizeRequest, state: AppState) -> Family | tuple[str, ...]:
     library, label = state.library, request.within or None
     if request.takes:
-        return library.names_with(request.takes, label=label)
+        return library.names_with(request.takes, label=label, only=request.only or None)
     if request.family:
         return family_of(state, request.family)
     assert request.query is not None
@@ -166,4 +167,5 @@ def _members(request: ParametrizeRequest, state: AppState) -> Family | tuple[str
         max_distance=request.max_distance,
         max=request.max,
         label=label,
+        only=request.only or None,
     )

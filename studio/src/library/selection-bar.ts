@@ -1,0 +1,131 @@
+// Takes that are selected together: label, rename, delete, download, and make something of them.
+
+import { LitElement, css, html, nothing } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import { download, send, type Body } from "../net/api";
+import { counted } from "../page/counts";
+import type { Studio } from "../page/studio";
+import { sharedStyles } from "../page/style";
+
+type Format = NonNullable<Body<"export">["format"]>;
+const FORMATS: Format[] = ["bvh", "glb", "fbx", "usd"];
+
+@customElement("loom-selection-bar")
+export class SelectionBar extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
+  @state() private form: "label" | "rename" | "" = "";
+  @state() private busy = "";
+
+  static styles = [
+    sharedStyles,
+    css`
+    :host { display: grid; gap: 6px; border-top: 1px solid var(--line); padding-top: 8px; font-size: 12px; }
+    .row { gap: 4px; }
+    button, select, input { font-size: 12px; padding: 3px 8px; }
+    form { display: flex; gap: 4px; } form input { flex: 1; min-width: 0; }
+  `,
+  ];
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    this.studio.addEventListener("picked", this.again);
+  }
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.studio.removeEventListener("picked", this.again);
+  }
+  private readonly again = () => {
+    this.form = "";
+    this.requestUpdate();
+  };
+
+  private get names(): string[] {
+    return [...this.studio.picked]; // of a pile the most typical one first
+  }
+
+  private async attempt(busy: string, work: () => Promise<unknown>): Promise<void> {
+    this.busy = busy;
+    await this.studio.attempt(work);
+    this.busy = "";
+  }
+
+  private open(form: "label" | "rename"): void {
+    this.form = this.form === form ? "" : form;
+    void this.updateComplete.then(() => {
+      const input = this.renderRoot.querySelector<HTMLInputElement>("form input");
+      input?.focus();
+      input?.select();
+    });
+  }
+
+  private submit(event: Event): void {
+    event.preventDefault();
+    const text = this.renderRoot.querySelector<HTMLInputElement>("form input")!.value.trim();
+    const { form, studio, names } = this;
+    if (!text) return;
+    this.form = "";
+    if (form === "label") void this.attempt("labelling", () => labelTakes(studio, names, text));
+    else
+      void this.attempt("renaming", async () => {
+        await send("post", "library/rename", { body: { name: names[0], new: text } });
+        const shown = studio.take === names[0];
+        await studio.refresh();
+        studio.pick([text]);
+        studio.did(`Renamed ${names[0]} to ${text}`);
+        if (shown) studio.go("library", { take: text });
+      });
+  }
+
+  private removeTakes(): void {
+    const { studio, names } = this;
+    void this.attempt("deleting", async () => {
+      await send("post", "library/remove", { body: { names } });
+      studio.pick([]);
+      await studio.refresh();
+      studio.did(`Deleted ${counted(names.length, "take")}; they are in the trash of the library`);
+    });
+  }
+
+  private download(event: Event): void {
+    const menu = event.target as HTMLSelectElement;
+    const format = menu.value as Format;
+    menu.value = "";
+    if (!format) return;
+    const frames = new Map(this.studio.library.motions.map((row) => [row.name, row.frames]));
+    const clips = this.names.map((motion) => ({ motion, start_frame: 0, end_frame: frames.get(motion) ?? 1 }));
+    const name = `${(this.studio.pickedName || "takes").replace(/[^\w.-]+/g, "_")}.zip`;
+    void this.attempt("packing", () => download(name, "export", { body: { clips, format, unit: "m" } }));
+  }
+
+  render() {
+    const { studio, names } = this;
+    const only = names.join(",");
+    const asked = this.form === "rename" ? "new name" : "label for all";
+    return html`<div class="row" role="toolbar" aria-label="Selected takes"><b id="picked">${counted(names.length, "take")} selected</b>
+        <button id="label-all" aria-expanded=${this.form === "label"} @click=${() => this.open("label")}>Label…</button>
+        ${names.length === 1 ? html`<button id="rename" aria-expanded=${this.form === "rename"} @click=${() => this.open("rename")}>Rename…</button>` : nothing}
+        <button id="delete" @click=${() => this.removeTakes()}>Delete</button>
+        <select id="download" aria-label="Download the selected takes" @change=${this.download}><option value="">Download…</option>
+          ${FORMATS.map((one) => html`<option value=${one}>${one.toUpperCase()} (zip)</option>`)}</select>
+        <button id="unpick" @click=${() => studio.pick([])}>clear</button></div>
+      ${
+        this.form
+          ? html`<form @submit=${this.submit}><input aria-label=${asked} placeholder=${asked}
+          .value=${this.form === "rename" ? names[0] : this.studio.pickedName} /><button class="main">${this.form === "rename" ? "Rename" : "Label"}</button></form>`
+          : nothing
+      }
+      <div class="row"><span class="faint">Make of them</span>
+        <button id="walk-these" title="A motion graph of these takes, to walk along a path" @click=${() => studio.go("graph", { only })}>Walk these</button>
+        <button id="dance-these" title="A choreography of these takes, to dance to a song" @click=${() => studio.go("dance", { takes: only })}>Dance these</button>
+        <button id="parametrize-these" title="A parametric motion with these takes as examples" @click=${() => studio.go("parametric", { new: "1", takes: only })}>Parametrize these</button>
+        ${studio.views.has("controller") ? html`<button id="controller-of-these" title="A motion-matching controller of these takes" @click=${() => studio.go("controller", { only })}>Make a controller</button>` : nothing}
+        <span role="status" class="faint">${this.busy && `${this.busy}…`}</span></div>`;
+  }
+}
+
+/** Add a label to takes, as one change. */
+export async function labelTakes(studio: Studio, names: string[], label: string): Promise<void> {
+  await send("post", "library/labels", { body: { places: names, label } });
+  await studio.refresh(false);
+  studio.did(`Labelled ${counted(names.length, "take")}: ${label}`);
+}

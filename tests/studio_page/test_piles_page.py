@@ -1,0 +1,91 @@
+"""Piles of takes without labels, and what is done with several takes at once."""
+
+from __future__ import annotations
+
+import pytest
+from browser import in_address, settled
+from playwright.sync_api import expect
+from studio_takes import StudioServer
+from test_subjects_page import serious_findings
+
+import motionloom as ml
+from motionloom import demo
+
+NAMES = (
+    "walk_p0", "walk_p1", "walk_left_p0", "walk_right_p0", "kick_front_high_right_p0",
+    "kick_front_high_right_p1", "kick_front_mid_right_p0", "dance_groove_p0",
+)  # fmt: skip
+
+
+@pytest.fixture
+def unlabelled(windows, tmp_path):
+    """A page of a library without labels, and the library."""
+    library = ml.Library.create(tmp_path / "pile.loom", fps=30.0)
+    for name in NAMES:
+        library.add_motion(demo.clip(name), name=name)
+    with StudioServer(library.path) as server:
+        yield windows(server.address), library
+
+
+def test_unlabelled_takes_are_shown_as_piles_and_labelled_at_once(unlabelled):
+    page, library = unlabelled
+    piles = page.locator("loom-piles li")
+    kicks = piles.filter(has_text="kick right")
+    expect(kicks).to_contain_text("3 takes")
+    assert serious_findings(page) == []
+    kicks.locator(".label").click()
+    expect(page.locator(".notice")).to_contain_text("Labelled 3 takes: kick right")
+    assert len(library.with_label("kick right")) == 3
+    page.keyboard.press("Control+z")
+    expect(page.locator(".notice")).to_contain_text("Undone: label")
+    assert library.label_counts() == {}
+
+
+def test_several_takes_are_labelled_renamed_deleted_and_restored_by_keyboard(unlabelled):
+    page, library = unlabelled
+    page.locator("#takes").click()
+    page.locator("loom-take-cards .card[tabindex='0']").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("x")
+    bar = page.locator("loom-selection-bar")
+    expect(bar.locator("#picked")).to_have_text("1 take selected")
+    assert serious_findings(page) == []
+    first = page.evaluate("[...studio.picked][0]")
+    bar.locator("#rename").focus()
+    page.keyboard.press("Enter")
+    expect(bar.locator("form input")).to_be_focused()
+    page.keyboard.type("the first")
+    page.keyboard.press("Enter")
+    expect(page.locator(".notice")).to_contain_text(f"Renamed {first} to the first")
+    assert "the first" in library and first not in library
+    page.locator("loom-take-cards .card[tabindex='0']").focus()
+    page.keyboard.press("Control+a")
+    expect(bar.locator("#picked")).to_have_text("8 takes selected")
+    bar.locator("#delete").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".notice")).to_contain_text("Deleted 8 takes")
+    assert library.names == ()
+    page.keyboard.press("Control+z")
+    expect(page.locator(".notice")).to_contain_text("Undone: remove")
+    settled(page)
+    page.keyboard.press("Control+z")
+    expect(page.locator(".notice")).to_contain_text("Undone: rename")
+    assert library.names == tuple(sorted(NAMES))
+
+
+def test_walk_dance_and_parametrize_begin_with_the_selected_takes(unlabelled):
+    page, _ = unlabelled
+    page.locator("loom-piles .open", has_text="kick right").click()
+    bar = page.locator("loom-selection-bar")
+    expect(bar.locator("#picked")).to_have_text("3 takes selected")
+    picked = page.evaluate("[...studio.picked]")
+    bar.locator("#parametrize-these").click()
+    in_address(page, "takes=")
+    form = page.locator("loom-parametric-form")
+    expect(form).to_contain_text("3 selected takes")
+    expect(form).to_contain_text(f"{picked[0]} is the first example")
+    page.go_back()
+    expect(bar.locator("#picked")).to_have_text("3 takes selected")
+    with page.expect_download() as begun:
+        bar.locator("#download").select_option("fbx")
+    assert begun.value.suggested_filename == "kick_right.zip"
