@@ -4,6 +4,80 @@
  */
 
 export interface paths {
+    "/api/subjects/retarget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["RetargetRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subjects/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SubjectSearchRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["QueryResult"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/clusters": {
         parameters: {
             query?: never;
@@ -2964,7 +3038,7 @@ export interface components {
         /** FilmRequest */
         FilmRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
             /**
              * Suffix
              * @default gif
@@ -3160,7 +3234,7 @@ export interface components {
         /** KeepRequest */
         KeepRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
             /** Name */
             name: string;
             /**
@@ -3498,10 +3572,39 @@ export interface components {
              */
             small?: boolean;
         };
+        /** PosesSubject */
+        PosesSubject: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "poses";
+            skeleton: components["schemas"]["SkeletonModel"];
+            /** Fps */
+            fps: number;
+            /** Rotations */
+            rotations: string;
+            /** Root */
+            root: string;
+            /**
+             * Name
+             * @default poses
+             */
+            name?: string;
+        };
         /** Preparation */
         Preparation: {
             lacking: components["schemas"]["MissingWebs"] | null;
             job: components["schemas"]["JobStatus"] | null;
+        };
+        /** QueryResult */
+        QueryResult: {
+            /** Unit */
+            unit: string;
+            /** Matches */
+            matches: {
+                [key: string]: unknown;
+            }[];
         };
         /** ReceivedBytes */
         ReceivedBytes: {
@@ -3514,6 +3617,30 @@ export interface components {
             name: string;
             /** New */
             new: string;
+        };
+        /** RetargetRequest */
+        RetargetRequest: {
+            /** Subject */
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
+            skeleton: components["schemas"]["SkeletonModel"];
+            /**
+             * Character
+             * @default 0
+             */
+            character?: number;
+            /** Fps */
+            fps?: number | null;
+            /**
+             * At Origin
+             * @default false
+             */
+            at_origin?: boolean;
+            /** Aim */
+            aim?: [
+                number,
+                number,
+                number
+            ] | null;
         };
         /** SearchMenu */
         SearchMenu: {
@@ -3635,6 +3762,45 @@ export interface components {
             /** End Frame */
             end_frame?: number | null;
         };
+        /** SkeletonModel */
+        SkeletonModel: {
+            /** Names */
+            names: string[];
+            /** Parents */
+            parents: number[];
+            /** Offsets */
+            offsets: [
+                number,
+                number,
+                number
+            ][];
+            /**
+             * End Names
+             * @default []
+             */
+            end_names?: string[];
+            /**
+             * End Parents
+             * @default []
+             */
+            end_parents?: number[];
+            /**
+             * End Offsets
+             * @default []
+             */
+            end_offsets?: [
+                number,
+                number,
+                number
+            ][];
+            /**
+             * Roles
+             * @default {}
+             */
+            roles?: {
+                [key: string]: string;
+            };
+        };
         /** SteeringEvent */
         SteeringEvent: {
             /** Frame */
@@ -3647,13 +3813,28 @@ export interface components {
         /** SubjectFileRequest */
         SubjectFileRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
             /**
              * Suffix
              * @default bvh
              * @enum {string}
              */
             suffix?: "bvh" | "glb" | "fbx" | "usd";
+        };
+        /** SubjectSearchRequest */
+        SubjectSearchRequest: {
+            /** Subject */
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
+            /**
+             * Max
+             * @default 20
+             */
+            max?: number;
+            /**
+             * Within
+             * @default []
+             */
+            within?: string[];
         };
         /** TakeNames */
         TakeNames: {
