@@ -36,6 +36,7 @@ _HOMES = {
     "load_markers": "motionloom.formats",
     "retarget": "motionloom.motion.retargeting.retarget",
     "save": "motionloom.formats",
+    "view": "motionloom.studio.notebook",
 }
 _MODULES = {"demo": "motionloom.demo", "parameters": "motionloom.parametric.parameters"}
 # Names of release 0.1, accepted for one release: they moved to `ml.parameters`.
@@ -95,3 +96,4 @@ if TYPE_CHECKING:
     from motionloom.rhythm.motion_beats.beats import beats as beats
     from motionloom.search import Family as Family
     from motionloom.search import Match as Match
+    from motionloom.studio.notebook import view as view

@@ -3,7 +3,7 @@ import { transitionPairs, transitionText, type DrawnGraph } from "../src/graph/a
 import { graphSettings } from "../src/graph/graph-form";
 import { niceStep, visibleCells } from "../src/grid/grid-map";
 import { colourAt } from "../src/grid/heat-map";
-import { bounds } from "../src/parametric/scatter";
+import { bounds } from "../src/parametric/target";
 
 const GRAPH: DrawnGraph = {
   names: ["a", "b"],

@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Library": {
         "import": "library.import_",
+        "export": "library",
         "sheet": "pictures",
         "label": "library",
         "find": "library",

@@ -1,4 +1,4 @@
-"""``import``, ``find``, ``clusters``, ``label``, ``undo`` and ``studio``: a library as a whole."""
+"""``import``, ``export``, ``find``, ``clusters``, ``label``, ``undo``, ``studio``: whole libraries."""
 
 from __future__ import annotations
 
@@ -62,6 +62,44 @@ def import_(
         _print_report(report, lib)
     if report.failed:
         raise typer.Exit(1)
+
+
+def export(
+    lib: Annotated[Path, LIB],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")],
+    to: Annotated[
+        str, typer.Option(metavar="SUFFIX", help="Format of the motion files, one per motion.")
+    ] = "bvh",
+    parquet: Annotated[
+        bool,
+        typer.Option(
+            "--parquet", help="Tables of frames, motions, labels and skeletons with a data card."
+        ),
+    ] = False,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", help="Only motions with this label.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option("--only", help="Only these motions.")] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option("--exclude", help="All motions but these.")
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Write the motions and labels of a library into a folder.
+
+    One file per motion and labels.csv, or, with --parquet, tables that pandas, Polars and
+    datasets.load_dataset read.
+    """
+    library = open_library(lib)
+    chosen = library.select(label=label or None, only=only or None, exclude=exclude or None)
+    with progress("exporting", len(chosen)) as advance:
+        written = library.export_motions(
+            folder, to="parquet" if parquet else to, only=chosen, progress=advance
+        )
+    if json:
+        print_json({"folder": str(written), "motions": len(chosen)})
+    else:
+        remark(f"wrote {counted(len(chosen), 'motion')} to {written}")
 
 
 def _as_dict(report: ImportReport, lib: Library) -> dict:

@@ -144,6 +144,51 @@ class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, MatchingVerbs, RhythmVerb
 
         return chosen_names(self, label=label, only=only, exclude=exclude)
 
+    def export_motions(
+        self,
+        folder: str | Path,
+        *,
+        to: str = "bvh",
+        label: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+        progress: Callable[[int], Any] = lambda done: None,
+    ) -> Path:
+        """Write motions and labels of this library into a new folder.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Must not exist, or be empty.
+        to : str
+            Suffix of motion files, one per motion: ``"bvh"``, ``"glb"``, ``"fbx"``, ...; labels
+            are in ``labels.csv``. ``"parquet"``: tables of frames, motions, labels and skeletons
+            with a data card, as dataset hubs read them.
+        label, only, exclude
+            Choose motions; see `select`.
+        progress : callable
+            Called with 1 after each motion.
+
+        Raises
+        ------
+        InvalidInput
+            If the folder is not empty, or no writer has the suffix.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as scratch:
+        ...     folder = lib.export_motions(f"{scratch}/takes", only=["walk", "jog"])
+        ...     sorted(path.name for path in folder.iterdir())
+        ['jog.bvh', 'labels.csv', 'walk.bvh']
+        """
+        from motionloom.library.dataset import write_dataset, write_files
+
+        names = self.select(label=label, only=only, exclude=exclude)
+        if to == "parquet":
+            return write_dataset(self, names, Path(folder), progress)
+        return write_files(self, names, Path(folder), to, progress)
+
     def query(self, text: str) -> Query:
         """A segment of this library, ``NAME`` or ``NAME:START-END``, as a query; never a file.
 

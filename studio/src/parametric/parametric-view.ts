@@ -13,8 +13,8 @@ import { sharedStyles } from "../page/style";
 import type { Subject } from "../page/subject-bar";
 import { View } from "../page/view";
 import "./parametric-form";
-import { bounds } from "./scatter";
-import { Region, Target } from "./target";
+import "./scatter";
+import { bounds, Region, Target } from "./target";
 
 const SHOWN_WEIGHTS = 8;
 

@@ -4,6 +4,7 @@ import { LitElement, css, html, svg } from "lit";
 import { customElement, property, query } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
 import { sharedStyles } from "../page/style";
+import { bounds } from "./target";
 
 const WIDTH = 360;
 const MARGIN = 26;
@@ -97,15 +98,4 @@ export class Scatter extends LitElement {
       ${this.reached.length ? svg`<circle class="reached" r="3.5" cx=${this.x(this.reached[0])} cy=${this.y(this.reached[1])} />` : ""}
       <circle class="target" r="8" cx=${this.x(this.target[0])} cy=${this.y(this.target[1])} /></svg>`;
   }
-}
-
-/** Least and greatest value of a column of `values`, a flat array of rows of `width` numbers. */
-export function bounds(values: ArrayLike<number>, column: number, width: number): [number, number] {
-  let low = Infinity;
-  let high = -Infinity;
-  for (let at = column; at < values.length; at += width) {
-    low = Math.min(low, values[at]);
-    high = Math.max(high, values[at]);
-  }
-  return [low, high];
 }

@@ -148,3 +148,14 @@ function disc(): THREE.Texture {
   DISC.needsUpdate = true;
   return DISC;
 }
+
+/** Least and greatest value of a column of `values`, a flat array of rows of `width` numbers. */
+export function bounds(values: ArrayLike<number>, column: number, width: number): [number, number] {
+  let low = Infinity;
+  let high = -Infinity;
+  for (let at = column; at < values.length; at += width) {
+    low = Math.min(low, values[at]);
+    high = Math.max(high, values[at]);
+  }
+  return [low, high];
+}

@@ -8,7 +8,7 @@ import type { Character } from "./character";
 const DETAILED = 4; // characters up to which bodies have many triangles
 const TEXELS = 3; // per bone: the rows of its matrix
 
-interface BodyMesh {
+export interface BodyMesh {
   vertices: Float32Array;
   normals: Float32Array;
   triangles: Int32Array;
@@ -17,10 +17,14 @@ interface BodyMesh {
   unbind: Float32Array; // (P, 3, 4)
 }
 
+export type Detail = "high" | "low";
+/** Where the bodies of skeletons come from. */
+export type BodySource = (key: string, detail: Detail) => Promise<BodyMesh>;
+
 const MESHES = new Map<string, Promise<BodyMesh>>();
 
 /** The body of a skeleton from the server, once per page. */
-function fetchBody(key: string, detail: "high" | "low"): Promise<BodyMesh> {
+function fetchBody(key: string, detail: Detail): Promise<BodyMesh> {
   const name = `${key} ${detail}`;
   let request = MESHES.get(name);
   if (!request) {
@@ -198,10 +202,13 @@ class BodyGroup {
 export class Bodies {
   readonly group = new THREE.Group();
   private readonly groups = new Map<string, BodyGroup | null>(); // null: on its way
-  private detail: "high" | "low" = "high";
+  private detail: Detail = "high";
 
   /** `loaded` is called when a body has arrived, to draw again. */
-  constructor(private readonly loaded: () => void) {}
+  constructor(
+    private readonly loaded: () => void,
+    private readonly source: BodySource = fetchBody,
+  ) {}
 
   begin(characters: number): void {
     this.detail = characters > DETAILED ? "low" : "high";
@@ -218,7 +225,7 @@ export class Bodies {
     if (group === undefined) {
       this.groups.set(name, null);
       const { foot } = one.plan;
-      fetchBody(body, this.detail).then(
+      this.source(body, this.detail).then(
         (mesh) => {
           const made = new BodyGroup(mesh, foot, transparent);
           this.groups.set(name, made);

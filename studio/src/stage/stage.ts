@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import { rowOf } from "../motion/motion";
-import { Bodies } from "./bodies";
+import { Bodies, type BodySource } from "./bodies";
 import { CameraRig, type CameraView } from "./camera-rig";
 import { Capsules } from "./capsules";
 import { Character, type CharacterSpec } from "./character";
@@ -76,7 +76,7 @@ export class Stage extends EventTarget {
   cost = 0;
   private readonly solid = new Capsules({ shadows: true });
   private readonly transparent = new Capsules({ transparent: true });
-  private readonly bodies = new Bodies(() => this.wake());
+  private readonly bodies: Bodies;
   private readonly ground = new FloorGrid();
   private readonly paths: THREE.Mesh[] = [];
   private created?: THREE.WebGLRenderer;
@@ -87,15 +87,23 @@ export class Stage extends EventTarget {
   private awake = 0;
   private unseen = false; // streamed motion without a first frame yet
 
-  constructor(readonly host: HTMLElement) {
+  private readonly gone = new AbortController();
+
+  /** `bodies`: where skinned bodies come from; default: the server. */
+  constructor(
+    readonly host: HTMLElement,
+    bodies?: BodySource,
+  ) {
     super();
+    this.bodies = new Bodies(() => this.wake(), bodies);
     host.append(this.canvas);
+    const { signal } = this.gone;
     const paint = () => {
       this.scene.background = new THREE.Color(colour("stage"));
       this.ground.ink = colour("faint");
       this.wake();
     };
-    theme.addEventListener("change", paint);
+    theme.addEventListener("change", paint, { signal });
     paint();
     const sun = new THREE.DirectionalLight(0xfff4e6, 2.4);
     sun.position.set(3.5, 10, 4.5);
@@ -104,10 +112,23 @@ export class Stage extends EventTarget {
     this.rig = new CameraRig(this.canvas);
     this.clock.addEventListener("change", () => this.wake());
     for (const kind of ["pointerdown", "keydown"])
-      addEventListener(kind, () => this.wake(), { passive: true, capture: true });
+      addEventListener(kind, () => this.wake(), { passive: true, capture: true, signal });
     for (const kind of ["pointermove", "wheel"]) host.addEventListener(kind, () => this.wake(), { passive: true });
-    new ResizeObserver(() => this.resize()).observe(host);
+    const sizes = new ResizeObserver(() => this.resize());
+    sizes.observe(host);
+    signal.addEventListener("abort", () => sizes.disconnect());
     this.resize();
+  }
+
+  /** Stop drawing and free the graphics memory, as when a notebook cell is closed. */
+  dispose(): void {
+    this.gone.abort();
+    this.show([]);
+    this.bodies.clear();
+    this.controls.dispose();
+    this.created?.dispose();
+    this.created?.forceContextLoss(); // a page has few contexts
+    this.canvas.remove();
   }
 
   /** Start drawing. An empty stage can wait until the rest of the page is shown. */
@@ -310,6 +331,7 @@ export class Stage extends EventTarget {
   }
 
   private readonly tick = (now: number): void => {
+    if (this.gone.signal.aborted) return;
     const seconds = Math.min((now - this.last) / 1000, 0.25);
     this.last = now;
     if (this.clock.end === Infinity) this.clock.limit = this.streamedEnd();

@@ -8,7 +8,6 @@ that a match can be played in the time of its query.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,9 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.motion.kinematics.body import facing
-from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.plots.stick_figure import StickFigure, stick_figure
+from motionloom.studio.aligned import alignment, frames_of, to_origin
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.messages import foot_contacts, skeleton_head
 from motionloom.studio.responses import array_response
@@ -74,17 +72,17 @@ def poses(request: PosesRequest, state: State) -> Response:
     if total > MAX_FRAMES:
         raise InvalidInput(f"at most {MAX_FRAMES} frames per request; got {total}")
     onto = request.onto
-    reference = _frames_of(state.library[onto.motion], [onto.frame], onto.motion)
-    to_origin = _to_origin(reference)
+    reference = frames_of(state.library[onto.motion], [onto.frame], onto.motion)
+    placed_at_origin = to_origin(reference)
     bodies: list[dict[str, Any]] = []
     body_index: dict[Any, int] = {}
     clips, positions, orientations, contacts = [], [], [], []
     for clip in request.clips:
         take = state.library[clip.motion]
-        motion = _frames_of(take, clip.frames, clip.motion)
+        motion = frames_of(take, clip.frames, clip.motion)
         if clip.anchor >= len(motion):
             raise InvalidInput(f"anchor must be below {len(motion)}; got {clip.anchor}")
-        transform = to_origin @ _alignment(reference, motion[clip.anchor])
+        transform = placed_at_origin @ alignment(reference, motion[clip.anchor])
         points = motion.positions(end_sites=True)
         skeleton = state.library.entry(clip.motion).skeleton
         if request.small:
@@ -114,40 +112,6 @@ def poses(request: PosesRequest, state: State) -> Response:
         arrays["contacts"] = np.concatenate(contacts)
         arrays["orientations"] = np.concatenate(orientations)
     return array_response({"clips": clips, "bodies": bodies}, **arrays)
-
-
-def _frames_of(take: Motion, frames: Sequence[int], name: str) -> Motion:
-    """A motion of the given frames of a take, in this order."""
-    chosen = np.asarray(frames, np.int64)
-    if chosen.max() >= len(take):
-        raise InvalidInput(f"{name} has frames 0 to {len(take) - 1}; got {chosen.max()}")
-    return replace(
-        take,
-        rotations=take.rotations[chosen],
-        root=take.root[chosen],
-        translations=None if take.translations is None else take.translations[chosen],
-        provenance=None,
-    )
-
-
-def _to_origin(pose: Motion) -> PlanarTransform:
-    """Transform that takes a pose to the origin, facing +Z."""
-    points = pose.positions(end_sites=True)
-    hips = pose.skeleton.points(["hips"])[0] if "hips" in pose.skeleton.roles else 0
-    position, heading = points[0, hips], np.angle(facing(pose, points)[0])
-    here = PlanarTransform(position[0], position[2], heading)
-    return here.inverse() if np.isfinite(here.to_array()).all() else PlanarTransform.identity()
-
-
-def _alignment(reference: Motion, pose: Motion) -> PlanarTransform:
-    """Transform that aligns a pose to the reference, by the roles of both skeletons."""
-    roles = [role for role in reference.skeleton.roles if role in pose.skeleton.roles]
-    if roles:
-        a, b = (one.role_positions(roles)[0] for one in (reference, pose))
-        known = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
-        if known.sum() >= 3:
-            return PlanarTransform.aligning(a[known], b[known])
-    return PlanarTransform.between(_to_origin(reference), _to_origin(pose))
 
 
 def _contacts(take: Motion, frames: Sequence[int]) -> NDArray[np.bool_]:

@@ -1,0 +1,291 @@
+"""A library as a folder of motion files, or of Parquet tables as dataset hubs read them.
+
+::
+
+    FOLDER/README.md                       the data card; its head lists the tables
+    FOLDER/motions/part-00000.parquet      one row per motion
+    FOLDER/frames/part-00000.parquet ...   one row per frame: root, rotations, positions
+    FOLDER/labels/part-00000.parquet       one row per label of a motion or of a segment
+    FOLDER/skeletons/part-00000.parquet    one row per skeleton: joints, parents, offsets, roles
+
+Frames are written motion by motion, so that memory does not grow with the library.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from motionloom.checked_files import file_stem
+from motionloom.errors import InvalidInput
+from motionloom.formats import FORMATS
+from motionloom.formats.tables import require_extra
+from motionloom.words.label_files import LabelRow, write_labels
+
+if TYPE_CHECKING:
+    from motionloom.library.library import Library
+
+_ROWS_OF_A_FILE = 200_000  # frames: 100 to 200 MB for usual skeletons
+_TABLES = ("motions", "frames", "labels", "skeletons")
+
+
+def write_files(
+    library: Library,
+    names: Sequence[str],
+    folder: Path,
+    suffix: str,
+    progress: Callable[[int], Any],
+) -> Path:
+    """Write one file per motion and ``labels.csv`` into a new folder.
+
+    Raises
+    ------
+    InvalidInput
+        If the folder exists and is not empty, or no writer has the suffix.
+    """
+    suffix = suffix.lower().lstrip(".")
+    written = [name.lstrip(".") for name, one in FORMATS.items() if "motion" in one.writes]
+    if suffix not in written:
+        raise InvalidInput(
+            f"no motion can be written as {suffix!r}; choose one of {', '.join(written)}"
+        )
+    stems: set[str] = set()
+    rows = []
+    with _new_folder(folder) as scratch:
+        for name in names:
+            motion = library[name]
+            stem = base = file_stem(name)
+            number = 2
+            while stem.lower() in stems:  # two names may become one on disk
+                stem, number = f"{base}_{number}", number + 1
+            stems.add(stem.lower())
+            motion.save(scratch / f"{stem}.{suffix}")
+            rows += [LabelRow(stem, text) for text in library.labels(name)]
+            rows += [
+                LabelRow(stem, text, part.start_frame / motion.fps, part.end_frame / motion.fps)
+                for part, text in library.segment_labels(name)
+            ]
+            progress(1)
+        write_labels(rows, scratch / "labels.csv", {})
+    return folder
+
+
+def write_dataset(
+    library: Library, names: Sequence[str], folder: Path, progress: Callable[[int], Any]
+) -> Path:
+    """Write the named motions of a library into a new folder.
+
+    Raises
+    ------
+    InvalidInput
+        If the folder exists and is not empty.
+    MissingExtra
+        If pyarrow is not installed.
+    """
+    arrow = require_extra()
+    with _new_folder(folder) as scratch:
+        for table in _TABLES:
+            (scratch / table).mkdir()
+        skeletons: dict[str, Any] = {}
+        motions, labels, frames = [], [], 0
+        with _Parts(arrow, scratch / "frames") as parts:
+            for name in names:
+                motion, entry = library[name], library.entry(name)
+                key = entry.skeleton
+                skeletons.setdefault(key, motion.skeleton)
+                parts.write(_frame_columns(arrow, name, motion))
+                frames += len(motion)
+                whole = list(library.labels(name))
+                motions.append(
+                    {
+                        "motion": name,
+                        "frames": len(motion),
+                        "fps": float(motion.fps),
+                        "seconds": float(motion.duration),
+                        "skeleton": key,
+                        "labels": whole,
+                        "source": Path(entry.source).name,
+                    }
+                )
+                labels += [_label_row(name, 0, len(motion), motion.fps, text) for text in whole]
+                labels += [
+                    _label_row(name, part.start_frame, part.end_frame, motion.fps, text)
+                    for part, text in library.segment_labels(name)
+                ]
+                progress(1)
+        for table, rows, schema in (
+            ("motions", motions, _motion_schema(arrow)),
+            ("labels", labels, _label_schema(arrow)),
+            ("skeletons", _skeleton_rows(skeletons), _skeleton_schema(arrow)),
+        ):
+            arrow.parquet.write_table(
+                arrow.Table.from_pylist(rows, schema=schema),
+                scratch / table / "part-00000.parquet",
+            )
+        card = _card(folder.name, motions, frames, labels, len(skeletons))
+        (scratch / "README.md").write_text(card, encoding="utf-8")
+    return folder
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """A folder beside `folder` that takes its place when everything is written."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidInput(f"{folder} is not empty; name a new folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        yield scratch
+        scratch.chmod(0o755)
+        if folder.exists():
+            folder.rmdir()
+        scratch.rename(folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+class _Parts:
+    """Parquet files of limited size, written table by table."""
+
+    def __init__(self, arrow: Any, folder: Path) -> None:
+        self._arrow, self._folder = arrow, folder
+        self._writer: Any = None
+        self._rows = self._files = 0
+
+    def __enter__(self) -> _Parts:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def write(self, table: Any) -> None:
+        """Append a table; a new file is begun when the last one is full."""
+        if self._writer is not None and self._rows + len(table) > _ROWS_OF_A_FILE:
+            self._writer.close()
+            self._writer = None
+        if self._writer is None:
+            path = self._folder / f"part-{self._files:05d}.parquet"
+            self._writer = self._arrow.parquet.ParquetWriter(path, table.schema)
+            self._files, self._rows = self._files + 1, 0
+        self._writer.write_table(table)
+        self._rows += len(table)
+
+
+def _frame_columns(arrow: Any, name: str, motion: Any) -> Any:
+    """One row per frame; lists are flat, (J * 4) and (J * 3) numbers."""
+
+    def lists(values: np.ndarray) -> Any:
+        flat = np.ascontiguousarray(values, np.float32).reshape(len(values), -1)
+        offsets = np.arange(len(flat) + 1, dtype=np.int32) * flat.shape[1]
+        return arrow.ListArray.from_arrays(arrow.array(offsets), arrow.array(flat.ravel()))
+
+    count = len(motion)
+    return arrow.table(
+        {
+            "motion": arrow.array([name] * count, arrow.string()),
+            "frame": arrow.array(np.arange(count, dtype=np.int32)),
+            "time": arrow.array((np.arange(count) / motion.fps).astype(np.float64)),
+            "root": lists(motion.root),
+            "rotations": lists(motion.rotations),
+            "positions": lists(motion.positions()),
+        }
+    )
+
+
+def _label_row(name: str, start: int, end: int, fps: float, text: str) -> dict[str, Any]:
+    return {
+        "motion": name,
+        "start_frame": int(start),
+        "end_frame": int(end),
+        "start": float(start / fps),
+        "end": float(end / fps),
+        "label": text,
+    }
+
+
+def _skeleton_rows(skeletons: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = []
+    for key, one in skeletons.items():
+        role_of = {joint: role for role, joint in one.roles.items()}
+        rows.append(
+            {
+                "skeleton": key,
+                "joints": list(one.names),
+                "parents": [int(parent) for parent in one.parents],
+                "offsets": [float(value) for value in np.ravel(one.offsets)],
+                "roles": [role_of.get(joint, "") for joint in one.names],
+            }
+        )
+    return rows
+
+
+def _motion_schema(arrow: Any) -> Any:
+    text = arrow.string()
+    return arrow.schema(
+        {
+            "motion": text, "frames": arrow.int32(), "fps": arrow.float64(),
+            "seconds": arrow.float64(), "skeleton": text, "labels": arrow.list_(text),
+            "source": text,
+        }
+    )  # fmt: skip
+
+
+def _label_schema(arrow: Any) -> Any:
+    return arrow.schema(
+        {
+            "motion": arrow.string(), "start_frame": arrow.int32(), "end_frame": arrow.int32(),
+            "start": arrow.float64(), "end": arrow.float64(), "label": arrow.string(),
+        }
+    )  # fmt: skip
+
+
+def _skeleton_schema(arrow: Any) -> Any:
+    return arrow.schema(
+        {
+            "skeleton": arrow.string(), "joints": arrow.list_(arrow.string()),
+            "parents": arrow.list_(arrow.int32()), "offsets": arrow.list_(arrow.float64()),
+            "roles": arrow.list_(arrow.string()),
+        }
+    )  # fmt: skip
+
+
+def _card(
+    title: str, motions: list[dict[str, Any]], frames: int, labels: list[dict[str, Any]], rigs: int
+) -> str:
+    """The data card: a head that dataset hubs read, then what the tables hold."""
+    configs = "".join(
+        f"- config_name: {table}\n  data_files: {table}/*.parquet\n"
+        + ("  default: true\n" if table == "frames" else "")
+        for table in _TABLES
+    )
+    counts: dict[str, int] = {}
+    for row in labels:
+        counts[row["label"]] = counts.get(row["label"], 0) + 1
+    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:30]
+    shown = ", ".join(f"{_plain(text)} ({count})" for text, count in most) or "none"
+    rates = sorted({f"{row['fps']:g}" for row in motions}, key=float)
+    hours = sum(row["seconds"] for row in motions) / 3600
+    counted = (
+        f"{len(motions)} motions, {frames} frames, {hours:.2f} hours, at {', '.join(rates)} frames"
+    )
+    template = files("motionloom.library").joinpath("data_card.md").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        configs=configs,
+        title=_plain(title),
+        counts=f"{counted} per second, {rigs} skeletons and {len(labels)} labels",
+        labels=shown,
+    )
+
+
+def _plain(text: str) -> str:
+    """Text that cannot change the structure of the card."""
+    return "".join(c if c.isalnum() or c in " -_.,'" else " " for c in text).strip() or "motions"

@@ -1,0 +1,47 @@
+"""Frames of takes in any order, moved along the floor onto a reference pose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion.kinematics.body import facing
+from motionloom.motion.rotations.planar_transform import PlanarTransform
+
+
+def frames_of(take: Motion, frames: Sequence[int], name: str) -> Motion:
+    """A motion of the given frames of a take, in this order."""
+    chosen = np.asarray(frames, np.int64)
+    if chosen.max() >= len(take):
+        raise InvalidInput(f"{name} has frames 0 to {len(take) - 1}; got {chosen.max()}")
+    return replace(
+        take,
+        rotations=take.rotations[chosen],
+        root=take.root[chosen],
+        translations=None if take.translations is None else take.translations[chosen],
+        provenance=None,
+    )
+
+
+def to_origin(pose: Motion) -> PlanarTransform:
+    """Transform that takes a pose to the origin, facing +Z."""
+    points = pose.positions(end_sites=True)
+    hips = pose.skeleton.points(["hips"])[0] if "hips" in pose.skeleton.roles else 0
+    position, heading = points[0, hips], np.angle(facing(pose, points)[0])
+    here = PlanarTransform(position[0], position[2], heading)
+    return here.inverse() if np.isfinite(here.to_array()).all() else PlanarTransform.identity()
+
+
+def alignment(reference: Motion, pose: Motion) -> PlanarTransform:
+    """Transform that aligns a pose to the reference, by the roles of both skeletons."""
+    roles = [role for role in reference.skeleton.roles if role in pose.skeleton.roles]
+    if roles:
+        a, b = (one.role_positions(roles)[0] for one in (reference, pose))
+        known = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
+        if known.sum() >= 3:
+            return PlanarTransform.aligning(a[known], b[known])
+    return PlanarTransform.between(to_origin(reference), to_origin(pose))
