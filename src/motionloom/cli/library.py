@@ -1,4 +1,4 @@
-"""``import``, ``export``, ``find``, ``clusters``, ``label``, ``undo``, ``studio``: whole libraries."""
+"""``import``, ``export``, ``find``, ``clusters``, ``label``, ``undo``, ``studio``: libraries."""
 
 from __future__ import annotations
 
