@@ -53,6 +53,10 @@ def test_names_that_are_not_plain_are_refused(tmp_path, name):
 def test_json_is_valid_bounded_and_shallow(text):
     with pytest.raises(ValueError, match="digits|deep|Expecting"):
         parse_json(text)
+    for half in ('{"a": "\\ud800"}', b'["\\uDFFF"]', '{"\\ud83d": 1}'):
+        with pytest.raises(ValueError, match="half a character"):
+            parse_json(half)
+    assert parse_json('"\\ud83d\\ude00"') == "\U0001f600"
     with pytest.raises(ValueError, match="NaN is no number"):
         parse_json('{"id": NaN}', finite=True)
     with pytest.raises(ValueError, match="too many digits"):
@@ -170,6 +174,37 @@ def test_mutated_webs_are_refused_or_whole(web):
         assert not len(made.cells) or made.cells.min() >= 0
         assert made.offsets[-1] == len(made.cells) == len(made.values)
     assert refused > 200
+
+
+def test_descriptions_of_webs_that_do_not_fit_the_motions_are_refused(tmp_path):
+    """Chains and bridges would be looked for beyond the end of the arrays."""
+    from motionloom.search.match_web.encoding import described
+    from motionloom.search.match_web.store import WebStore
+
+    library = ml.Library.create(tmp_path / "takes.loom")
+    for name in ("walk", "walk_fast", "jog"):
+        library.add_motion(ml.demo.clip(name)[:60], name=name)
+    store = WebStore(library)
+    store.build(workers=1)
+    path = max(store.files.path.glob("*.web"), key=lambda path: len(described(path)["columns"]))
+    whole, about = path.read_bytes(), described(path)
+    key, first, last = about["columns"][-1]
+    wrong = [
+        {**about, "columns": 3},
+        {**about, "columns": [[key, first]]},
+        {**about, "columns": [[key, -1, last]]},
+        {**about, "columns": [[key, first, last + 40]]},
+        {**about, "columns": [[key, first + 7, last]]},
+        {**about, "columns": [[key, 1 << 40, (1 << 40) + last - first]]},
+        {**about, "columns": [[key, "a", "b"]]},
+        {"row": about["row"]},
+    ]
+    for one in wrong:
+        path.write_bytes(encoded(decoded(whole), one))
+        with pytest.raises(LibraryError, match="the web .* is damaged: .*build again"):
+            list(WebStore(library).pieces())
+    path.write_bytes(whole)
+    assert list(WebStore(library).pieces())
 
 
 def test_an_exchanged_index_query_is_refused():

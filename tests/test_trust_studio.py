@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -123,6 +124,74 @@ def test_work_is_limited_and_the_rest_is_answered(library, monkeypatch):
         for one in asked:
             one.join()
     assert max(most) <= limits.AT_ONCE
+
+
+def test_bodies_that_do_not_end_keep_nobody_from_computing(library):
+    """In front of the turns: 60 such requests blocked all searches for minutes."""
+    library.close()
+    with StudioServer(library.path) as server:
+        head = (
+            f"POST /api/find HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            'Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"text": '
+        )
+        slow = []
+        for _ in range(limits.WAITING + 2 * limits.AT_ONCE):
+            slow.append(socket.create_connection(("127.0.0.1", server.port)))
+            slow[-1].sendall(head.encode())
+        asked = urllib.request.Request(
+            f"{server.address}api/poses", b'{"poses": []}', {"Content-Type": "application/json"}
+        )
+        try:
+            code = urllib.request.urlopen(asked, timeout=LIMIT).status
+        except urllib.error.HTTPError as error:
+            code = error.code
+        assert code in (200, 422)  # answered, while all others are still being sent
+        for one in slow:
+            one.close()
+
+
+def test_a_request_is_received_whole_in_some_time_and_space(client, monkeypatch):
+    from starlette.exceptions import HTTPException
+
+    async def nothing():
+        await asyncio.Event().wait()
+
+    async def wait():
+        await limits._Body().receive(nothing, limits.Limiter())
+
+    with monkeypatch.context() as less:
+        less.setattr(limits, "BODY_SECONDS", 0.01)
+        with pytest.raises(HTTPException, match="408: a request must be whole after 0.01 s"):
+            asyncio.run(wait())
+    monkeypatch.setattr(limits, "RECEIVED", 5)
+    answer = client.post("/api/find", json={"text": "walk"})
+    assert answer.status_code == 503 and "too much is being received" in answer.json()["error"]
+    monkeypatch.setattr(limits, "RECEIVED", 50)
+    for _ in range(9):  # what was received is counted down again
+        assert client.post("/api/find", json={"text": ""}).status_code == 422
+
+
+def test_requests_that_read_motions_leave_threads_for_others(library, monkeypatch):
+    app = create_app(library)
+    going, go = [], threading.Event()
+
+    def slow() -> None:
+        going.append(1)
+        go.wait(LIMIT)
+
+    app.router.routes.insert(0, APIRoute("/api/motions/slow", slow, methods=["GET"]))
+    with TestClient(app, base_url="http://localhost") as client:
+        asked = [threading.Thread(target=client.get, args=["/api/motions/slow"]) for _ in range(45)]
+        for one in asked:
+            one.start()
+        most = limits.READ_AT_ONCE
+        wait_until(lambda: len(going) + app.state.studio.limiter.waiting == 45, "all are there")
+        assert len(going) == most
+        assert client.get("/api/library").status_code == 200
+        go.set()
+        for one in asked:
+            one.join()
+    assert len(going) == 45
 
 
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "http://evil.example"])

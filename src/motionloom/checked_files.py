@@ -30,6 +30,8 @@ _DEVICES = {
     *(f"{port}{n}" for port in ("COM", "LPT") for n in "123456789"),
 }
 _PORTION = 1 << 18  # bytes read at a time: they stay in the processor's cache
+_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")  # perhaps half a character, which cannot be written
+_ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
 _EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|references)\b", re.I)
 
 
@@ -207,8 +209,8 @@ def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
     Raises
     ------
     ValueError
-        If it is no JSON, is nested too deeply, has a number that is too large or, with `finite`,
-        a number that is not finite.
+        If it is no JSON, is nested too deeply, has a number that is too large, a text that is not
+        Unicode or, with `finite`, a number that is not finite.
 
     Examples
     --------
@@ -217,9 +219,14 @@ def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
     """
     refuse = _refused_constant if finite else None
     try:
-        return json.loads(text, parse_int=_whole_number, parse_constant=refuse)
+        value = json.loads(text, parse_int=_whole_number, parse_constant=refuse)
+        if (_ESCAPED_BYTES if isinstance(text, bytes) else _ESCAPED).search(text):  # type: ignore[arg-type]
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    except UnicodeEncodeError:
+        raise ValueError("a text has half a character (an unpaired surrogate)") from None
 
 
 def parse_toml(text: str) -> dict[str, Any]:

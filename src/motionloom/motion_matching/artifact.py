@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.checked_arrays import open_array
+from motionloom.checked_files import parse_json, read_regular
 from motionloom.errors import LibraryError
 from motionloom.motion import Skeleton
 from motionloom.motion.gait import GAITS
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 KIND = "motion-matching"
 _FORMAT = 6
+_FASTEST = 1e6  # frames per second, and m/s^2
 
 
 def library_database(library: Store, settings: MatchingSettings) -> MatchingDatabase:
@@ -114,10 +116,13 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
         If a file is damaged.
     """
     try:
-        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+        about = parse_json(read_regular(folder / "about.json"), finite=True)
         if about["format"] != _FORMAT:
             raise ValueError(f"format {about['format']}, expected {_FORMAT}")
-        ranges = tuple(Range(*part) for part in about["ranges"])
+        fps, acceleration = float(about["fps"]), float(about["acceleration"])
+        if not (0.0 < fps < _FASTEST and 0.0 <= acceleration < _FASTEST):
+            raise ValueError(f"{fps:g} frames per second, {acceleration:g} m/s^2")
+        ranges = tuple(_range(*part) for part in about["ranges"])
         skeleton = _skeleton(about["skeleton"])
         arrays = {name: open_array(folder / f"{name}.npy") for name in ARRAYS}
         count = ranges[-1].stop
@@ -125,15 +130,31 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
         index = BucketIndex.open(folder / "index")
         if len(index.centre) != COUNT or index.rows.max(initial=-1) >= count:
             raise ValueError(f"index of {len(index.centre)} features, expected {COUNT}")
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+        labels = {
+            label: tuple(_span(a, b, count) for a, b in parts)
+            for label, parts in about["labels"].items()
+        }
+        skipped = {name: str(why) for name, why in about["skipped"].items()}
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise LibraryError(f"{folder}: damaged: {error}") from None
-    labels = {label: tuple((a, b) for a, b in parts) for label, parts in about["labels"].items()}
     return MatchingDatabase(
-        skeleton, float(about["fps"]), ranges, **arrays, index=index, settings=settings,
-        labels=labels, skipped=about["skipped"], acceleration=float(about["acceleration"]),
+        skeleton, fps, ranges, **arrays, index=index, settings=settings,
+        labels=labels, skipped=skipped, acceleration=acceleration,
     )  # fmt: skip
+
+
+def _range(name: object, start: object, stop: object, mirrored: object) -> Range:
+    if not isinstance(name, str) or type(start) is not int or type(stop) is not int:
+        raise ValueError(f"a range of {name!r}, {start!r}, {stop!r}")
+    return Range(name, start, stop, bool(mirrored))
+
+
+def _span(start: object, end: object, count: int) -> tuple[int, int]:
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end <= count:
+        raise ValueError(f"a label of the frames {start!r} to {end!r} of {count}")
+    return start, end
 
 
 def _skeleton(held: dict[str, Any]) -> Skeleton:
@@ -161,6 +182,9 @@ def _check_arrays(
         if arrays[name].dtype != dtype or arrays[name].shape != shape:
             found = f"{arrays[name].dtype} of {arrays[name].shape}"
             raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, found {found}")
+    for name in ("places", "features"):
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(f"{name}: expected finite numbers")
     known = arrays["gaits"]
     if known.min() < 0 or known.max() > len(GAITS):
         raise ValueError(f"gaits: expected 0 to {len(GAITS)}, found {known.min()} to {known.max()}")

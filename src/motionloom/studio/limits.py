@@ -1,7 +1,8 @@
 """Limits of the server: work at a time, connections without a request, slow headers.
 
-`WorkLimiter` lets a few requests compute at a time; the others wait, and one whose client has left
-is not computed at all. So requests that only read are answered whatever the others cost.
+`WorkLimiter` lets a few requests compute at a time, once they have been received whole; the others
+wait, and one whose client has left is not computed at all. So requests that only read are answered
+whatever the others cost.
 
 `TimedConnection` closes a connection that sends no complete request head within some seconds, and
 the oldest such connection if there are many.
@@ -13,16 +14,22 @@ import asyncio
 from collections import OrderedDict
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 AT_ONCE = 4  # requests that compute at a time
+READ_AT_ONCE = 16  # requests for frames, strips, beats ... of motions; there are 40 threads
 WAITING = 64  # requests that wait for their turn
+RECEIVED = 512 << 20  # bytes of all bodies that are received, wait or compute
+BODY_SECONDS = 120.0  # for a request that computes to be sent whole
 LIVE_AT_ONCE = 8  # messages of all windows that are answered at a time
 HEAD_SECONDS = 15.0  # for a connection to send the head of a request
 SILENT = 100  # connections that have sent no request yet
 
 _LIGHT = ("/api/uploads", "/api/jobs")  # written to disk as it comes; status of jobs
+_COMPUTED = ("/api/crowds", "/api/grid", "/api/families", "/api/dance/music")
+_STATUS = ("/api/library", "/api/library/history")  # small, and always answered
 
 
 class WorkLimiter:
@@ -39,29 +46,58 @@ class WorkLimiter:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request when it is its turn."""
-        if scope["type"] != "http" or not _is_work(scope):
+        limiter, body = self.limiter, _Body()
+        queue = limiter.queue(scope)
+        if queue is None:
             await self.app(scope, receive, send)
             return
-        limiter = self.limiter
-        if limiter.waiting >= WAITING:
-            busy = JSONResponse(
-                {"error": "too many requests are waiting; try again when some have ended"},
-                status_code=503,
-                headers={"Retry-After": "5"},
-            )
-            await busy(scope, receive, send)
+        try:
+            # Outside of the turns: a client that sends slowly keeps no other from computing.
+            await body.receive(receive, limiter)
+            if limiter.waiting >= WAITING:
+                raise HTTPException(
+                    503, "too many requests are waiting; try again when some have ended"
+                )
+            limiter.waiting += 1
+            try:
+                ours = await _turn(queue, receive)
+            finally:
+                limiter.waiting -= 1
+        except HTTPException as refusal:
+            limiter.received -= body.size
+            await _answer(refusal, send)
             return
-        limiter.waiting += 1
         try:
-            first = await _turn(limiter.work, receive)
+            if ours:  # else the client has left
+                await self.app(scope, _after(body.messages, receive), send)
         finally:
-            limiter.waiting -= 1
-        if first is None:
-            return  # the client has left
+            limiter.received -= body.size
+            if ours:
+                queue.release()
+
+
+class _Body:
+    """A request that is received whole before it has its turn."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.size = 0
+
+    async def receive(self, receive: Receive, limiter: Limiter) -> None:
+        """Receive all of it; raises `HTTPException` if that takes too long, or is too much."""
         try:
-            await self.app(scope, _after(first, receive), send)
-        finally:
-            limiter.work.release()
+            async with asyncio.timeout(BODY_SECONDS):
+                more = True
+                while more:
+                    message = await receive()
+                    self.messages.append(message)
+                    self.size += (part := len(message.get("body", b"")))
+                    limiter.received += part
+                    if limiter.received > RECEIVED:
+                        raise HTTPException(503, "too much is being received; try again later")
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            raise HTTPException(408, f"a request must be whole after {BODY_SECONDS:g} s") from None
 
 
 class Limiter:
@@ -69,42 +105,46 @@ class Limiter:
 
     def __init__(self) -> None:
         self.work = asyncio.Semaphore(AT_ONCE)
+        self.reading = asyncio.Semaphore(READ_AT_ONCE)
         self.live = asyncio.Semaphore(LIVE_AT_ONCE)
         self.waiting = 0
+        self.received = 0  # bytes of requests that are being received, wait or compute
+
+    def queue(self, scope: Scope) -> asyncio.Semaphore | None:
+        """Where a request waits for its turn: requests that are sent something compute."""
+        path = scope.get("path", "")
+        if scope["type"] != "http" or not path.startswith("/api/") or path.startswith(_LIGHT):
+            return None
+        if scope["method"] in ("POST", "PUT", "PATCH") or path.startswith(_COMPUTED):
+            return self.work
+        return None if path in _STATUS else self.reading
 
 
-async def _turn(work: asyncio.Semaphore, receive: Receive) -> list[Message] | None:
-    """Wait for a turn; returns what was received meanwhile, or None if the client has left."""
+async def _answer(refusal: HTTPException, send: Send) -> None:
+    headers = {"Retry-After": "5"} if refusal.status_code == 503 else None
+    response = JSONResponse({"error": refusal.detail}, refusal.status_code, headers)
+    await send({"type": "http.response.start", "status": response.status_code,
+                "headers": response.raw_headers})  # fmt: skip
+    await send({"type": "http.response.body", "body": response.body})
+
+
+async def _turn(work: asyncio.Semaphore, receive: Receive) -> bool:
+    """Wait for a turn; False if the client has left before."""
     if not work.locked():
         await work.acquire()
-        return []
-    turn = asyncio.ensure_future(work.acquire())
-    received: list[Message] = []
-    whole = False
+        return True
+    turn, leaving = asyncio.ensure_future(work.acquire()), asyncio.ensure_future(receive())
+    ours = False
     try:
-        while True:
-            # The body is not collected: one part at most, then only the end is listened for.
-            if received and not whole:
-                await turn
-                return received
-            listening = asyncio.ensure_future(receive())
-            await asyncio.wait({turn, listening}, return_when=asyncio.FIRST_COMPLETED)
-            if listening.done():
-                message = listening.result()
-                if message["type"] == "http.disconnect":
-                    if turn.done():
-                        work.release()
-                    return None
-                received.append(message)
-                whole = not message.get("more_body", False)
-                if not turn.done():
-                    continue
-            else:
-                listening.cancel()
-            return received
+        await asyncio.wait({turn, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        ours = not leaving.done()
+        return ours
     finally:
+        leaving.cancel()
         if not turn.done():
             turn.cancel()
+        elif not ours:
+            work.release()
 
 
 def _after(first: list[Message], receive: Receive) -> Receive:
@@ -115,16 +155,6 @@ def _after(first: list[Message], receive: Receive) -> Receive:
         return pending.pop(0) if pending else await receive()
 
     return received
-
-
-def _is_work(scope: Scope) -> bool:
-    """Whether a request computes: those that are sent something do, and pictures of motions."""
-    path = scope["path"]
-    if not path.startswith("/api/") or path.startswith(_LIGHT):
-        return False
-    return scope["method"] in ("POST", "PUT", "PATCH") or path.startswith(
-        ("/api/crowds", "/api/grid", "/api/families", "/api/dance/music")
-    )
 
 
 def timed_protocol() -> type:

@@ -65,15 +65,16 @@ def serve(
     >>> serve("takes.loom", port=0, open_browser=False)    # doctest: +SKIP
     motionloom studio: http://127.0.0.1:40631/?token=...
     """
+    from motionloom.library import Library
+
     try:
         import uvicorn
-    except ModuleNotFoundError:
-        raise MissingExtra(
-            "the studio needs uvicorn; install it with: pip install 'motionloom[studio]'"
-        ) from None
 
-    from motionloom.library import Library
-    from motionloom.studio.app import create_app, missing_page
+        from motionloom.studio.app import create_app, missing_page
+    except ModuleNotFoundError as missing:
+        raise MissingExtra(
+            f"the studio needs {missing.name}; install it with: pip install 'motionloom[studio]'"
+        ) from None
 
     token = _checked_token(token, local=_is_local(host))
     opened = Library(library)

@@ -147,6 +147,8 @@ def _in_one_buffer(file: GltfFile) -> tuple[dict[str, Any], bytearray]:
     """The document with all buffers and images in one buffer, without its animations."""
     import copy
 
+    for kind in ("accessors", "bufferViews", "images"):
+        file.items(kind)  # lists of objects, or it is refused
     document = copy.deepcopy(file.document)
     binary, starts = bytearray(), []
     for number in range(len(file.items("buffers"))):
@@ -154,7 +156,8 @@ def _in_one_buffer(file: GltfFile) -> tuple[dict[str, Any], bytearray]:
         starts.append(len(binary))
         binary += file.buffer(number)
     for view in document.get("bufferViews", []):
-        view["byteOffset"] = view.get("byteOffset", 0) + starts[view.get("buffer", 0)]
+        buffer = file.index("buffers", view.get("buffer", 0), len(starts))
+        view["byteOffset"] = file.size(view, "byteOffset", 0) + starts[buffer]
         view["buffer"] = 0
     for image in document.get("images", []):
         uri = image.get("uri")

@@ -108,14 +108,14 @@ class GltfFile:
             self.refuse(f"accessor {index} has an unknown component type {str(component)[:20]}")
         if "sparse" in accessor or "bufferView" not in accessor:
             self.refuse(f"accessor {index} is sparse or empty, which is not read")
-        count, width = self._size(accessor, "count", None), _WIDTHS[kind]
+        count, width = self.size(accessor, "count", None), _WIDTHS[kind]
         dtype = np.dtype(_COMPONENTS[component])
         view = self.item("bufferViews", accessor["bufferView"])
         buffer = self.buffer(view.get("buffer"))
-        start = self._size(view, "byteOffset", 0)
-        length = self._size(view, "byteLength", None)
-        offset = self._size(accessor, "byteOffset", 0)
-        stride = self._size(view, "byteStride", 0) or width * dtype.itemsize
+        start = self.size(view, "byteOffset", 0)
+        length = self.size(view, "byteLength", None)
+        offset = self.size(accessor, "byteOffset", 0)
+        stride = self.size(view, "byteStride", 0) or width * dtype.itemsize
         last = offset + (count - 1) * stride + width * dtype.itemsize
         if count < 1 or stride < width * dtype.itemsize or last > length:
             self.refuse(f"accessor {index} reaches beyond its view")
@@ -203,12 +203,13 @@ class GltfFile:
         """The bytes of a buffer view."""
         view = self.item("bufferViews", index)
         buffer = self.buffer(view.get("buffer"))
-        start, length = self._size(view, "byteOffset", 0), self._size(view, "byteLength", None)
+        start, length = self.size(view, "byteOffset", 0), self.size(view, "byteLength", None)
         if start + length > len(buffer):
             self.refuse(f"view {index} reaches beyond its buffer of {len(buffer)} bytes")
         return buffer[start : start + length]
 
-    def _size(self, owner: dict[str, Any], key: str, usual: int | None) -> int:
+    def size(self, owner: dict[str, Any], key: str, usual: int | None) -> int:
+        """A number of bytes or items of an object of the document; `usual` if it has none."""
         value = owner.get(key, usual)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**40:
             self.refuse(f"{key} must be a size in bytes or items, found {str(value)[:20]}")

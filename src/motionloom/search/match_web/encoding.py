@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import check_regular, parse_json
+from motionloom.checked_files import check_regular, parse_json, unpacked_bytes
 from motionloom.errors import LibraryError
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
@@ -96,7 +96,7 @@ def decoded(data: bytes) -> Web:
         shape, rate, quantum, count = _checked_header(header)
         parts = {}
         for name, size in zip(_FIELDS, header["sizes"], strict=True):
-            parts[name] = _from_planes(_decompressed(data[at : at + size], 8 * _MOST + 1))
+            parts[name] = _from_planes(unpacked_bytes(data[at : at + size], 8 * _MOST + 1))
             at += size
         offsets = _checked_offsets(parts, count)
         leaves = np.cumsum(parts["leaves"])
@@ -153,22 +153,13 @@ def _expect(what: str, holds: bool) -> None:
         raise ValueError(f"its {what} cannot be")
 
 
-def _decompressed(data: bytes, most: int) -> bytes:
-    """Decompressed bytes; raises `ValueError` if there are more than `most`, or too few."""
-    decoder = zlib.decompressobj()
-    out = decoder.decompress(data, most)
-    if not decoder.eof:
-        raise ValueError("it is cut off, or too large")
-    return out
-
-
 def _header(data: bytes) -> tuple[dict, int]:
     try:
         version, size = struct.unpack_from("<II", data, len(_MARK))
         if data[: len(_MARK)] != _MARK or version != _VERSION:
             raise ValueError("another kind of file")
         at = _FRONT
-        header = parse_json(_decompressed(data[at : at + size], _LONGEST))
+        header = parse_json(unpacked_bytes(data[at : at + size], _LONGEST))
         if not isinstance(header, dict) or not isinstance(header.get("about"), dict):
             raise ValueError("no header")
         return header, at + size

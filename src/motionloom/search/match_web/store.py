@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from motionloom import parallel
 from motionloom.distance import FrameDistance, frame_distance
@@ -322,9 +322,9 @@ class WebStore:
         first, second = (web_key(self.library.entry(name)) for name in (a, b))
         for pack in self._index():
             if pack.row == first and second in pack.columns:
-                web = self._open(pack).between(*pack.columns[second])
+                web = self._part(pack, *pack.columns[second])
             elif pack.row == second and first in pack.columns:
-                web = self._open(pack).between(*pack.columns[first]).transposed()
+                web = self._part(pack, *pack.columns[first]).transposed()
             else:
                 continue
             return _both_halves(web) if a == b else web
@@ -365,8 +365,10 @@ class WebStore:
         entries = self.library.entries()
         timeline = timeline or self.timeline(entries)
         self.files.fetch()
-        starts = timeline.starts[:-1].tolist()
-        place = {web_key(entry): start for entry, start in zip(entries, starts, strict=True)}
+        bounds = timeline.starts.tolist()
+        starts, lengths = bounds[:-1], [b - a for a, b in pairwise(bounds)]
+        keys = [web_key(entry) for entry in entries]
+        place, length = (dict(zip(keys, some, strict=True)) for some in (starts, lengths))
         seen: set[tuple[str, str]] = set()
         for pack in self._index():
             if pack.row not in place:
@@ -376,15 +378,17 @@ class WebStore:
                 # A worker that a stopped build has left behind may write a pair once more.
                 pair = (pack.row, key) if pack.row < key else (key, pack.row)
                 if key in place and pair not in seen:
+                    if last - first != length[key]:
+                        raise self._damaged(pack, f"{last - first} columns for {length[key]}")
                     known.append((place[key] - first, first, last))
                     seen.add(pair)
             for shift, run in groupby(known, key=lambda one: one[0]):
                 spans = list(run)
                 first, last = spans[0][1], spans[-1][2]
-                whole = self._open(pack)
-                if (first, last) != (0, whole.shape[1]):
-                    whole = whole.between(first, last)
-                yield place[pack.row], shift + first, whole
+                part = self._part(pack, first, last)
+                if part.shape[0] != length[pack.row]:
+                    raise self._damaged(pack, f"{part.shape[0]} rows for {length[pack.row]}")
+                yield place[pack.row], shift + first, part
 
     def timeline(self, entries: Sequence[Entry] | None = None) -> Timeline:
         """All motions of the library one after the other, at the webs' rate."""
@@ -396,14 +400,34 @@ class WebStore:
         new = [name for name in names if name not in self._packs]
         if new:
             for name, about in self.files.about(new).items():
-                columns = {key: (first, last) for key, first, last in about["columns"]}
-                self._packs[name] = _Pack(name, about["row"], columns)
+                self._packs[name] = _pack(name, about)
         return [self._packs[name] for name in names]
 
     def _open(self, pack: _Pack) -> Web:
         if pack.name not in self._webs:
             self._webs[pack.name] = self.files.read(pack.name, decoded)
         return self._webs[pack.name]
+
+    def _part(self, pack: _Pack, first: int, last: int) -> Web:
+        """Some columns of a web, checked: kernels rely on the order of its chains."""
+        whole = self._open(pack)
+        if (first, last) == (0, whole.shape[1]):
+            return whole
+        if last > whole.shape[1]:
+            raise self._damaged(pack, f"columns to {last} of {whole.shape[1]}")
+        part = whole.between(first, last)
+        cells = part.offsets[part.chain_count]
+        for numbers, end in (
+            (part.cells[:, 1], part.shape[1]), (part.leaves, cells), (part.arrives, cells)
+        ):  # fmt: skip
+            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < end:
+                raise self._damaged(pack, "its chains are not in the order of the motions")
+        return part
+
+    def _damaged(self, pack: _Pack, why: str) -> LibraryError:
+        return LibraryError(
+            f"{self.library.path}: the web {pack.name} is damaged: {why}; remove it and build again"
+        )
 
     def covered(self) -> set[tuple[str, str]]:
         """Pairs of motion keys whose webs are built."""
@@ -420,6 +444,20 @@ class WebStore:
         ]
         if stale:
             self.files.remove(stale)
+
+
+def _pack(name: str, about: dict) -> _Pack:
+    """What the description of a web says; raises `LibraryError` if it is none."""
+    try:
+        columns = {str(key): (first, last) for key, first, last in about["columns"]}
+        whole = all(type(n) is int for span in columns.values() for n in span)
+        if not whole or any(not 0 <= first < last for first, last in columns.values()):
+            raise ValueError("columns")
+        return _Pack(name, str(about["row"]), columns)
+    except (ValueError, TypeError, KeyError):
+        raise LibraryError(
+            f"the web {name} is damaged: its description cannot be; remove it and build again"
+        ) from None
 
 
 def _both_halves(web: Web) -> Web:
