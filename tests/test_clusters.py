@@ -37,7 +37,8 @@ def test_takes_without_labels_fall_into_clusters_with_names(lib):
     assert not kicks & walks
     assert all(found[k].name == "kick right" for k in kicks)
     assert all((found[k].name, found[k].kind) == ("walk", "locomotion") for k in walks)
-    assert found[at["sit_stand"]].kind == "action"
+    assert found[at["sit_stand"]].kind == "action" and not found[at["sit_stand"]].rhythmic
+    assert found[at["dance_groove"]].rhythmic
 
 
 def test_more_fineness_makes_fewer_clusters_until_there_is_one(lib):
@@ -83,6 +84,6 @@ def test_a_name_has_a_side_only_if_the_other_is_not_usual():
 def test_the_command_prints_clusters(lib):
     done = ran("clusters", lib.path, "--workers", "1", "--json")
     rows = json.loads(done.stdout)
-    assert {"name", "kind", "motions", "seconds", "spread"} == set(rows[0])
+    assert {"name", "kind", "motions", "seconds", "spread", "rhythmic"} == set(rows[0])
     said = ran("clusters", lib.path, "--workers", "1")
     assert "kick right" in said.stdout and "clusters of 9 motions" in said.stderr

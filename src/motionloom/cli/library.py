@@ -292,8 +292,8 @@ def clusters(
 ) -> None:
     """Put takes that are alike into clusters, with a name for each from captions.
 
-    For a first look at takes without labels. Prints the number of takes, the kind, the name, and
-    the most typical takes of each cluster, the largest first.
+    For a first look at takes without labels. Prints the number of takes, the kind, whether there is
+    a rhythm, the name, and the most typical takes of each cluster, the largest first.
     """
     lib = open_library(library)
     with progress("describing", len(lib), quiet=json) as advance:
@@ -307,6 +307,7 @@ def clusters(
                     "motions": list(one.motions),
                     "seconds": round(one.seconds, 3),
                     "spread": round(one.spread, 3),
+                    "rhythmic": one.rhythmic,
                 }
                 for one in found
             ]
@@ -314,7 +315,8 @@ def clusters(
         return
     for one in found:
         some = ", ".join(one.motions[:3]) + (", ..." if len(one) > 3 else "")
-        print(f"{len(one):5}  {one.kind:<11}{one.name:<20}{some}")
+        rhythm = "rhythm" if one.rhythmic else ""
+        print(f"{len(one):5}  {one.kind:<11}{rhythm:<7}{one.name:<20}{some}")
     remark(f"{counted(len(found), 'cluster')} of {counted(sum(map(len, found)), 'motion')}")
 
 

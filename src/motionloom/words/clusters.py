@@ -31,7 +31,7 @@ from motionloom.words.settings import FINENESS, ClusterSettings
 _STILL = {"stand", "sit", "lie", "kneel", "crouch"}  # states rather than actions
 _USUAL = 0.6  # share of takes, or of the time, from which something is typical
 
-Kind = Literal["locomotion", "rhythm", "rest", "action"]
+Kind = Literal["locomotion", "rest", "action"]
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,13 @@ class Cluster:
     motions : tuple of str
         The most typical take first, then sorted by their distance from it.
     kind : str
-        ``locomotion``, ``rhythm``, ``rest`` or ``action``.
+        ``locomotion``, ``rest`` or ``action``.
     seconds : float
         Duration of all of them.
     spread : float
         Mean distance from the most typical take, as a share of the median distance of two takes.
+    rhythmic : bool
+        Whether the most typical take has a rhythm.
     """
 
     name: str
@@ -57,13 +59,10 @@ class Cluster:
     kind: Kind
     seconds: float
     spread: float
+    rhythmic: bool = False
 
     def __len__(self) -> int:
         return len(self.motions)
-
-    def of_kind(self, kind: Kind) -> Cluster:
-        """The same cluster, of another kind."""
-        return replace(self, kind=kind)
 
 
 def library_clusters(
@@ -76,8 +75,7 @@ def library_clusters(
 ) -> list[Cluster]:
     """Clusters of the takes of a library; see `motionloom.Library.clusters`.
 
-    `rhythmic` tells whether a take has a rhythm; it is asked of the most typical take of clusters
-    that neither travel nor rest.
+    `rhythmic` tells whether a take has a rhythm.
     """
     table = clip_table(library, StatisticsMeasure())
     whole = np.flatnonzero(table.clips.whole)
@@ -92,10 +90,7 @@ def library_clusters(
     found = clusters_of(
         some.names, 0.5 * (distances + distances.T), events, seconds, fineness=settings.fineness
     )
-    return [
-        one.of_kind("rhythm") if one.kind == "action" and rhythmic(one.motions[0]) else one
-        for one in found
-    ]
+    return [replace(one, rhythmic=rhythmic(one.motions[0])) for one in found]
 
 
 def clusters_of(

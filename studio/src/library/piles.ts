@@ -13,7 +13,8 @@ import { drawThumbnail, type ThumbnailStore } from "./thumbnails";
 
 export interface Pile {
   name: string;
-  kind: "locomotion" | "rhythm" | "rest" | "action";
+  kind: "locomotion" | "rest" | "action";
+  rhythmic: boolean;
   motions: string[];
   seconds: number;
   spread: number;
@@ -97,7 +98,7 @@ export class Piles extends LitElement {
     const title = pile.name || pile.motions[0];
     return html`<li><canvas data-name=${pile.motions[0]} width=${PICTURE * 2} height=${PICTURE * 2} aria-hidden="true"></canvas>
       <button class="open" aria-label="Open the pile ${title}, ${counted(pile.motions.length, "take")}" @click=${() => this.open(pile)}>${title}</button>
-      <div class="row"><span class="faint facts">${counted(pile.motions.length, "take")}, ${durationText(pile.seconds)}, ${pile.kind}</span>
+      <div class="row"><span class="faint facts">${counted(pile.motions.length, "take")}, ${durationText(pile.seconds)}, ${pile.kind}${pile.rhythmic ? ", with a rhythm" : ""}</span>
         ${
           labelled
             ? html`<span class="faint facts">labelled</span>`

@@ -39,6 +39,7 @@ def clusters(request: ClusterRequest, state: State) -> JobStatus:
                 "motions": list(one.motions),
                 "seconds": round(one.seconds, 2),
                 "spread": round(one.spread, 3),
+                "rhythmic": one.rhythmic,
             }
             for one in found
         ]
