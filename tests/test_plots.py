@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 from PIL import Image
 from plain_motions import ball, beast, snake, walker
@@ -302,6 +302,41 @@ def test_nothing_to_draw_is_said_so(tmp_path):
         film_strip(empty)
     with pytest.raises(InvalidInput, match=r"suffix must be one of \.png, \.svg, \.pdf"):
         write_strip(walker(), tmp_path / "x.jpg")
+
+
+def test_a_body_covers_its_bones_and_its_near_side_is_painted_last():
+    from motionloom.plots.body_figure import body_figure
+
+    walk = demo.clip("walk")
+    camera = Camera(view="side")
+    body = body_figure(walk, detail="low")
+    seen = body.triangles(walk, 30, camera)
+    knee = camera.project(walk[30].role_positions(["right_knee"])[0, 0])[:2]
+    assert np.abs(seen.corners.mean(axis=1) - knee).max(axis=1).min() < 0.03
+    blue, orange = (to_rgb(COLOURS[side]) for side in (LEFT, RIGHT))
+    near = seen.colours[-50:].mean(axis=0)  # from this side the right limbs are in front
+    assert near @ orange / np.linalg.norm(near) > near @ blue / np.linalg.norm(near)
+    from_behind = body.triangles(walk, 30, Camera(view="back"))
+    assert (
+        0.3 * len(body.mesh.triangles) < len(from_behind.corners) < 0.7 * len(body.mesh.triangles)
+    )
+
+
+def test_strips_and_films_of_bodies(tmp_path):
+    walk = demo.clip("walk")
+    bones = film_strip(walk, frames=2)
+    bodies = film_strip(walk, frames=2, body=True)
+    drawn = lambda figure: len(figure.axes[0].collections)  # noqa: E731
+    assert any(isinstance(one, PolyCollection) for one in bodies.axes[0].collections)
+    assert drawn(bodies) == drawn(bones)  # a body for each set of bones
+    made = write_gif(walk[:4], tmp_path / "walk.gif", width=120, body=True)
+    with Image.open(made) as film:
+        assert film.n_frames > 1
+
+
+def test_a_skeleton_without_limbs_is_drawn_as_sticks():
+    strip = film_strip(snake(), frames=2, body=True)
+    assert not any(isinstance(one, PolyCollection) for one in strip.axes[0].collections)
 
 
 # --- moving pictures ------------------------------------------------------------------

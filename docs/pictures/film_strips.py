@@ -1,4 +1,4 @@
-"""Draws walk.png, kick.png and kick.gif for the docs: ``python docs/pictures/film_strips.py``."""
+"""Draws walk.png, kick.png, bodies.png and kick.gif: ``python docs/pictures/film_strips.py``."""
 
 from pathlib import Path
 
@@ -13,9 +13,10 @@ HERE = Path(__file__).parent
 def main():
     write_strip(ml.demo.clip("walk"), HERE / "walk.png", frames=8)
     write_strip(ml.demo.clip("kick_side_high_right"), HERE / "kick.png", frames=7)
-    for name in ("walk.png", "kick.png"):
+    write_strip(ml.demo.clip("kick_front_high_right"), HERE / "bodies.png", frames=7, body=True)
+    for name, colours in (("walk.png", 96), ("kick.png", 96), ("bodies.png", 200)):
         with Image.open(HERE / name) as drawn:
-            small = drawn.convert("RGB").quantize(96)
+            small = drawn.convert("RGB").quantize(colours)
         small.save(HERE / name, optimize=True)
     write_gif(ml.demo.clip("kick_front_high_right"), HERE / "kick.gif", width=260)
 

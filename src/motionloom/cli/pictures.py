@@ -45,6 +45,9 @@ def show(
     layout: Annotated[
         str, typer.Option(help="world (figures at their positions), stages (side by side) or auto.")
     ] = "auto",
+    body: Annotated[
+        bool, typer.Option("--body", help="Draw a body instead of a stick figure.")
+    ] = False,
     width: Annotated[
         int | None, typer.Option(help="Width in pixels of --gif and --mp4. [480, 720]")
     ] = None,
@@ -56,7 +59,7 @@ def show(
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Draw one motion: a film strip of stick figures, an animated GIF, a video."""
+    """Draw one motion: a film strip, an animated GIF, a video."""
     motion, first = segment_from(file)
     target = output or Path(f"{_file_name(motion.name)}.png")
     targets = [target]
@@ -71,7 +74,7 @@ def show(
     target.parent.mkdir(parents=True, exist_ok=True)
     strip = {"frames": frames, "layout": layout, "first_frame": first}
     for path in targets:
-        _draw(motion, path, strip, film, view)
+        _draw(motion, path, strip, film, {"view": view, "body": body})
         if not json:
             print(path)
     if json:
@@ -91,17 +94,19 @@ def _check_targets(targets: list[Path]) -> None:
             ffmpeg()
 
 
-def _draw(motion: Motion, path: Path, strip: dict[str, Any], film: dict[str, Any], view: str):
+def _draw(
+    motion: Motion, path: Path, strip: dict[str, Any], film: dict[str, Any], look: dict[str, Any]
+) -> None:
     suffix = path.suffix.lower()
     if suffix in PICTURES:
         from motionloom.plots.filmstrip import write_strip
 
-        write_strip(motion, path, view=view, **strip)
+        write_strip(motion, path, **look, **strip)
         return
     from motionloom.plots.animation import GIF_SECONDS, write_gif, write_mp4
 
     write = write_gif if suffix == ".gif" else write_mp4
-    write(motion, path, view=view, **film)
+    write(motion, path, **look, **film)
     if suffix == ".gif" and "seconds" not in film and motion.duration > GIF_SECONDS:
         remark(
             f"{path} shows the first {GIF_SECONDS:g} of {motion.duration:.1f} s; "

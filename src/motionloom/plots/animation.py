@@ -23,6 +23,7 @@ from motionloom.motion import Motion
 from motionloom.motion.segment import positive_rate
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.plots import strokes as ink
+from motionloom.plots.body_figure import BodyFigure, body_figure
 from motionloom.plots.camera import Camera, camera_for
 from motionloom.plots.stick_figure import COLOURS, PATH_COLOUR, StickFigure, stick_figure
 
@@ -50,6 +51,7 @@ class Film:
     height: int
     scale: float  # pixels per metre
     middle: NDArray[np.float64]  # (2,) image centre relative to the projected centre, metres
+    body: BodyFigure | None = None  # drawn instead of the stick figure
 
     def pictures(self) -> Iterator[Image]:
         """Images of all frames, in order."""
@@ -78,8 +80,12 @@ class Film:
         trail = ink.path_strokes(figure, self.path[first : frame + 1], camera)
         strokes = ink.grid_strokes(figure, camera, centre, radius, step=step)
         strokes += ink.shadow_strokes(figure, pose, camera) + trail
-        strokes += ink.figure_strokes(figure, pose, camera)
+        if self.body is None:
+            strokes += ink.figure_strokes(figure, pose, camera)
         _paint(draw, place(strokes.ends), strokes.widths * scale, strokes.colours)
+        if self.body is not None:
+            seen = self.body.triangles(self.motion, frame, camera)
+            _paint_triangles(draw, place(seen.corners), seen.colours)
         image = image.reduce(_SMOOTH)
         self._write(ImageDraw.Draw(image), frame)
         return image
@@ -97,7 +103,9 @@ class Film:
         draw.text(at, time, fill=_FAINT, font=small, anchor="rs")
 
 
-def film_for(motion: Motion, width: int, fps: float, seconds: float | None, view: str) -> Film:
+def film_for(
+    motion: Motion, width: int, fps: float, seconds: float | None, view: str, body: bool = False
+) -> Film:
     """Film of a motion, `width` pixels wide, at `fps`, at most `seconds` long."""
     figure = stick_figure(motion)
     caption = motion.name or "motion"
@@ -126,7 +134,10 @@ def film_for(motion: Motion, width: int, fps: float, seconds: float | None, view
         height = round(1.25 * width)
     height, width = height + height % 2, width + width % 2  # H.264 needs even sizes
     middle = 0.5 * (low + high) + [0.0, 0.5 * band / scale]
-    return Film(motion, figure, camera, path, centres, caption, fps, width, height, scale, middle)
+    shown = body_figure(motion, detail="low" if width < 600 else "high") if body else None
+    return Film(
+        motion, figure, camera, path, centres, caption, fps, width, height, scale, middle, shown
+    )
 
 
 def _followed(path: NDArray, figure: StickFigure, fps: float) -> NDArray[np.float64]:
@@ -164,6 +175,12 @@ def _paint(draw, ends, widths, colours) -> None:
         if r > 1.0:
             for p in (a, b):  # Pillow includes the pixels of both edges
                 draw.ellipse((*(p - r), *(p + r - 1.0)), fill=fill)
+
+
+def _paint_triangles(draw, corners, colours) -> None:
+    inks = [tuple(c) for c in np.rint(255 * colours).astype(int)]
+    for corner, fill in zip(corners.reshape(len(corners), 6).tolist(), inks, strict=True):
+        draw.polygon(corner, fill=fill, outline=fill)  # the outline closes the gaps
 
 
 def palette() -> Image:
@@ -212,6 +229,7 @@ def write_gif(
     fps: float = 20.0,
     seconds: float | None = GIF_SECONDS,
     view: str = "three-quarter",
+    body: bool = False,
 ) -> Path:
     """Write a looping animated GIF.
 
@@ -227,7 +245,7 @@ def write_gif(
         a second, so the nearest possible rate is used; the motion keeps its speed.
     seconds : float or None
         Maximum length; the caption says if the motion was cut. None: no limit.
-    view : str
+    view, body
         As for `motionloom.plots.film_strip`.
 
     Raises
@@ -247,8 +265,8 @@ def write_gif(
     from PIL.Image import Dither
 
     hundredths = max(round(100.0 / min(fps, motion.fps)), 2)  # viewers slow down shorter ones
-    film = film_for(motion, width, 100.0 / hundredths, seconds, view)
-    colours = palette()
+    film = film_for(motion, width, 100.0 / hundredths, seconds, view, body)
+    colours = palette() if film.body is None else film.picture(len(film.motion) // 2).quantize(256)
     frames = (image.quantize(palette=colours, dither=Dither.NONE) for image in film.pictures())
     return write_looping_gif(frames, path, hundredths)
 
@@ -261,6 +279,7 @@ def write_mp4(
     fps: float = 30.0,
     seconds: float | None = None,
     view: str = "three-quarter",
+    body: bool = False,
     sound: str | Path | None = None,
 ) -> Path:
     """Write an MP4 file (H.264) with the program ``ffmpeg``; options as for `write_gif`.
@@ -281,7 +300,7 @@ def write_mp4(
     """
     _check(width, fps, seconds)
     ffmpeg()
-    film = film_for(motion, width, min(fps, motion.fps), seconds, view)
+    film = film_for(motion, width, min(fps, motion.fps), seconds, view, body)
     pictures = (picture.tobytes() for picture in film.pictures())
     return write_frames_mp4(pictures, path, (film.width, film.height), film.fps, sound=sound)
 

@@ -1,4 +1,4 @@
-"""Film strips: a motion as a row of stick figures on the ground, with its path.
+"""Film strips: a motion as a row of figures on the ground, with its path.
 
 A motion that travels is drawn in world coordinates on a lane with metre marks. One that stays
 in place, turns back or goes very far is drawn as a row of small stages seen by the same camera,
@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots import strokes as ink
+from motionloom.plots.body_figure import BodyFigure, body_figure
 from motionloom.plots.camera import Camera, camera_for, floor_direction
 from motionloom.plots.page import (
     FAINT,
@@ -28,6 +29,7 @@ from motionloom.plots.page import (
     metres,
     page,
     paint,
+    paint_triangles,
     scale_bar,
     time_label,
     write_figure,
@@ -55,8 +57,9 @@ def film_strip(
     layout: str = "auto",
     first_frame: int = 0,
     mark: int | None = None,
+    body: bool = False,
 ) -> Figure:
-    """Draw a motion as a strip of stick figures.
+    """Draw a motion as a strip of figures.
 
     Parameters
     ----------
@@ -74,6 +77,8 @@ def film_strip(
         Number of the first frame in the labels, for a motion cut from a longer one.
     mark : int, optional
         A frame of the motion that is drawn in any case, on a red stage.
+    body : bool
+        Draw the neutral body instead of a stick figure, where the skeleton has the roles for it.
 
     Returns
     -------
@@ -97,7 +102,7 @@ def film_strip(
         raise InvalidInput(f"layout must be one of {', '.join(LAYOUTS)}; got {layout!r}")
     if mark is not None and not 0 <= mark < len(motion):
         raise InvalidInput(f"mark must be a frame, 0 to {len(motion) - 1}; got {mark}")
-    strip = _strip(motion, frames, view, first_frame, mark)
+    strip = _strip(motion, frames, view, first_frame, mark, body_figure(motion) if body else None)
     if mark is None and (layout == "world" or (layout == "auto" and _travels(strip))):
         return _draw_world(strip)
     return _draw_stages(strip)
@@ -111,6 +116,7 @@ def write_strip(
     view: str = "three-quarter",
     layout: str = "auto",
     first_frame: int = 0,
+    body: bool = False,
 ) -> Path:
     """Write a film strip to a .png, .svg or .pdf file; options as for `film_strip`.
 
@@ -123,7 +129,9 @@ def write_strip(
     walk.png
     """
     path = checked_picture_path(path)
-    strip = film_strip(motion, frames=frames, view=view, layout=layout, first_frame=first_frame)
+    strip = film_strip(
+        motion, frames=frames, view=view, layout=layout, first_frame=first_frame, body=body
+    )
     return write_figure(strip, path)
 
 
@@ -139,6 +147,16 @@ class _Strip:
     poses: NDArray[np.float64]  # (K, P, 3)
     first_frame: int  # number of frame 0 in the labels
     mark: int | None = None  # frame on a red stage
+    body: BodyFigure | None = None  # drawn instead of the stick figure
+
+    def draw_figure(self, axes: Axes, k: int, scale: float, shift: ArrayLike = (0.0, 0.0)) -> None:
+        """Draw figure `k`, moved by `shift` in the image."""
+        if self.body is None:
+            bones = ink.figure_strokes(self.figure, self.poses[k], self.camera)
+            paint(axes, bones.shifted(shift), scale, zorder=4)
+        else:
+            seen = self.body.triangles(self.motion, int(self.shown[k]), self.camera)
+            paint_triangles(axes, seen.shifted(shift), zorder=4)
 
     @property
     def boxes(self) -> NDArray[np.float64]:
@@ -163,7 +181,12 @@ class _Strip:
 
 
 def _strip(
-    motion: Motion, frames: int, view: str, first_frame: int, mark: int | None = None
+    motion: Motion,
+    frames: int,
+    view: str,
+    first_frame: int,
+    mark: int | None,
+    body: BodyFigure | None,
 ) -> _Strip:
     figure = stick_figure(motion)
     shown = np.unique(np.rint(np.linspace(0, len(motion) - 1, frames)).astype(np.intp))
@@ -174,7 +197,7 @@ def _strip(
     poses = np.stack([figure.positions(motion[int(f)])[0] for f in shown]).astype(np.float64)
     poses[~np.isfinite(poses).all(axis=-1)] = np.nan
     camera = camera_for(motion, figure, path, view=view)
-    return _Strip(motion, figure, camera, path, shown, poses, first_frame, mark)
+    return _Strip(motion, figure, camera, path, shown, poses, first_frame, mark, body)
 
 
 def _point_path(motion: Motion, point: int) -> NDArray[np.float32]:
@@ -238,7 +261,7 @@ def _draw_world(strip: _Strip) -> Figure:
     paint(axes, sum(shadows, ink.NOTHING) + trail, scale, zorder=3)
     nearness = camera.project(strip.path[strip.shown])[:, 2]
     for k in np.argsort(np.nan_to_num(nearness), kind="stable"):
-        paint(axes, ink.figure_strokes(figure, strip.poses[k], camera), scale, zorder=4)
+        strip.draw_figure(axes, k, scale)
         x = camera.project(strip.path[strip.shown[k]])[0]
         time_label(axes, strip.number(k), strip.motion.fps, (x, low - 0.16 * size), size)
     return sheet
@@ -309,8 +332,7 @@ def _draw_stage(axes, strip: _Strip, k: int, centre, shift, radius: float, scale
     trail = ink.path_strokes(figure, path, camera, now=now - first)
     shadow = ink.shadow_strokes(figure, strip.poses[k], camera)
     paint(axes, (shadow + trail).shifted(shift), scale, zorder=3)
-    body = ink.figure_strokes(figure, strip.poses[k], camera)
-    paint(axes, body.shifted(shift), scale, zorder=4)
+    strip.draw_figure(axes, k, scale, shift)
 
 
 def _draw_plan(axes: Axes, strip: _Strip, box, scale: float) -> None:

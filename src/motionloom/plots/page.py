@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from motionloom.plots.body_figure import Triangles
+
 
 TEXT, FAINT = "#2b323c", "#7b8494"
 
@@ -89,6 +91,17 @@ def paint(axes: Axes, strokes: ink.Strokes, scale: float, *, zorder: int) -> Non
     )  # fmt: skip
     lines.set_snap(False)  # snapping to pixels would remove the tiny length
     axes.add_collection(lines, autolim=False)
+
+
+def paint_triangles(axes: Axes, triangles: Triangles, *, zorder: int) -> None:
+    """Draw triangles onto the page, as one image in vector files."""
+    from matplotlib.collections import PolyCollection
+
+    faces = PolyCollection(
+        list(triangles.corners), facecolors=triangles.colours, edgecolors=triangles.colours,
+        linewidths=0.25, zorder=zorder, rasterized=True,
+    )  # fmt: skip
+    axes.add_collection(faces, autolim=False)
 
 
 def floor_lines(ends: NDArray[np.float64], width: float) -> ink.Strokes:
