@@ -13,10 +13,9 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.words import learnt, vocabulary
 from motionloom.words.caption_table import KIND as CAPTIONS
 from motionloom.words.label_files import read_labels
-from motionloom.words.query import query_parts
 from motionloom.words.text_index import KIND as INDEX
 from motionloom.words.text_index import IndexedEvent, open_index
-from motionloom.words.text_search import locate
+from motionloom.words.text_search import locate, query_parts
 
 CLIPS = (
     "walk", "jog", "kick_front_high_right", "kick_side_high_left", "punch_mid_left", "sit_stand",
@@ -97,9 +96,19 @@ def test_bad_texts_are_one_clear_line(lib):
     ):
         with pytest.raises(InvalidInput, match=message):
             lib.find(text)
-    done = ran("find", lib.path, "プリンをたべる")
-    assert done.returncode == 0 and done.stdout == ""
-    assert "no motion is described by 'プリンをたべる'" in done.stderr
+    for text, message in (
+        ("プリンをたべる", "no motion is described by 'プリンをたべる'"),
+        ("прыжок вверх", "no motion is described by"),
+        ("blorp", "no motion is described by 'blorp'; texts are English, or words of your own"),
+        ("kick\x1b[31m", r"text must not have control characters; got '\x1b'"),
+        ("kick\x00", r"text must not have control characters; got '\x00'"),
+        ("", "text must have at least one word; got none"),
+        ("kick " * 2000, "at most 2000 characters"),
+    ):
+        done = ran("find", lib.path, text)
+        assert done.returncode == 2 and done.stdout == "", text
+        assert message in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert not lib.find("プリンをたべる") and "プリンをたべる" in lib.find("プリンをたべる").unknown
     assert len(lib.find('"; DROP TABLE takes --', max=3)) <= 3
     assert lib.find("cartwhel").unknown == {"cartwhel": "cartwheel"}
     assert named(lib.find("cartwhel"))[0] == "cartwheel_left"

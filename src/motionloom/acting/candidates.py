@@ -1,18 +1,27 @@
-"""Candidates: segments of a library that show what a phrase of a script says."""
+"""Candidates: segments of a library that show what a phrase of a script says.
+
+An event matches a phrase by the words that both have. What a phrase does not ask for should not be
+there: other events at the same time, and directions or manners that the caption adds ("in a curve
+to the left", "slowly") cost a little. Takes whose labels name the action come first, as a rule can
+be wrong where a person is not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.acting.script import Phrase
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import body_height, facing, leg_length
 from motionloom.motion.segment import Segment, split_segment
 from motionloom.store.store import Store
-from motionloom.words.script import Phrase
+from motionloom.words.predicates import predicates
 from motionloom.words.text_index import IndexedEvent, TextIndex
 from motionloom.words.vocabulary import MODIFIERS, nearest, words
 
@@ -23,7 +32,19 @@ _ONLY_RELATED = 0.5  # weight of a word by which an event is found, but that its
 _CLOSE = 0.12  # candidates whose match is this much below the best one are kept
 _SHORT = 0.3  # match that an event loses that is much shorter than its phrase
 _LEAST = 0.6  # match of the best candidate
-_OTHERS = 0.04  # match that each other event within a segment costs
+_OTHERS = 0.08  # match that each other action costs within a segment, and just before and after
+_STATES = 0.02  # match that each other state within a segment costs
+_TURNED = 0.5  # match that half a turn too much or too little costs
+_ENOUGH = 0.85  # of the duration that a part must have, if any has
+_UNASKED = 0.05  # match that each direction or manner costs that the phrase does not ask for
+_BESIDE = 0.08  # match that an event costs whose predicate and verb are others
+_MIRRORED = 0.1  # match that a mirrored event costs
+_LABELLED = 0.1  # match that a label with the action adds
+# Words of captions about where and how; "forward" and "straight" are what is expected.
+_MANNERS = frozenset(
+    "left right backward sidestep curve circle around slow fast squat sneak stoop high low far big "
+    "across deep".split()
+)
 MARGIN = 0.6  # seconds before and after an event in which a seam may be
 SEAM = 0.2  # seconds on either side of a seam that are blended
 _POSE = (
@@ -31,6 +52,10 @@ _POSE = (
     "right_wrist", "left_hip", "right_hip", "left_knee", "right_knee", "left_ankle", "right_ankle",
     "left_foot", "right_foot",
 )  # fmt: skip
+_DEGREES = re.compile(r"(\d+)\s*(?:degrees?|°)", re.IGNORECASE)
+_TURN = re.compile(r"\b(?:turn|rotat|spin|pivot)", re.IGNORECASE)
+_SIDED = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
+_AFTER = re.compile(r"(\s+mirrored)?(?:\s+(left|right) arm)?$")
 _AHEAD = 0.15  # seconds over which velocities count like positions
 
 
@@ -46,11 +71,17 @@ class PhraseCandidate:
     first, last : int
         Frames that a seam may be in, before `start` and after `end`.
     match : float
-        0 to 1, how much of the phrase it shows.
+        How much of the phrase it shows; 1 for all of it.
     text : str
         Its caption or label.
+    name, side : str
+        Its predicate; empty for a label or a segment that was named.
     count : int
         How often it is repeated there.
+    timed : bool
+        Whether it was cut to a duration.
+    mirrored : bool
+        Whether left and right are exchanged; text and side are those of the mirrored motion.
     """
 
     motion: str
@@ -60,8 +91,19 @@ class PhraseCandidate:
     last: int
     match: float
     text: str
+    name: str = ""
+    side: str = ""
     count: int = 1
-    timed: bool = False  # cut to a duration
+    timed: bool = False
+    mirrored: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.motion}:{self.lead_in}-{self.lead_out}{' mirrored' * self.mirrored}"
+
+    def frames(self, library: Store, start: int, end: int) -> Motion:
+        """Frames ``[start, end)`` of its motion, mirrored if it is."""
+        part = library[self.motion][start:end]
+        return part.mirror() if self.mirrored else part
 
     @property
     def lead_in(self) -> int:
@@ -77,37 +119,38 @@ class PhraseCandidate:
 def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseCandidate]:
     """Segments that show a phrase, best first; empty if none does.
 
-    A phrase that names a segment, ``take:30-90``, has this one only.
+    A phrase that names a segment, ``take:30-90``, has this one only. What should happen at the
+    same time must be within the segment.
     """
-    name, written = split_segment(phrase.action)
-    if written is not None and name in library:
-        part = Segment.parse(phrase.action, library[name])
-        return [PhraseCandidate(name, part.start_frame, part.end_frame, part.start_frame,
-                          part.end_frame, 1.0, phrase.action)]  # fmt: skip
+    named = _segment(library, phrase.action)
+    if named is not None:
+        return [named]
     asked = dict.fromkeys(index.words(phrase.action))
     asked_words = [w if index.known(w) else nearest(w, index.takes_with) or w for w in asked]
     weights = {w: index.rarity(w) * (0.3 if w in MODIFIERS else 1.0) for w in asked_words}
-    total = sum(weights.values())
     verbs = [w for w in asked_words if w not in MODIFIERS] or asked_words
-    if not total:
+    if not sum(weights.values()):
         return []
     found: list[PhraseCandidate] = []
-    for m, event, others in _events_with(index, verbs):
-        said = set(words(event.text, index.synonyms))
-        match = sum(
-            weight * (1.0 if word in said else _ONLY_RELATED)
-            for word, weight in weights.items()
-            if word in event.words
-        )
-        match = match / total - _OTHERS * min(others, 4)
-        if phrase.seconds is not None:  # long enough
-            match -= _SHORT * max(0.0, 1.0 - len(event) / index.fps[m] / phrase.seconds)
-        if match >= _LEAST and phrase.along:
-            event = _with(index, m, event, phrase.along)
-        if match >= _LEAST and len(event) > 2:
-            made = _candidate(index, m, event, match, phrase)
+    labelled = index.takes_named(verbs)
+    for m, event, others, states in _events_with(index, verbs):
+        timed = _timed(phrase, event, index.fps[m], library, index.names[m])
+        for mirrored in (False, True):
+            if mirrored:
+                if not _SIDED.search(event.text) or not _SIDED.search(phrase.action):
+                    break
+                event = _mirror_image(event)
+            match = _match(index, event, phrase, weights, verbs)
+            match -= _OTHERS * min(others, 3) + _STATES * min(states, 4) + _MIRRORED * mirrored
+            if match < _LEAST or _other_side(event, phrase.action):
+                continue
+            match += _LABELLED * (m in labelled)
+            if timed.seconds is not None:  # long enough
+                match -= _SHORT * max(0.0, 1.0 - len(event) / index.fps[m] / timed.seconds)
+            shown = _with(index, m, event, phrase.along) if phrase.along else event
+            made = _candidate(index, m, shown, match, timed) if len(shown) > 2 else None
             if made is not None:
-                found.append(made)
+                found.append(replace(made, mirrored=mirrored))
     if not found:
         return []
     found.sort(key=lambda each: (-each.match, each.motion, each.start))
@@ -115,30 +158,160 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
     return _varied(best)
 
 
+def _match(
+    index: TextIndex,
+    event: IndexedEvent,
+    phrase: Phrase,
+    weights: Mapping[str, float],
+    verbs: Sequence[str],
+) -> float:
+    """How much of a phrase an event shows: 1 for all of it, and nothing besides."""
+    text = words(event.text, index.synonyms)
+    said = set(text)
+    named = {*words(event.name.replace("_", " "), index.synonyms), *text[:1]}
+    match = sum(
+        weight * (1.0 if word in said or word in named else _ONLY_RELATED)
+        for word, weight in weights.items()
+        if word in event.words
+    ) / sum(weights.values())
+    if event.name and named.isdisjoint(verbs):
+        match -= _BESIDE
+    match -= _TURNED * abs(_turn(event.text, phrase) or 0.0) / 180.0
+    return match - _UNASKED * min(len((said & _MANNERS) - set(weights)), 3)
+
+
+def _other_side(event: IndexedEvent, action: str) -> bool:
+    """Whether a phrase asks for left, right or both, and an event is on another side only."""
+    asked = {word.lower() for word in _SIDED.findall(action)}
+    said = {word.lower() for word in _SIDED.findall(event.text)}
+    if not asked and re.search(r"\bboth\b", action, re.IGNORECASE):
+        return bool(event.side)
+    return bool(asked) and bool(said) and asked.isdisjoint(said)
+
+
+def _mirror_image(event: IndexedEvent) -> IndexedEvent:
+    """An event with left and right exchanged."""
+    other = {"left": "right", "right": "left"}
+    return replace(
+        event,
+        text=_SIDED.sub(lambda found: other[found[0].lower()], event.text),
+        words=frozenset(other.get(word, word) for word in event.words),
+        name=re.sub(r"(left|right)$", lambda found: other[found[0]], event.name),
+        side=other.get(event.side, ""),
+    )
+
+
+def by_arms_alone(name: str) -> bool:
+    """Whether events of a predicate are done with the arms, so that other legs can carry them."""
+    return any(each.name == name and each.arms for each in predicates())
+
+
 def nearest_phrases(index: TextIndex, phrase: Phrase) -> list[str]:
     """Texts of events that come near a phrase, for a message."""
     asked = [w for w in index.words(phrase.action) if index.known(w)]
     seen: dict[str, None] = {}
-    for _, event, _ in _events_with(index, asked[:3]) if asked else ():
+    for _, event, _, _ in _events_with(index, asked[:3]) if asked else ():
         seen.setdefault(event.text, None)
         if len(seen) == 3:
             break
     return list(seen)
 
 
-def _events_with(index: TextIndex, verbs: Sequence[str]) -> Iterable[tuple[int, IndexedEvent, int]]:
-    """Motion, event, and how many other events are within it, of events with any of some words."""
-    clause = " OR ".join("' ' || words || ' ' LIKE ?" for _ in verbs)
-    statement = (
-        "SELECT take, start_frame, end_frame, text, words, source, (SELECT count(*) FROM events "
-        "AS o WHERE o.take = e.take AND o.start_frame < e.end_frame AND o.end_frame > "
-        f"e.start_frame AND o.source = 'caption') - 1 FROM events AS e WHERE {clause}"
+def repeats(phrase: Phrase, found: Sequence[PhraseCandidate], library: Store) -> int:
+    """How many segments a phrase needs: repetitions, or parts of a long duration or distance."""
+    if phrase.seconds is None and phrase.metres is None:
+        return phrase.times
+    lengths = [(each.end - each.start) / library.entry(each.motion).fps for each in found]
+    if phrase.metres is not None:
+        longest = max(_travel(library[each.motion], each.start, each.end) for each in found)
+        return max(phrase.times, math.ceil(phrase.metres / max(longest, 0.1) - 0.2))
+    assert phrase.seconds is not None
+    return max(phrase.times, math.ceil(phrase.seconds / max(lengths) - 0.2))
+
+
+def long_enough(
+    found: Sequence[PhraseCandidate], phrase: Phrase, library: Store
+) -> Sequence[PhraseCandidate]:
+    """Candidates that are as long as a phrase asks for, if there are any."""
+    if phrase.seconds is None:
+        return found
+    least = _ENOUGH * phrase.seconds
+    return [e for e in found if (e.end - e.start) / library.entry(e.motion).fps >= least] or found
+
+
+def part_of(phrase: Phrase, count: int) -> Phrase:
+    """One of `count` equal parts of a phrase with a duration or a distance."""
+    return replace(
+        phrase,
+        seconds=None if phrase.seconds is None else phrase.seconds / count,
+        metres=None if phrase.metres is None else phrase.metres / count,
     )
-    for take, start, end, text, found, source, others in index.rows(
+
+
+def _turn(text: str, phrase: Phrase) -> float | None:
+    """Degrees by which the turn of an event differs from what is asked; None if none is.
+
+    To turn left is a quarter turn, to turn around half a turn, if no number is said.
+    """
+    said = _DEGREES.search(text)
+    if said is None or _TURN.search(phrase.action) is None:
+        return None
+    number = _DEGREES.search(phrase.action)
+    around = re.search(r"\baround\b", phrase.action, re.IGNORECASE) is not None
+    asked = float(number[1]) if number is not None else 180.0 if around else 90.0
+    return float(said[1]) - asked
+
+
+def _segment(library: Store, text: str) -> PhraseCandidate | None:
+    """The segment that a text names, if it names one."""
+    after = _AFTER.search(text)
+    assert after is not None
+    name, written = split_segment(text[: after.start()])
+    if written is None or name not in library:
+        return None
+    part = Segment.parse(text[: after.start()], library[name])
+    a, b = part.start_frame, part.end_frame
+    return PhraseCandidate(
+        name, a, b, a, b, 1.0, text, side=after[2] or "", timed=True, mirrored=bool(after[1])
+    )
+
+
+def _timed(phrase: Phrase, event: IndexedEvent, fps: float, library: Store, name: str) -> Phrase:
+    """The phrase with a duration, if it has a distance: by the speed of the event."""
+    if phrase.metres is None:
+        return phrase
+    speed = _travel(library[name], event.start_frame, event.end_frame) / max(len(event) / fps, 0.1)
+    return replace(phrase, seconds=min(phrase.metres / max(speed, 0.05), 120.0), metres=None)
+
+
+def _travel(motion: Motion, start: int, end: int) -> float:
+    """Length of the path of the hips along the floor, metres."""
+    path = motion.root[start:end:3, [0, 2]].astype(np.float64)
+    return float(np.sum(np.linalg.norm(np.diff(path, axis=0), axis=1)))
+
+
+def _events_with(
+    index: TextIndex, verbs: Sequence[str]
+) -> Iterable[tuple[int, IndexedEvent, int, int]]:
+    """Events with any of some words: motion, event, other actions and states at the same time."""
+    clause = " OR ".join("' ' || words || ' ' LIKE ?" for _ in verbs)
+    lasting = ", ".join(f"'{each.name}'" for each in predicates() if each.state)
+    count = (
+        "(SELECT count(*) FROM events AS o WHERE o.take = e.take AND o.source = 'caption' AND "
+        "o.name {} IN ({}) AND o.start_frame < e.end_frame + {} AND o.end_frame > e.start_frame "
+        "- {} AND (o.name != e.name OR o.side != e.side OR o.start_frame != e.start_frame))"
+    )
+    near = round(0.3 * max(index.fps, default=30.0))
+    statement = (
+        "SELECT take, start_frame, end_frame, text, words, source, name, side, "
+        f"{count.format('NOT', lasting, near, near)}, {count.format('', lasting, 0, 0)} "
+        f"FROM events AS e WHERE {clause}"
+    )
+    for take, start, end, text, found, source, name, side, others, states in index.rows(
         statement, [f"% {verb} %" for verb in verbs]
     ):
-        event = IndexedEvent(start, end, text, frozenset(found.split()), source)
-        yield take, event, max(others, 0)
+        event = IndexedEvent(start, end, text, frozenset(found.split()), source, name, side)
+        yield take, event, others, states
 
 
 def _candidate(
@@ -156,9 +329,11 @@ def _candidate(
         start, end = max(start, first), min(end, last)
     if end - start < 3 or first >= start + 1 and first > last:
         return None
-    count = _count(event)
     timed = phrase.seconds is not None
-    return PhraseCandidate(index.names[m], start, end, first, last, match, event.text, count, timed)
+    return PhraseCandidate(
+        index.names[m], start, end, first, last, match, event.text, event.name, event.side,
+        _count(event), timed,
+    )  # fmt: skip
 
 
 def _with(index: TextIndex, m: int, event: IndexedEvent, along: str) -> IndexedEvent:
@@ -200,12 +375,12 @@ def _varied(found: Sequence[PhraseCandidate]) -> list[PhraseCandidate]:
     return kept
 
 
-def pose_rows(motion: Motion, start: int, end: int) -> Array:
+def pose_rows(motion: Motion, start: int, end: int, roles: Sequence[str] = _POSE) -> Array:
     """Poses and velocities of frames ``[start, end)``, independent of size, place and heading."""
     lead = 1
     a, b = max(start - lead, 0), min(end + lead, len(motion))
     part = motion[a:b]
-    places = part.role_positions(_POSE).astype(np.float64)
+    places = part.role_positions(roles).astype(np.float64)
     hips = part.role_positions(["hips"])[:, 0].astype(np.float64)
     size = body_height(motion.skeleton) or leg_length(motion.skeleton) / 0.505
     face = facing(part)

@@ -175,6 +175,11 @@ def find(
     text = " ".join(words)
     with progress("describing", len(lib), quiet=json) as advance:
         found = lib.find(text, **settings.arguments(), progress=advance)
+    if not found and found.unknown:
+        unknown = ", ".join(repr(word) for word in found.unknown)
+        raise InvalidInput(
+            f"no motion is described by {unknown}; texts are English, or words of your own labels"
+        )
     if json:
         print_json([_found(lib, each) for each in found])
         return

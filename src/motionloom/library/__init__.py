@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from motionloom.acting.acting import ActedScript, PlannedPhrase
+    from motionloom.acting.performance import ActedScript
+    from motionloom.acting.plan import PlannedPhrase
     from motionloom.blending.player import FrameBlock, Player
     from motionloom.crowd.ballroom import Ballroom
     from motionloom.crowd.march import March
@@ -49,10 +50,8 @@ if TYPE_CHECKING:
 
 # Module -> names; loaded on first use, so that the help of a command imports nothing heavy.
 _NAMES = {
-    "acting.acting": (
-        "ActedScript",
-        "PlannedPhrase",
-    ),
+    "acting.performance": ("ActedScript",),
+    "acting.plan": ("PlannedPhrase",),
     "blending.player": (
         "FrameBlock",
         "Player",

@@ -14,7 +14,8 @@ from motionloom.store import Store
 from motionloom.words.settings import FINENESS
 
 if TYPE_CHECKING:
-    from motionloom.acting.acting import ActedScript, PlannedPhrase
+    from motionloom.acting.performance import ActedScript
+    from motionloom.acting.plan import PlannedPhrase
     from motionloom.evaluation.sentences import SentenceScores
     from motionloom.words.captions import Event
     from motionloom.words.clusters import Cluster
@@ -111,14 +112,11 @@ class WordVerbs(Store):
         """The segments with which `act` would act a script, in order.
 
         Each row has the ``phrase``, ``motion``, ``start_frame``, ``end_frame``, the caption
-        ``text``, the ``match`` (1: all of the phrase) and the cost of the ``seam`` before it. Its
+        ``text``, the ``match`` (1: all of the phrase), the cost of the ``seam`` before it, the
+        ``arms`` that are put on it, and whether captions of the result have ``shown`` it. Its
         text, ``take:30-90``, can stand for the phrase in another script.
         """
-        from motionloom.acting.acting import plan_script
-        from motionloom.words.text_index import open_index
-
-        index = open_index(self, workers=workers, progress=progress)
-        return plan_script(index, self, script)
+        return self.act(script, workers=workers, progress=progress).plan
 
     def act(
         self, script: str, *, workers: int | None = None, progress: Progress | None = None
@@ -129,8 +127,9 @@ class WordVerbs(Store):
         ----------
         script : str
             "walk forward 3 s, sit down, wave twice with the right hand, stand up". A phrase may
-            have a duration and a number of repetitions, "wave while walking" asks for both at
-            once, and ``take:30-90`` for these very frames.
+            have a duration or a distance ("4 m") and a number of repetitions. "wave while walking"
+            takes a segment that shows both, or else puts the arms of one on the legs of another;
+            ``take:30-90`` asks for these very frames.
         workers : int, optional
             Processes that describe motions, the first time.
         progress : callable, optional
@@ -153,9 +152,11 @@ class WordVerbs(Store):
         >>> [row.phrase for row in acted.plan]
         ['walk 2 s', 'kick with the right foot']
         """
-        from motionloom.acting.acting import act_plan
+        from motionloom.acting.performance import act_script
+        from motionloom.words.text_index import open_index
 
-        return act_plan(self, self.plan(script, workers=workers, progress=progress))
+        index = open_index(self, workers=workers, progress=progress)
+        return act_script(index, self, script)
 
     def clusters(
         self,

@@ -25,12 +25,17 @@ class Source:
         Frames ``[start, end)`` of the result.
     weight : float
         Mean blend weight there.
+    part : str
+        The part of the body that it moves, as ``right arm``; empty for all of it.
+    mirrored : bool
+        Whether left and right were exchanged.
 
     Examples
     --------
     >>> from motionloom.motion import Source
     >>> Source("walk", 10, 20, 0, 10, 1.0).moved(5)
-    Source(motion='walk', start_frame=10, end_frame=20, start=5, end=15, weight=1.0)
+    Source(motion='walk', start_frame=10, end_frame=20, start=5, end=15, weight=1.0,
+           part='', mirrored=False)
     """
 
     motion: str
@@ -39,6 +44,8 @@ class Source:
     start: int
     end: int
     weight: float = 1.0
+    part: str = ""
+    mirrored: bool = False
 
     def cut(self, start: int, end: int) -> Source | None:
         """The part in frames ``[start, end)`` of the result; None if there is none."""
@@ -67,6 +74,8 @@ class Source:
             "start": self.start,
             "end": self.end,
             "weight": round(self.weight, 6),
+            **({"part": self.part} if self.part else {}),
+            **({"mirrored": True} if self.mirrored else {}),
         }
 
 
@@ -84,7 +93,8 @@ class Provenance:
     --------
     >>> made = Provenance((Source("walk", 10, 40, 0, 30), Source("jog", 5, 45, 20, 60)), (25,))
     >>> made.cut(20, 60).sources[0]
-    Source(motion='walk', start_frame=30.0, end_frame=40.0, start=0, end=10, weight=1.0)
+    Source(motion='walk', start_frame=30.0, end_frame=40.0, start=0, end=10, weight=1.0,
+           part='', mirrored=False)
     >>> made.cut(20, 60).seams
     (5,)
     """
@@ -112,7 +122,11 @@ class Provenance:
 
     def take_at(self, frame: int) -> str:
         """Name of the take with the largest weight in a frame of the result; "" for none."""
-        there = [source for source in self.sources if source.start <= frame < source.end]
+        there = [
+            source
+            for source in self.sources
+            if source.start <= frame < source.end and not source.part
+        ]
         return max(there, key=lambda source: source.weight).motion if there else ""
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -144,16 +158,19 @@ def merged(sources: Iterable[Source]) -> tuple[Source, ...]:
     Examples
     --------
     >>> merged([Source("walk", 0, 10, 0, 10), Source("walk", 10, 15, 10, 15)])
-    (Source(motion='walk', start_frame=0, end_frame=15, start=0, end=15, weight=1.0),)
+    (Source(motion='walk', start_frame=0, end_frame=15, start=0, end=15, weight=1.0,
+           part='', mirrored=False),)
     """
     whole: list[Source] = []
-    open_ends: dict[tuple[str, int, float], int] = {}
+    open_ends: dict[tuple[str, int, float, str, bool], int] = {}
     for source in sources:
-        at = open_ends.pop((source.motion, source.start, source.weight), None)
+        at = open_ends.pop(
+            (source.motion, source.start, source.weight, source.part, source.mirrored), None
+        )
         if at is not None and abs(whole[at].end_frame - source.start_frame) < 1e-6:
             whole[at] = replace(whole[at], end_frame=source.end_frame, end=source.end)
         else:
             at = len(whole)
             whole.append(source)
-        open_ends[(source.motion, source.end, source.weight)] = at
+        open_ends[source.motion, source.end, source.weight, source.part, source.mirrored] = at
     return tuple(whole)

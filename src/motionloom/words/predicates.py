@@ -125,6 +125,7 @@ class Predicate:
     unless: tuple[str, ...] = ()
     more: str = ""
     state: bool = False
+    arms: bool = False
     words: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
 
 

@@ -47,13 +47,13 @@ from motionloom.words.vocabulary import (
 )
 
 KIND = "text-index"
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = """
 CREATE TABLE takes (number INTEGER PRIMARY KEY, name TEXT, fps REAL, frames INTEGER, told INTEGER);
 CREATE VIRTUAL TABLE named USING fts5(words, tokenize = "unicode61 remove_diacritics 0");
 CREATE VIRTUAL TABLE captioned USING fts5(words, tokenize = "unicode61 remove_diacritics 0");
 CREATE TABLE events (take INTEGER, start_frame INTEGER, end_frame INTEGER, text TEXT, words TEXT,
-                     source TEXT);
+                     source TEXT, name TEXT, side TEXT);
 CREATE INDEX events_of ON events (take);
 CREATE TABLE vocabulary (word TEXT PRIMARY KEY, takes INTEGER);
 """
@@ -64,7 +64,7 @@ SELECT (SELECT count(*) FROM events e LEFT JOIN takes t ON t.number = e.take
         WHERE t.number IS NULL OR typeof(start_frame) != 'integer'
         OR typeof(end_frame) != 'integer' OR start_frame < 0 OR end_frame <= start_frame
         OR end_frame > t.frames OR typeof(text) != 'text' OR typeof(words) != 'text'
-        OR typeof(source) != 'text')
+        OR typeof(source) != 'text' OR typeof(e.name) != 'text' OR typeof(side) != 'text')
      + (SELECT count(*) FROM vocabulary WHERE typeof(word) != 'text' OR typeof(takes) != 'integer'
         OR takes < 0)
 """
@@ -75,13 +75,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class IndexedEvent:
-    """A caption or a labelled segment: frames ``[start_frame, end_frame)`` and its words."""
+    """A caption or a labelled segment: frames ``[start_frame, end_frame)`` and its words.
+
+    `name` and `side` are those of the predicate of a caption.
+    """
 
     start_frame: int
     end_frame: int
     text: str
     words: frozenset[str]
     source: str  # "caption" or "label"
+    name: str = ""
+    side: str = ""
 
     def __len__(self) -> int:
         return self.end_frame - self.start_frame
@@ -155,13 +160,19 @@ class TextIndex:
     def events(self, take: int) -> list[IndexedEvent]:
         """Captions and labelled segments of a motion, in order of time."""
         statement = (
-            "SELECT start_frame, end_frame, text, words, source FROM events WHERE take = ? "
-            "ORDER BY start_frame, end_frame"
+            "SELECT start_frame, end_frame, text, words, source, name, side FROM events "
+            "WHERE take = ? ORDER BY start_frame, end_frame"
         )
         return [
-            IndexedEvent(start, end, text, frozenset(found.split()), source)
-            for start, end, text, found, source in self.rows(statement, (take,))
+            IndexedEvent(start, end, text, frozenset(found.split()), *rest)
+            for start, end, text, found, *rest in self.rows(statement, (take,))
         ]
+
+    def takes_named(self, words: Iterable[str]) -> set[int]:
+        """Motions whose name or labels have any of some words."""
+        match = " OR ".join(f'"{word}"' for word in words)
+        statement = "SELECT rowid FROM named WHERE named MATCH ?"
+        return {number for (number,) in self.rows(statement, (match,))}
 
     def rarity(self, word: str) -> float:
         """How much a word tells: the logarithm of the share of motions without it."""
@@ -223,7 +234,7 @@ def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) ->
                     f"INSERT INTO {field} (rowid, words) VALUES (?, ?)", (number, text)
                 )
             connection.executemany(
-                "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     (
                         number,
@@ -232,6 +243,8 @@ def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) ->
                         e.text,
                         " ".join(sorted(e.words)),
                         e.source,
+                        e.name,
+                        e.side,
                     )
                     for e in take.events
                 ],
@@ -286,7 +299,8 @@ def captioned_events(
         said = words(f"{event.text} {event.more}", synonyms)
         start = min(round(event.start * fps), frames - 1)
         end = min(max(round(event.end * fps), start + 1), frames)
-        events.append(IndexedEvent(start, end, event.text, frozenset(said), "caption"))
+        row = (start, end, event.text, frozenset(said), "caption", event.name, event.side)
+        events.append(IndexedEvent(*row))
         every += said
     return events, every
 

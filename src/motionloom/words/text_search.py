@@ -5,10 +5,14 @@ captions, and learnt words. Names and labels that say nothing about the motion (
 are no reason to rank it below others: their score is taken from the other two. The best motions
 are then looked into: the events that match each part of the query, in the order that it asks for,
 give the segment, and how much of the query they answer is added to the score.
+
+"right foot kicks high, then turns left" has two parts, one after the other; "waves while walking"
+has two at the same time. Numbers are words like others: a caption says "jumps up three times".
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.words.query import QueryPart, query_parts
+from motionloom.errors import InvalidInput
 from motionloom.words.text_index import IndexedEvent, TextIndex
-from motionloom.words.vocabulary import MODIFIERS, nearest, word_spans
+from motionloom.words.vocabulary import MODIFIERS, check_text, nearest, word_spans
 
 Array = NDArray[np.float64]
 
@@ -33,6 +37,53 @@ _MODIFIER = 0.3  # weight of words that say where and how, in events
 _LEAST = 0.35  # share of a part that an event must answer
 _BY_HAND = 0.1  # added where the event is a labelled segment
 _SURE = 0.3  # confidence from which a learnt word is shown
+
+
+LONGEST = 2000  # characters of a query
+_THEN = re.compile(
+    r"\s*(?:[,;.]+\s*(?:and\s+)?(?:then|afterwards|finally|next|after that)\b|"
+    r"\b(?:and\s+)?(?:then|afterwards|followed by|before|after that)\b|[;.](?=\s|$)|->|→)[\s,]*",
+    re.IGNORECASE,
+)
+_WHILE = re.compile(r"\s*\b(?:while|whilst|at the same time(?: as)?|during)\b\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class QueryPart:
+    """Words that are looked for together.
+
+    `together` says that the part happens at the same time as the one before, not after it.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    together: bool = False
+
+
+def query_parts(text: str, words: Callable[[str], list[str]]) -> list[QueryPart]:
+    """The parts of a query, in order.
+
+    Raises
+    ------
+    InvalidInput
+        If the text has no words, or is too long.
+
+    Examples
+    --------
+    >>> from motionloom.words.vocabulary import words
+    >>> [part.words for part in query_parts("kicks high, then turns left", words)]
+    [('kick', 'high'), ('turn', 'left')]
+    """
+    check_text(text, "text", LONGEST, "describe one motion")
+    parts: list[QueryPart] = []
+    for step in _THEN.split(text):
+        for n, piece in enumerate(_WHILE.split(step)):
+            found = tuple(dict.fromkeys(words(piece)))
+            if found:
+                parts.append(QueryPart(piece.strip(" ,.;"), found, together=n > 0 and bool(parts)))
+    if not parts:
+        raise InvalidInput(f"text must have at least one word that says something; got {text!r}")
+    return parts
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,25 @@ def word_spans(
     )
 
 
+def check_text(text: str, what: str, longest: int, advice: str) -> None:
+    r"""Raise `InvalidInput` if a text is too long or has control characters.
+
+    Examples
+    --------
+    >>> check_text("walk" + chr(0), "text", 2000, "describe one motion")
+    Traceback (most recent call last):
+        ...
+    motionloom.errors.InvalidInput: text must not have control characters; got '\x00'
+    """
+    if len(text) > longest:
+        raise InvalidInput(
+            f"{what} must have at most {longest} characters; got {len(text)}: {advice}"
+        )
+    strange = [c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\r\t"]
+    if strange:
+        raise InvalidInput(f"{what} must not have control characters; got {strange[0]!r}")
+
+
 def stem(word: str) -> str:
     """A word without its ending.
 
