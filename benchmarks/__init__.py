@@ -17,6 +17,7 @@ from motionloom.errors import InvalidInput
 
 # Name on the command line -> module.
 BENCHMARKS = {
+    "act": "benchmarks.act",
     "blend": "benchmarks.blend",
     "clips": "benchmarks.clips",
     "crowd": "benchmarks.crowd",
@@ -32,12 +33,13 @@ BENCHMARKS = {
     "rhythm": "benchmarks.rhythm",
     "scale": "benchmarks.scale",
     "web": "benchmarks.web",
+    "words": "benchmarks.words",
 }
 
 # Default number of rounds: as many as give a stable median.
 ROUNDS = {
-    "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3, "knn": 3, "lazy": 3,
-    "matching": 5, "parametric": 3, "reconstruct": 3, "rhythm": 3, "scale": 1, "web": 3,
+    "act": 1, "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3, "knn": 3,
+    "lazy": 3, "matching": 5, "parametric": 3, "reconstruct": 3, "rhythm": 3, "scale": 1, "web": 3,
 }  # fmt: skip
 DEFAULT_ROUNDS = 7
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import Settings
-from benchmarks.takes import CREDIT, data_folder, whole_library
+from benchmarks.takes import CREDIT, data_folder, described_library
 from benchmarks.timing import Log, Result
 from motionloom import demo
 from motionloom.errors import MotionloomError
@@ -131,11 +131,11 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         library.close()
     data, credit = "two performers of the built-in corpus", ""
     if settings.data is not None or data_folder() is not None:
-        with whole_library(settings, log=log) as whole:
+        with described_library(settings, log=log) as whole:
             results += rows("CMU", whole.library, CMU, log)
             results += rows("CMU, held out", whole.library, HELD_OUT_CMU, log)
             data, credit = f"{data}; {whole.data}", CREDIT
-    return {"results": results, "data": data, "credit": credit}
+    return {"results": [row.as_dict() for row in results], "data": data, "credit": credit}
 
 
 def corpus_library(path: Path, log: Log) -> Library:

@@ -142,6 +142,26 @@ def whole_library(settings: Settings, *, log: Log) -> Iterator[WholeLibrary]:
         library.close()
 
 
+@contextmanager
+def described_library(settings: Settings, *, log: Log) -> Iterator[WholeLibrary]:
+    """A library of all files, labelled with their descriptions where there are any; kept."""
+    place = settings.data or data_folder()
+    labels = None if place is None else place / "cmu30-metadata.csv"
+    if labels is None or not labels.exists():
+        with whole_library(settings, log=log) as whole:
+            yield whole
+        return
+    kept = user_cache() / "motionloom" / "bench" / "cmu30-described.loom"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    library = Library.create(kept, exist_ok=True)
+    if not len(library):
+        folder, _, _ = everything(settings, kept.parent, log=log)
+        log(f"importing {folder}")
+        library.add(folder, labels=labels, label_columns="description")
+    yield WholeLibrary(library, "CMU takes at 30 Hz with their descriptions", CREDIT)
+    library.close()
+
+
 def _chosen(folder: Path, settings: Settings) -> tuple[Path, ...]:
     """One random file from each of equal parts of the list sorted by size."""
     found = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".bvh")

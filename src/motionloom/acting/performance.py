@@ -138,6 +138,7 @@ def _shown(
         return None
     for each in asked:
         times = one.repeats if each is one.arms else each.count
+        there: Sequence[Event]
         if each.name in _LASTING:
             a, b = (round(value * motion.fps) for value in (start, end))
             there = _captions(motion[max(a, 0) : b]) or ()

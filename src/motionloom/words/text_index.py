@@ -22,6 +22,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,8 @@ SELECT (SELECT count(*) FROM events e LEFT JOIN takes t ON t.number = e.take
 _ADVICE = "motionloom verify LIB --repair removes it, and it is built again"
 
 Array = NDArray[np.float64]
+# The index of each open library, which was checked when it was opened.
+_OPEN: WeakKeyDictionary[Store, tuple[tuple, TextIndex]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,13 @@ def open_index(
     artifacts = library.artifacts
 
     def read(folder: Folder) -> TextIndex:
-        return _read(folder, synonyms, library.entries())
+        about = (folder / "index.sqlite").stat()
+        version = (str(folder), about.st_mtime_ns, about.st_size)
+        held = _OPEN.get(library)
+        if held is None or held[0] != version:
+            held = (version, _read(folder, synonyms, library.entries()))
+            _OPEN[library] = held
+        return held[1]
 
     def needed(folder: Path, previous: Folder | None) -> None:
         raise _NotBuilt
@@ -197,6 +206,7 @@ def open_index(
         return artifacts.derive(KIND, options, build=needed, read=read)
     except _NotBuilt:
         pass
+    _OPEN.pop(library, None)
     # Captions first: an artifact must not be built within the build of another.
     captions = table.caption_table(library, workers=workers, progress=progress)
     for old in artifacts.list():  # of other labels and synonyms
