@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from motionloom.acting.performance import ActedScript
     from motionloom.acting.plan import PlannedPhrase
+    from motionloom.acting.rehearsal import ActedScript
     from motionloom.blending.player import FrameBlock, Player
     from motionloom.crowd.ballroom import Ballroom
     from motionloom.crowd.march import March
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 # Module -> names; loaded on first use, so that the help of a command imports nothing heavy.
 _NAMES = {
-    "acting.performance": ("ActedScript",),
+    "acting.rehearsal": ("ActedScript",),
     "acting.plan": ("PlannedPhrase",),
     "blending.player": (
         "FrameBlock",

@@ -14,8 +14,8 @@ from motionloom.store import Store
 from motionloom.words.settings import FINENESS
 
 if TYPE_CHECKING:
-    from motionloom.acting.performance import ActedScript
     from motionloom.acting.plan import PlannedPhrase
+    from motionloom.acting.rehearsal import ActedScript
     from motionloom.evaluation.sentences import SentenceScores
     from motionloom.words.captions import Event
     from motionloom.words.clusters import Cluster
@@ -152,7 +152,7 @@ class WordVerbs(Store):
         >>> [row.phrase for row in acted.plan]
         ['walk 2 s', 'kick with the right foot']
         """
-        from motionloom.acting.performance import act_script
+        from motionloom.acting.rehearsal import act_script
         from motionloom.words.text_index import open_index
 
         index = open_index(self, workers=workers, progress=progress)
