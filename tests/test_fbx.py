@@ -47,6 +47,28 @@ def test_every_joint_is_where_it_is_in_the_motion(tmp_path, preset):
         assert np.abs(places - motion.positions(end_sites=True)[frame]).max() < 1e-5
 
 
+def test_a_joint_without_length_gets_a_tip_that_is_not_read_back(tmp_path):
+    """Blender would make it a bone of 0.1 mm, whose direction single precision loses."""
+    needs_ufbx()
+    skeleton = WALK.skeleton
+    hand, offsets = skeleton.joint("RightHand"), skeleton.end_offsets.copy()
+    offsets[skeleton.end_parents == hand] = 0.0
+    wrist = replace(WALK, skeleton=replace(skeleton, end_offsets=offsets))
+    path = wrist.save(tmp_path / "a.fbx", mesh="none")
+    (take,) = NaiveFbx(path).of("AnimationStack")
+    places = NaiveFbx(path).positions(0.0, take)
+    assert set(places) - set(skeleton.point_names) == {"RightHand_tip"}
+    tip, joint, elbow = (
+        np.array(places[name]) for name in ("RightHand_tip", "RightHand", "RightForeArm")
+    )
+    assert np.linalg.norm(tip - joint) == pytest.approx(6.0)  # centimetres
+    again = ml.load(path).skeleton
+    assert again.point_names == skeleton.point_names
+    rest = ml.load(path).rest_pose().positions()[0]
+    ahead = rest[again.joint("RightHand")] - rest[again.joint("RightForeArm")]
+    assert np.linalg.norm(joint - elbow) == pytest.approx(100.0 * np.linalg.norm(ahead), rel=1e-3)
+
+
 def test_a_root_bone_carries_the_root_motion(tmp_path):
     file = NaiveFbx(apply_preset(WALK, "unreal").save(tmp_path / "a.fbx", up="z", mesh="none"))
     (take,) = file.of("AnimationStack")

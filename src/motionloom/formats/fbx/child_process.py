@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 END_SITE = "motionloomEndSite"  # property of limb nodes that are end sites
+TIP = "motionloomTip"  # property of limb nodes that only give a joint a length in other programs
 OURS = "motionloom"  # creator of our own files
 _ROOM = 4_000_000  # joints times frames that any file may expand to
 _GROWTH = 64  # or, for files with many keys, per key
@@ -181,7 +182,7 @@ def _bones(scene, nodes, place) -> set[int]:
         bone = _kept(cluster.bone_node)
         if bone is not None:
             bones.add(place[bone.element_id])
-    return bones - {0}
+    return {bone for bone in bones - {0} if not _marked(nodes[bone], TIP)}
 
 
 def _groups(bones: list[int], parents: list[int], in_file: list[int]) -> list[list[int]]:
@@ -268,8 +269,8 @@ def _joint_above(node: int, joints: list[int], parents: list[int]) -> int:
     return place.get(node, -1)
 
 
-def _marked(node) -> bool:
-    return _kept(_kept(node.props).find_prop(END_SITE)) is not None
+def _marked(node, mark: str = END_SITE) -> bool:
+    return _kept(_kept(node.props).find_prop(mark)) is not None
 
 
 def _evaluated(ufbx, stack, nodes, chain, joints, parents, times):

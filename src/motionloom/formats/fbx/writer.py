@@ -18,15 +18,19 @@ from motionloom.character import Material, SkinnedMesh, figure_mesh, rest_pose
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import characters, from_y_up, scaled_to_metres, unique_names
 from motionloom.formats.fbx.binary import Int32, Record, file_bytes
-from motionloom.formats.fbx.child_process import END_SITE
+from motionloom.formats.fbx.child_process import END_SITE, TIP
 from motionloom.formats.fbx.objects import TICKS, Objects, curve, global_settings, properties
 from motionloom.formats.inference import rotation_to_y_up, unit_from
 from motionloom.formats.scene_nodes import COLOURS, figure_kind
-from motionloom.motion import Motion, Scene
+from motionloom.motion import Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
+# Joints whose children are all at the same place (wrists of CMU) are bones of 0.1 mm in Blender,
+# too short for their direction in single precision: up to 0.02 degrees were lost. A tip below
+# them makes bones of some centimetres; in Blender they can be seen and chosen, too.
+_NO_LENGTH, _TIP_LENGTH = 0.002, 0.06  # metres
 _STILL = 1e-9  # degrees or units: curves that change less have one key
 
 
@@ -125,11 +129,13 @@ class _Draft:
         models: list[int] = []
         for point, name in enumerate(skeleton.point_names):
             parent = int(skeleton.point_parents[point])
-            model = self._joint(
-                prefix + name, offsets[point], turns[point], end=point >= len(skeleton)
-            )
+            mark = END_SITE if point >= len(skeleton) else ""
+            model = self._joint(prefix + name, offsets[point], turns[point], mark=mark)
             self.objects.connect(model, models[parent] if parent >= 0 else 0)
             models.append(model)
+        for joint, place in _tips(skeleton, self.metres):
+            tip = self._joint(f"{prefix}{skeleton.names[joint]}_tip", place, np.zeros(3), mark=TIP)
+            self.objects.connect(tip, models[joint])
         for mesh in meshes:
             self._mesh(prefix, mesh, models, mesh.material or material)
         if not meshes:
@@ -145,7 +151,7 @@ class _Draft:
         turned[:, :3, 3] /= self.metres
         return turned
 
-    def _joint(self, name: str, place: Array, turn: Array, *, end: bool) -> int:
+    def _joint(self, name: str, place: Array, turn: Array, *, mark: str) -> int:
         model, record = self.objects.add("Model", name, "Model", "LimbNode")
         record.add("Version", Int32(232))
         rows = [
@@ -157,7 +163,7 @@ class _Draft:
             ("Lcl Rotation", "turn", *turn),
             ("Lcl Scaling", "scale", 1.0, 1.0, 1.0),
         ]
-        properties(record, [*rows, (END_SITE, "mark", 1)] if end else rows)
+        properties(record, [*rows, (mark, "mark", 1)] if mark else rows)
         record.add("Shading", True)
         record.add("Culling", "CullingOff")
         attribute, record = self.objects.add("NodeAttribute", name, "NodeAttribute", "LimbNode")
@@ -344,6 +350,19 @@ def euler_curves(rotations: NDArray) -> Array:
             gap = away if gap is None else np.minimum(away, gap)
         out[frame] = best
     return out
+
+
+def _tips(skeleton: Skeleton, metres: float) -> list[tuple[int, Array]]:
+    """Joints without length, and a place beyond each, in its own axes and the unit of the file."""
+    found = []
+    offsets, parents = skeleton.point_offsets, skeleton.point_parents
+    lengths = np.linalg.norm(offsets, axis=1) * metres
+    for joint in range(1, len(skeleton)):
+        below = np.flatnonzero(parents == joint)
+        if len(below) and lengths[below].max() < _NO_LENGTH < lengths[joint]:
+            ahead = rot.rotate(rot.inverse(skeleton.rest_rotations[joint]), offsets[joint])
+            found.append((joint, ahead * (_TIP_LENGTH / metres) / np.linalg.norm(offsets[joint])))
+    return found
 
 
 def _euler_degrees(rotations: Array) -> Array:
