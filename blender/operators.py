@@ -18,7 +18,7 @@ from bpy.props import BoolProperty, IntProperty, StringProperty
 from . import armatures, previews, rigify
 from .poses import Placement, UnusableArmature
 from .session import PICTURES, STARTED, preferences, studio
-from .studio_client import Call, StudioError, base64_floats
+from .studio_client import Call, Studio, StudioError, base64_floats, own_token
 
 _SHOWN = 200  # rows of the list
 _TIMER = 0.1  # seconds between two looks at a running request
@@ -70,8 +70,7 @@ class _StudioOperator:
 
     def modal(self, context, event):
         if event.type == "ESC":
-            self._call.stop.set()
-            self._ended(context)
+            self.cancel(context)
             context.window_manager.motionloom.status = f"{self.bl_label}: stopped"
             return {"CANCELLED"}
         if event.type != "TIMER" or not self._call.done:
@@ -81,6 +80,11 @@ class _StudioOperator:
             return self._applied(context, self._given, self._call.outcome())
         except (StudioError, UnusableArmature) as error:
             return self._failed(context, error)
+
+    def cancel(self, context) -> None:
+        """Called by Blender, for example when another file is opened."""
+        self._call.stop.set()
+        self._ended(context)
 
     def _ended(self, context) -> None:
         context.window_manager.motionloom.busy = ""
@@ -135,15 +139,14 @@ class MOTIONLOOM_OT_start(_StudioOperator, bpy.types.Operator):
 
     @staticmethod
     def ask(service, given, stop):
-        from .studio_client import Studio
-
         address = STARTED.start(given["command"], given["library"])
         return address, _overview(Studio(address))
 
     def apply(self, context, given, answer):
         address, overview = answer
-        preferences(context).address = address.partition("/?")[0]
-        preferences(context).token = address.partition("token=")[2]
+        chosen, token = preferences(context), address.partition("token=")[2]
+        chosen.address = address.partition("/?")[0]
+        chosen.token = "" if token == own_token() else token
         PICTURES.clear()
         return _show_library(context, overview)
 
@@ -409,8 +412,7 @@ class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
         if not self.live:
             return super().modal(context, event)
         if event.type == "ESC":
-            self._call.stop.set()
-            self._ended(context)
+            self.cancel(context)
             return {"FINISHED"}  # what was aimed so far stays, as one step of undo
         if event.type != "TIMER" or not self._call.done:
             return {"PASS_THROUGH"}
@@ -449,8 +451,10 @@ class MOTIONLOOM_OT_push(_StudioOperator, bpy.types.Operator):
         if action is None:
             raise StudioError(f"{figure.name} has no action")
         first, last = action.frame_range
-        name = self.name.strip() or action.name
-        labels = [label.strip() for label in self.labels.split(",") if label.strip()]
+        chosen = context.scene.motionloom
+        name = (self.name or chosen.take_name).strip() or action.name
+        words = (self.labels or chosen.take_labels).split(",")
+        labels = [label.strip() for label in words if label.strip()]
         subject = _armature_subject(context, round(first), round(last))
         return {"subject": {**subject, "name": name}, "name": name, "labels": labels}
 
@@ -485,7 +489,7 @@ CLASSES = (
 def _overview(service) -> dict:
     """Library, parametric motions and pictures of the first takes."""
     library = service.get("/api/library")
-    names = [row["name"] for row in library["motions"][:_SHOWN]]
+    names = [row["name"] for row in library["motions"][: previews.AT_ONCE]]
     return {
         "library": library,
         "parametric": service.get("/api/parametric"),

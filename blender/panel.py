@@ -64,6 +64,9 @@ class MOTIONLOOM_PT_armature(_Sidebar, bpy.types.Panel):
         layout.prop(chosen, "place")
         layout.prop(chosen, "take_rate")
         layout.operator("motionloom.import_motion", icon="IMPORT")
+        row = layout.row(align=True)
+        row.prop(chosen, "take_name", text="")
+        row.prop(chosen, "take_labels", text="")
         layout.operator("motionloom.push", icon="EXPORT")
 
 

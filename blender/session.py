@@ -133,6 +133,12 @@ class MotionloomScene(bpy.types.PropertyGroup):
     music: StringProperty(
         name="Music", description="MIDI or audio file; empty: a generated tune", subtype="FILE_PATH"
     )
+    take_name: StringProperty(
+        name="Name", description="Name of a take that is added; empty: that of the action"
+    )
+    take_labels: StringProperty(
+        name="Labels", description="Labels of a take that is added, separated by commas"
+    )
     aimed: StringProperty(description="Action that aiming writes")
 
 

@@ -11,6 +11,7 @@ import json
 import math
 import random
 import sys
+import types
 
 
 def main(extension, task, output):
@@ -26,6 +27,7 @@ def main(extension, task, output):
     preferences = bpy.context.preferences.addons["bl_ext.user_default.motionloom"].preferences
     seen["refused"] = refused(preferences, given)
     seen["connected"] = connect(preferences, given)
+    seen["panels"] = panels()
     seen["found"] = find("kick")
     seen["armatures"] = {}
     for make in (mixamo, metarig, generated):
@@ -95,6 +97,51 @@ def pixels(pictures, name):
     picture = pictures._collection[name]
     values = list(picture.image_pixels_float)
     return [*picture.image_size, sum(value > 0.5 for value in values[3::4])]
+
+
+def panels():
+    """Draw every panel onto a layout that only looks whether everything named is there."""
+    module = sys.modules["bl_ext.user_default.motionloom.panel"]
+    icons = bpy.types.UILayout.bl_rna.functions["prop"].parameters["icon"].enum_items
+    drawn = []
+
+    class Layout:
+        def row(self, align=False):
+            return self
+
+        def label(self, text="", icon_value=0):
+            assert isinstance(text, str) and icon_value >= 0
+
+        def prop(self, data, name, text="", icon="NONE"):
+            assert name in data.bl_rna.properties and icon in icons, (name, icon)
+            drawn.append(name)
+
+        def operator(self, name, text="", icon="NONE"):
+            kind, _, verb = name.partition(".")
+            getattr(getattr(bpy.ops, kind), verb).get_rna_type()  # raises if there is none
+            assert icon in icons, icon
+            drawn.append(name)
+            return types.SimpleNamespace()
+
+        def prop_search(self, data, name, where, names):
+            assert name in data.bl_rna.properties and names in where.bl_rna.properties, name
+
+        def template_list(self, kind, key, data, source, active_data, active, rows):
+            items = getattr(data, source)
+            module.MOTIONLOOM_UL_rows.draw_item(
+                None, bpy.context, self, data, items[0], 0, active_data, active
+            )
+
+        def template_icon(self, icon_value, scale):
+            assert scale > 1.0
+
+    for cls in module.CLASSES[1:]:
+        cls.draw(types.SimpleNamespace(layout=Layout()), bpy.context)
+    preferences = sys.modules["bl_ext.user_default.motionloom.session"].MotionloomPreferences
+    held = bpy.context.preferences.addons["bl_ext.user_default.motionloom"].preferences
+    fields = types.SimpleNamespace(layout=Layout(), bl_rna=held.bl_rna)
+    preferences.draw(fields, bpy.context)
+    return drawn
 
 
 def find(words):

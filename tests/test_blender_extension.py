@@ -46,6 +46,7 @@ TAKES = (
     "kick_front_high_right_p0", "kick_inside_mid_right_p0", "kick_outside_mid_right_p0",
     "kick_side_mid_right_p0", "kick_side_high_right_p0", "dance_groove_p0", "dance_sway_p0",
 )  # fmt: skip
+VERBS = ("connect", "start", "find", "find_like", "import_motion", "aim", "walk", "dance", "push")
 TAKE = {"motion": "kick_front_mid_right_p0", "start_frame": 5, "end_frame": 55}
 MAIN = "from motionloom.cli import main; main()"
 TOKEN = "a-token-of-this-test-and-of-no-other"
@@ -199,6 +200,10 @@ def test_the_library_is_listed_with_pictures(seen):
     assert {"walk", "dance_sway"} <= set(shown["labels"])
     assert [name for name, _ in shown["parametric"]] == ["kick"]
     assert all(size == [128, 128] and 100 < drawn < 6000 for *size, drawn in shown["pictures"])
+
+
+def test_the_panels_name_what_is_there(seen):
+    assert {f"motionloom.{name}" for name in VERBS} | {"words", "token"} <= set(seen["panels"])
 
 
 def test_motions_are_found_by_words(seen):
