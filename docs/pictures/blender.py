@@ -61,7 +61,9 @@ def main() -> None:
                 check=True,
             )
     picture = Image.open(HERE / "blender.png").convert("RGB")
-    picture.quantize(256).save(HERE / "blender.png", optimize=True)
+    picture.quantize(256, method=Image.Quantize.MAXCOVERAGE).save(
+        HERE / "blender.png", optimize=True
+    )
 
 
 def render(task: dict) -> None:
@@ -90,7 +92,7 @@ def render(task: dict) -> None:
         shader.inputs["Alpha"].default_value = alpha
         return made
 
-    orange, ball = material("body", (0.9, 0.45, 0.12)), material("target", (0.1, 0.35, 0.9))
+    orange, ball = material("body", (0.9, 0.45, 0.12)), material("target", (0.02, 0.12, 0.8))
     ghosts = [
         material(f"ghost {k}", (0.9, 0.6, 0.4), alpha) for k, alpha in enumerate((0.12, 0.25))
     ]
@@ -129,7 +131,7 @@ def render(task: dict) -> None:
             copy.matrix_world = shown.matrix_world
             scene.collection.objects.link(copy)
         body.hide_render = True
-        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.06, location=empty.location)
+        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.09, location=empty.location)
         bpy.context.object.data.materials.append(ball)
         bpy.ops.object.shade_smooth()
     bpy.ops.mesh.primitive_plane_add(size=40)
