@@ -1,19 +1,22 @@
 """What captions should find in the built-in corpus and in small procedural motions.
 
-``python tests/caption_truth.py`` prints precision and recall of every predicate, as a table for
-docs/words.md.
+``python tests/caption_truth.py [docs/words.md]`` prints precision and recall of every predicate, and
+writes them into the page.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from acted_events import Shown, acted_events
 
 import motionloom as ml
+from motionloom.evaluation.protocol_run import write_marked
 from motionloom.words.captions import Event, events
 from motionloom.words.predicates import predicates
 from motionloom.words.signals import body_signals
@@ -230,14 +233,15 @@ def _gait_limits(made, action) -> Shown | None:
 
 
 def table(found: dict[str, Score]) -> str:
-    """The scores as a Markdown table."""
-    rows = ["| predicate | true | precision | recall |", "|---|---:|---:|---:|"]
+    """The scores as a Markdown table, predicates with the same scores in one row."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for each in predicates():
         score = found.get(each.name, Score())
         if score.true:
-            rows.append(
-                f"| {each.name} | {score.true} | {score.precision:.2f} | {score.recall:.2f} |"
-            )
+            key = (f"{score.precision:.2f}", f"{score.recall:.2f}")
+            groups[key].append(f"{each.name} ({score.true})")
+    rows = ["| precision | recall | predicate (events) |", "|---:|---:|---|"]
+    rows += [f"| {a} | {b} | {', '.join(names)} |" for (a, b), names in sorted(groups.items())]
     return "\n".join(rows)
 
 
@@ -253,3 +257,6 @@ if __name__ == "__main__":
         if score.wrong:
             print(name, len(score.wrong), score.wrong[:6])
     print("without truth:", [p.name for p in predicates() if not found.get(p.name, Score()).true])
+    for page in sys.argv[1:]:
+        marks = ("<!-- caption truth -->", "<!-- end of caption truth -->")
+        write_marked(Path(page), marks, table(found), "# Captions")

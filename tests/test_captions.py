@@ -1,6 +1,8 @@
 """Captions against the ground truth of the built-in corpus, and their grammar."""
 
+import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.words.captions import Event, captions, clock, counted
+from motionloom.words.captions import Event, captions, clock, counted, events
 from motionloom.words.predicates import Condition, predicates
 from motionloom.words.signals import NEEDED, body_signals
 
@@ -140,3 +142,29 @@ def test_captions_are_compared_with_labels(tmp_path):
     ):
         done = ran("evaluate-captions", *wrong)
         assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.cmu
+@pytest.mark.slow
+def test_captions_of_captured_moments_that_were_looked_at(cmu30):
+    """Captions of CMU, drawn at random and looked at as film strips; not all were right."""
+    table = Path(__file__).parent / "golden" / "caption_moments.csv"
+    with table.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    found: dict[str, list[Event]] = {}
+    again = {"0": [], "1": []}
+    for row in rows:
+        take = row["take"]
+        if take not in found:
+            path = next(cmu30.rglob(f"{take}.bvh"))
+            found[take] = events(body_signals(ml.load(path)))
+        again[row["right"]].append(
+            any(
+                event.name == row["predicate"]
+                and event.side == row["side"]
+                and abs(event.moment - float(row["second"])) <= 0.5
+                for event in found[take]
+            )
+        )
+    assert np.mean(again["1"]) >= 0.9  # right ones are kept
+    assert np.mean(again["0"]) <= 0.75  # of wrong ones, some are gone
