@@ -221,11 +221,6 @@ def write_poses(
     orientations, heads = rest.bone_poses(names, parents, turns, root)
     armature = figure.data.bones
     hips = armature[names[0]]
-    if hips.use_connect:
-        raise UnusableArmature(
-            f"bone {hips.name} is connected to {hips.parent.name} and cannot travel: "
-            "switch off Connected in edit mode"
-        )
     local = rest.rotations[[rest.names.index(name) for name in names]]
     hinges = [not armature[name].use_inherit_rotation for name in names]
     bases = pose_bases(orientations, local, parents, hinges)
@@ -238,6 +233,16 @@ def write_poses(
     for name in names[1:]:
         if not armature[name].use_connect:  # an earlier pose may have moved it
             write_locations(curves, figure.pose.bones[name], frames[:1], np.zeros((1, 3)))
+
+
+def check_travels(figure: bpy.types.Object, hips: str) -> None:
+    """Raise if the hips cannot be moved."""
+    bone = figure.data.bones[hips]
+    if bone.use_connect and not is_rigify(figure):
+        raise UnusableArmature(
+            f"bone {bone.name} is connected to {bone.parent.name} and cannot travel: "
+            "switch off Connected in edit mode"
+        )
 
 
 def write_rest(figure: bpy.types.Object, curves, name: str, frame: int) -> None:

@@ -257,11 +257,12 @@ class _BringOperator(_StudioOperator):
             raise UnusableArmature(f"{given['figure']} is gone")
         if context.scene.motionloom.take_rate:
             _set_rate(context.scene, head["fps"])
-        action = armatures.new_action(figure, head["name"] or "motion", self.previous)
-        curves = armatures.curves_of(figure, action)
         rest = armatures.rest_pose(figure)
         frames, first = len(arrays["root"]), given["frame"]
         head["joints"] = rigify.as_blender(head["joints"], rest.names)
+        armatures.check_travels(figure, head["joints"][0])
+        action = armatures.new_action(figure, head["name"] or "motion", self.previous)
+        curves = armatures.curves_of(figure, action)
         turns, root = arrays["rotations"], arrays["root"]
         if armatures.is_rigify(figure):
             rigify.write_controls(context, figure, curves, rest, head, turns, root, first)
@@ -400,7 +401,7 @@ class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
         return service.arrays("POST", "/api/subjects/retarget", given["body"])
 
     def apply(self, context, given, answer):
-        super().apply(context, given, answer)
+        _BringOperator.apply(self, context, given, answer)
         context.scene.motionloom.aimed = self.action
         head = answer[0]
         missed = f"{100.0 * head['error']:.1f} cm"
@@ -410,7 +411,7 @@ class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
 
     def modal(self, context, event):
         if not self.live:
-            return super().modal(context, event)
+            return _BringOperator.modal(self, context, event)
         if event.type == "ESC":
             self.cancel(context)
             return {"FINISHED"}  # what was aimed so far stays, as one step of undo
@@ -565,6 +566,10 @@ def _armature(context) -> bpy.types.Object:
     chosen = chosen or context.scene.motionloom.armature
     if chosen is None or chosen.name not in context.view_layer.objects:
         raise UnusableArmature("choose an armature: make it the active object")
+    if chosen.mode == "EDIT":
+        raise UnusableArmature(f"{chosen.name} is being edited: leave edit mode first")
+    if chosen.library is not None:
+        raise UnusableArmature(f"{chosen.name} is linked: make a library override first")
     return chosen
 
 

@@ -9,6 +9,7 @@ the heads of its bones at rest and in some frames, in metres, y up.
 
 import json
 import math
+import os
 import random
 import sys
 import types
@@ -256,7 +257,7 @@ def walked(figure, given):
 def modal():
     """The way of the user interface: started by invoke, looked at by a timer."""
     operators = sys.modules["bl_ext.user_default.motionloom.operators"]
-    seen = []
+    seen, followed = [], []
 
     class Window:  # stands for the window manager, which has no event loop here
         motionloom = bpy.context.window_manager.motionloom
@@ -274,6 +275,17 @@ def modal():
     class Context:
         window_manager, window = Window(), "window"
         preferences, scene = bpy.context.preferences, bpy.context.scene
+        view_layer = bpy.context.view_layer
+
+    class Aim(operators._BringOperator):
+        bl_label, live, _answered = "Aim", True, None
+        collect = operators.MOTIONLOOM_OT_aim.collect
+        ask = staticmethod(operators.MOTIONLOOM_OT_aim.ask)
+        apply = operators.MOTIONLOOM_OT_aim.apply
+        modal = operators.MOTIONLOOM_OT_aim.modal
+
+        def report(self, kind, text):
+            followed.append(text)
 
     class Operator(operators._StudioOperator):
         bl_label = "Find"
@@ -305,7 +317,21 @@ def modal():
     seen.append(sorted(operator.modal(context, Event())))
     Window.motionloom.words = ""
     bpy.ops.motionloom.find()
-    return seen
+    # A target that is dragged is followed, until Esc.
+    target, follower = bpy.context.scene.motionloom.target, Aim()
+    operators.bpy = types.SimpleNamespace(app=Blender.app, data=bpy.data)
+    try:
+        follower.invoke(context, Event())
+    finally:
+        operators.bpy = real
+    for _ in range(3):
+        follower._call.wait(600)
+        target.location.z -= 0.05
+        bpy.context.view_layer.update()
+        followed.append(sorted(follower.modal(context, Event())))
+    Event.type = "ESC"
+    followed.append(sorted(follower.modal(context, Event())))
+    return {"find": seen, "follow": followed, "busy": Window.motionloom.busy}
 
 
 def undone(given):
@@ -343,10 +369,13 @@ def unusable(figure):
     for number in range(3):
         bone = data.edit_bones.new(f"stick {number}")
         bone.head, bone.tail = (0, 0, number), (0, 0, number + 1)
+    editing = line(bpy.ops.motionloom.import_motion)
     bpy.ops.object.mode_set(mode="OBJECT")
     roles = line(bpy.ops.motionloom.import_motion)
     action = line(bpy.ops.motionloom.push)
-    return {"uneven": uneven, "none": none, "roles": roles, "action": action}
+    return {
+        "uneven": uneven, "none": none, "roles": roles, "action": action, "editing": editing,
+    }  # fmt: skip
 
 
 def started(preferences, given):
@@ -469,3 +498,5 @@ if __name__ == "__main__":  # elsewhere there is no Blender to import
     from mathutils import Matrix, Vector
 
     main(*sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(0)  # bpy 4.5 may wait for a thread of its own for ever when Python ends

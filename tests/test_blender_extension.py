@@ -287,10 +287,22 @@ def test_walks_and_dances(seen):
 
 
 def test_blender_does_not_wait_for_the_studio(seen):
-    assert seen["modal"][:2] == ["modal", ["RUNNING_MODAL"]]
-    assert seen["modal"][2:4] == [["WARNING", "Find is still running"], ["CANCELLED"]]
-    assert seen["modal"][4] == "removed timer" and seen["modal"][-1] == ["FINISHED"]
-    assert seen["modal"][5][0] == "INFO" and seen["modal"][5][1].endswith("found")
+    found = seen["modal"]["find"]
+    assert found[:2] == ["modal", ["RUNNING_MODAL"]]
+    assert found[2:4] == [["WARNING", "Find is still running"], ["CANCELLED"]]
+    assert found[4] == "removed timer" and found[6] == ["FINISHED"]
+    assert found[5][0] == "INFO" and found[5][1].endswith("found")
+
+
+def test_a_dragged_target_is_followed_until_esc(seen):
+    follow = seen["modal"]["follow"]
+    lines = [one for one in follow if isinstance(one, str)]
+    assert len(lines) == 3 and all("mixamorig:RightFoot" in one for one in lines)
+    assert [one for one in follow if isinstance(one, list)] == [
+        *[["PASS_THROUGH"]] * 3,
+        ["FINISHED"],
+    ]
+    assert seen["modal"]["busy"] == ""
 
 
 def test_an_import_is_undone(seen):
@@ -306,6 +318,7 @@ def test_unusable_armatures_are_refused(seen):
     assert said["none"] == "choose an armature: make it the active object"
     assert "no joint has the role hips" in said["roles"] and "stick 0" in said["roles"]
     assert said["action"] == "sticks has no action"
+    assert said["editing"] == "sticks is being edited: leave edit mode first"
 
 
 def test_a_studio_is_started_and_stopped(seen):
