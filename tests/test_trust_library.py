@@ -333,6 +333,39 @@ def test_a_damaged_artifact_is_noticed(takes):
     assert len(library.search("walk", max=1)) == 1
 
 
+def test_a_verified_artifact_is_not_read_again_for_a_day(takes, tmp_path, monkeypatch):
+    from motionloom.store.artifacts import folders
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    read: list[str] = []
+    checksum = folders.file_checksum
+    monkeypatch.setattr(
+        folders, "file_checksum", lambda path: read.append(path.name) or checksum(path)
+    )
+
+    def reads():
+        folders._verified.clear()  # as another process
+        read.clear()
+        takes.artifacts.load("parametric", "kick")
+        return len(read)
+
+    takes.artifacts.save("parametric", "kick", {}, {"weights": np.ones(1 << 20)})
+    assert reads() == reads() == 2  # written just now: it could still change unnoticed
+    monkeypatch.setattr(folders, "_SETTLED", -1.0)
+    assert [reads(), reads(), reads()] == [2, 0, 0]
+    (stamp,) = (tmp_path / "cache/motionloom/verified").iterdir()
+    os.utime(stamp, (1e9, 1e9))
+    assert [reads(), reads()] == [2, 0]  # the day is over
+    assert takes.damage() == [] and len(read) > 0  # verify reads everything
+
+    file = next(takes.path.glob("derived/parametric.kick.*/arrays.npz"))
+    data = bytearray(file.read_bytes())
+    data[-300] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(LibraryError, match="the parametric 'kick' is damaged"):
+        reads()
+
+
 def test_an_emptied_artifact_is_noticed(takes):
     takes.artifacts.save("parametric", "kick", {"by": "turn"}, {"weights": np.eye(2)})
     np.savez(next(takes.path.glob("derived/parametric.kick.*/arrays.npz")))

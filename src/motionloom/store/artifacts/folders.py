@@ -5,24 +5,29 @@ a library's own folder a commit is one rename. In an object store it is one tran
 catalogue, which records the objects that the files consist of.
 
 A folder contains ``checks.json``, size and checksum of its files. They are verified when a process
-first opens the folder (of files above 512 MB the size only; ``motionloom verify`` reads all).
+first opens the folder (of files above 512 MB the size only; ``motionloom verify`` reads all). The
+user's cache notes when a large folder was verified; for a day it is not read again for that unless
+one of its files has changed.
 Objects of a store have checksums of their blocks in the catalogue, verified when they are fetched.
 Folders of earlier releases have none.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from motionloom.checked_files import below, file_checksum, parse_json, plain_name, read_regular
+from motionloom.configuration import user_cache
 from motionloom.errors import LibraryError
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import sync_folder
@@ -35,6 +40,9 @@ from motionloom.store.trash import move_to_trash
 FOLDER = "derived"  # its name in libraries since release 0.1
 CHECKS = "checks.json"
 CHECKED_WHEN_READ = 1 << 29  # bytes of a file that is verified whole when it is first read
+_STAMPED = 1 << 22  # bytes of a folder whose verification is noted in the user's cache
+_STAMP_SECONDS = 86_400.0  # for so long: then it is read again
+_SETTLED = 2.0  # seconds since a file was written
 _SCRATCH = ".part-"
 _verified: dict[str, tuple[int, int]] = {}  # folders this process has verified: inode, time
 
@@ -223,6 +231,10 @@ def check_folder(folder: Folder, *, whole: bool = False) -> None:
     if whole and isinstance(folder, RemoteFolder):
         folder.drop_local()  # the objects themselves are verified as they are fetched
     checks = read_checks(folder)
+    stamp = _stamp(folder, checks or {}) if isinstance(folder, Path) else None
+    if stamp is not None and not whole and _is_recent(stamp):
+        _verified[key] = state
+        return
     for name, expected in (checks or {}).items():
         if expected is None and not whole:
             continue
@@ -242,6 +254,42 @@ def check_folder(folder: Folder, *, whole: bool = False) -> None:
                 f"{expected[0]})"
             )
     _verified[key] = state
+    if stamp is not None:
+        with suppress(OSError):  # it is verified again
+            stamp.parent.mkdir(parents=True, exist_ok=True)
+            for old in stamp.parent.iterdir():
+                if not _is_recent(old):
+                    old.unlink(missing_ok=True)
+            stamp.touch()
+
+
+def _stamp(folder: Path, checks: Mapping[str, tuple[int, int] | None]) -> Path | None:
+    """The file of the user's cache that says that these files were verified as they are.
+
+    Its name is made of their checksums, sizes, inodes and times. None for small folders, which are
+    verified by every process; for files that are missing; and for new ones, which could change
+    within the resolution of the clock.
+    """
+    facts, size, latest = [], 0, 0.0
+    try:
+        for name in sorted(checks):
+            status = below(folder, name).stat()
+            size, latest = size + status.st_size, max(latest, status.st_mtime, status.st_ctime)
+            facts.append((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    except (OSError, LibraryError):
+        return None
+    if size < _STAMPED or not latest + _SETTLED < time.time():
+        return None
+    text = repr((str(folder.absolute()), sorted(checks.items()), facts))
+    name = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return user_cache() / "motionloom" / "verified" / name
+
+
+def _is_recent(stamp: Path) -> bool:
+    try:
+        return 0.0 <= time.time() - stamp.lstat().st_mtime < _STAMP_SECONDS
+    except OSError:
+        return False
 
 
 def _state(folder: Folder) -> tuple[str, tuple[int, int]]:
