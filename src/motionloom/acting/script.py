@@ -27,6 +27,7 @@ _TIMES = re.compile(
     rf"\b(?:(once|twice|thrice)|(\d+|{'|'.join(_NUMBERS)})\s*(?:times|x))\b", re.IGNORECASE
 )
 _WHILE = re.compile(r"\s*\b(?:while|whilst|during)\b\s*", re.IGNORECASE)
+_WHOLE = 600.0  # seconds of all phrases
 _MOST_TIMES, _SECONDS_LIMITS, _METRES_LIMITS = 20, (0.2, 120.0), (0.3, 100.0)
 
 
@@ -76,7 +77,11 @@ def parse_script(script: str) -> list[Phrase]:
         raise InvalidInput("a script must have at least one phrase, as in 'walk 3 s, sit down'")
     if len(texts) > MOST:
         raise InvalidInput(f"a script must have at most {MOST} phrases; got {len(texts)}")
-    return [_phrase(text) for text in texts]
+    phrases = [_phrase(text) for text in texts]
+    length = sum(phrase.seconds or 0.0 for phrase in phrases)
+    if length > _WHOLE:
+        raise InvalidInput(f"a script must last at most {_WHOLE:g} seconds; got {length:g}")
+    return phrases
 
 
 def _phrase(text: str) -> Phrase:

@@ -11,6 +11,7 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.parallel import Progress
 from motionloom.settings import motion_choice, names
 from motionloom.store import Store
+from motionloom.store.ingest.labels import checked_labels
 from motionloom.words.settings import FINENESS
 
 if TYPE_CHECKING:
@@ -333,7 +334,8 @@ class WordVerbs(Store):
         by_end: dict[str, list[str]] = {}
         for each in self.names:
             by_end.setdefault(each.rpartition("/")[2], []).append(each)
-        added: list[tuple[str, str]] = []
+        whole: dict[str, list[str]] = {}
+        parts: list[tuple[str, int, int, str]] = []
         unmatched = 0
         for row in rows:
             short = by_end.get(row.motion.rpartition("/")[2], [])
@@ -341,16 +343,24 @@ class WordVerbs(Store):
             if known is None:
                 unmatched += 1
                 continue
-            added.append((self._place(known, row), row.label))
-        if not added:
+            if row.start is None or row.end is None:
+                whole.setdefault(known, []).append(row.label)
+            else:
+                parts.append((known, *self._frames(known, row), row.label))
+        if not whole and not parts:
             raise InvalidInput(
                 f"{path}: none of its {len(rows)} labels names a motion of the library"
             )
-        with self.writing():
-            for place, text in added:
-                self.label(place, text)
-        motions = {place.rpartition(":")[0] or place for place, _ in added}
-        return {"labels": len(added), "motions": len(motions), "unmatched": unmatched}
+        with self.change("label"):
+            held = {name: [*self.labels(name), *labels] for name, labels in whole.items()}
+            self.catalogue.put(labels={name: checked_labels(held[name]) for name in held})
+            if parts:
+                self.catalogue.put_segment_labels(parts)
+        return {
+            "labels": sum(map(len, whole.values())) + len(parts),
+            "motions": len({*whole, *(name for name, *_ in parts)}),
+            "unmatched": unmatched,
+        }
 
     def export_labels(
         self,
@@ -387,19 +397,18 @@ class WordVerbs(Store):
         write_labels(rows, path, lengths)
         return len(rows)
 
-    def _place(self, name: str, row: LabelRow) -> str:
-        if row.start is None or row.end is None:
-            return name
+    def _frames(self, name: str, row: LabelRow) -> tuple[int, int]:
+        """The frames ``[start, end)`` of a motion that a label is of."""
         entry = self.entry(name)
         rate = 1.0 if row.in_frames else entry.fps
-        start = round(row.start * rate)
-        end = min(max(round(row.end * rate), start + 1), entry.frames)
+        start = round((row.start or 0.0) * rate)
+        end = min(max(round((row.end or 0.0) * rate), start + 1), entry.frames)
         if start >= end:
             raise InvalidInput(
                 f"{name}: the label {row.label!r} starts at frame {start}, after the end of the "
                 f"motion at {entry.frames}"
             )
-        return f"{name}:{start}-{end}"
+        return start, end
 
     def _among(self, settings: FindSettings | ClusterSettings) -> set[str] | None:
         chosen = motion_choice(settings)

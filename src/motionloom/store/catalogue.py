@@ -265,9 +265,10 @@ class Catalogue:
         return self.rows("SELECT name, start, end, label FROM segment_labels")
 
     def put_segment_labels(
-        self, name: str, start: int, end: int, labels: Iterable[str], *, remove: bool = False
+        self, rows: Sequence[tuple[str, int, int, str]], *, remove: bool = False
     ) -> None:
-        """Add labels to frames ``[start, end)`` of a motion, or remove them."""
+        """Add labels to segments (name, start, end, label), or remove them, in one transaction."""
+        names = sorted({name for name, *_ in rows})
         statement = (
             "DELETE FROM segment_labels WHERE name = ? AND start = ? AND end = ? AND label = ?"
             if remove
@@ -275,9 +276,9 @@ class Catalogue:
         )
         with self._transaction() as connection:
             connection.execute(_SEGMENTS)  # libraries of release 0.1 have no such table
-            self._record(connection, [name])
-            connection.executemany(statement, ((name, start, end, label) for label in labels))
-            self._put_checks(connection, [name])
+            self._record(connection, names)
+            connection.executemany(statement, rows)
+            self._put_checks(connection, names)
 
     def _has_segments(self) -> bool:
         return self.has_table("segment_labels")

@@ -664,9 +664,8 @@ class Store:
         name = self.entry(name).name
         part = Segment.parse(place, self[name])
         with self.change("label"):
-            self.catalogue.put_segment_labels(
-                name, part.start_frame, part.end_frame, given, remove=remove
-            )
+            rows = [(name, part.start_frame, part.end_frame, label) for label in given]
+            self.catalogue.put_segment_labels(rows, remove=remove)
 
     def remove(self, *names: str) -> None:
         """Remove motions and their labels. `undo` brings them back, until the trash is emptied.

@@ -25,6 +25,7 @@ from typing import Any
 from motionloom.atomic_write import atomic_write
 from motionloom.checked_files import csv_rows, parse_json, read_regular_text
 from motionloom.errors import InvalidInput
+from motionloom.store.ingest.labels import checked_labels
 
 SUFFIXES = (".csv", ".eaf", ".json")
 _LARGEST = 200_000_000  # bytes of a file
@@ -86,6 +87,10 @@ def write_labels(rows: Sequence[LabelRow], path: str | Path, lengths: dict[str, 
 
 
 def _check(row: LabelRow, path: Path) -> None:
+    try:
+        checked_labels([row.label])
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
     if row.start is None or row.end is None:
         return
     if not (math.isfinite(row.start) and math.isfinite(row.end) and 0.0 <= row.start < row.end):
@@ -258,7 +263,8 @@ def _elan_text(rows: Sequence[LabelRow], lengths: dict[str, float], path: Path) 
             "ALIGNABLE_ANNOTATION",
             {"ANNOTATION_ID": f"a{n + 1}", **refs},
         )
-        tree.SubElement(note, "ANNOTATION_VALUE").text = row.label
+        label = "".join(c if c.isprintable() else " " for c in row.label)  # XML has no others
+        tree.SubElement(note, "ANNOTATION_VALUE").text = label
     tree.SubElement(
         root, "LINGUISTIC_TYPE",
         GRAPHIC_REFERENCES="false", LINGUISTIC_TYPE_ID="default", TIME_ALIGNABLE="true",

@@ -22,6 +22,7 @@ from motionloom.formats import FORMATS
 from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.settings import LabelRule
 
+_LONGEST = 1000  # characters of a label
 KEY_COLUMNS = ("file", "name", "motion", "clip", "path", "filename", "take")
 
 
@@ -65,10 +66,22 @@ def labelling(
 
 
 def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels stripped, sorted and each once; raises for a single text."""
+    """Labels stripped, sorted and each once; raises for a single text, and for control characters.
+
+    Examples
+    --------
+    >>> checked_labels([" walk", "calm", "walk"])
+    ('calm', 'walk')
+    """
     if isinstance(labels, str):
         raise InvalidInput(f"labels must be a sequence of texts, as in [{labels!r}]; got one text")
-    return tuple(sorted({str(label).strip() for label in labels} - {""}))
+    given = {str(label).strip() for label in labels} - {""}
+    for label in given:
+        if not label.isprintable() or len(label) > _LONGEST:
+            raise InvalidInput(
+                f"a label must be at most {_LONGEST} printable characters; got {label[:60]!r}"
+            )
+    return tuple(sorted(given))
 
 
 _Rule = Callable[[SourceFile], Iterable[str]]
