@@ -109,7 +109,8 @@ def _watch(options: argparse.Namespace, place: Path) -> int:
             if told["trace"]:
                 found.append(f"input {told['number']} ({told['kind']}): {told['trace']}")
             if told["memory"] > LARGEST:
-                why = f"{told['memory'] / 1e9:.1f} GB of memory"
+                number -= 1
+                why = f"{told['memory'] / 1e9:.1f} GB of memory, {told['kind']}"
                 break
         worker.kill()
         worker.wait()

@@ -149,7 +149,6 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     from motionloom.configuration import is_trusted, section, trust_settings, user_settings
     from motionloom.crowd.settings import load_crowd_settings
     from motionloom.distance.joint_weights import load_weights, read_tags
-    from motionloom.evaluation.sentences import score_sentences
     from motionloom.library import load_music
     from motionloom.motion.roles.role_map import load_role_map
     from motionloom.motion_graph.mogra import read_mogra
@@ -197,7 +196,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
         "scores": read_scores,
         "route": lambda path: WalkSettings(path=path).floor_path(),
         "tags": lambda path: read_tags(path, library),
-        "sentences": lambda path: score_sentences(library, path, workers=1),
+        "sentences": lambda path: library.evaluate_sentences(path, workers=1),
         "trusted": trusted,
         "motionloom": settings,
     }
@@ -220,6 +219,10 @@ def seed_library(folder: Path) -> Path:
     for name in names:
         lib.add_motion(ml.demo.clip(name)[:120], name=name, labels=[name.split("_")[0]])
     lib.label("walk:10-60", "stroll")
+    lib.rename("dance_groove", "groove")
+    lib.rename("groove", "dance_groove")
+    lib.undo()
+    lib.redo()
     use_library(path, full=True)
     family = lib.family("kick_front_high_right", max_distance=0.5)
     with contextlib.suppress(MotionloomError):
@@ -292,13 +295,15 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
         lambda: lib.search("walk:0-30", method="web", max=3),
         lambda: (lib.artifacts.list(), lib.parametric_motions()),
         lambda: lib.verify(),
+        lambda: (lib.history(), lib.undo(), lib.redo()),
+        lambda: (lib.undo(), lib.undo(), lib.rename("walk", "stroll")),
         lambda: lib.label("walk", "calm"),
         lambda: lib.verify(repair=True),
         lambda: lib.remove("walk"),
     ]
     chosen = uses if full else rng.sample(uses, 5)
     try:
-        for use in chosen[: -4 if full else None]:
+        for use in chosen[: -6 if full else None]:
             try:
                 use()
             except ALLOWED:

@@ -66,7 +66,28 @@ def undone(path, files, rng):
         library.remove("own")
 
 
-WRITERS = [imported, webbed, graphed, parametrized, labelled, kept, undone]
+def taken_back(path, files, rng):
+    """Changes of one motion, undone and redone: the latest changes, so that no other is touched."""
+    library = ml.Library(path)
+    own = {"own", "other"}
+    library.add_motion(ml.demo.clip("walk")[: rng.randrange(20, 60)], name="own", replace=True)
+    for _ in range(rng.randrange(1, 5)):
+        there = [name for name in library.names if name in own]
+        change = rng.choice(["label", "rename", "remove", "undo", "undo", "redo"])
+        if change in ("undo", "redo"):
+            past = [one for one in library.history() if one.undone == (change == "redo")]
+            some = past[:1] if change == "undo" else past[-1:]
+            if some and some[0].names and set(some[0].names) <= own:
+                getattr(library, change)()
+        elif there and change == "label":
+            library.label(there[0], rng.choice(["calm", "tired", "sad"]))
+        elif len(there) == 1 and change == "rename":
+            library.rename(there[0], (own - set(there)).pop())
+        elif there:
+            library.remove(there[0])
+
+
+WRITERS = [imported, webbed, graphed, parametrized, labelled, kept, undone, taken_back]
 
 
 def killed(writer, path, files, rng) -> bool:
