@@ -292,6 +292,28 @@ def test_a_damaged_database_is_refused_before_it_is_used(database, tmp_path):
         open_database(tmp_path, MatchingSettings())
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("fps", 1e30, "1e\\+30 frames per second"),
+        ("fps", 0, "0 frames per second"),
+        ("acceleration", -1, "-1 m/s"),
+        ("ranges", [["a", 0, "x", False]], "a range of 'a', 0, 'x'"),
+        ("ranges", [], "index out of range"),
+        ("ranges", 3, "not iterable"),
+        ("labels", {"walk": [[0, 1 << 40]]}, "a label of the frames 0 to"),
+        ("labels", [1], "has no attribute"),
+        ("skipped", 7, "has no attribute"),
+    ],
+)
+def test_a_description_that_cannot_be_is_refused(database, tmp_path, key, value, message):
+    save_database(database, tmp_path)
+    about = json.loads((tmp_path / "about.json").read_text())
+    (tmp_path / "about.json").write_text(json.dumps({**about, key: value}))
+    with pytest.raises(LibraryError, match=f"damaged: .*{message}"):
+        open_database(tmp_path, MatchingSettings())
+
+
 def test_the_command_builds_walks_and_measures(library, tmp_path):
     place = str(library.path)
     built = json.loads(ran("match", place, "build", "--json").stdout)

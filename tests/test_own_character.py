@@ -198,3 +198,35 @@ def test_a_character_of_another_kind_is_refused():
         InvalidInput, match="a character must be one of .glb, .gltf, .fbx; got a.bvh"
     ):
         load_character(Path("a.bvh"))
+
+
+def test_files_beside_a_character_have_a_limit(hero, tmp_path):
+    """One image of a sparse file, or one file named a thousand times, would fill the memory."""
+    path = hero(".glb")
+    file = GltfFile(path)
+    with open(tmp_path / "large.png", "wb") as out:
+        out.truncate((1 << 30) + 1)
+    images = [{"uri": "large.png"}]
+    path.write_bytes(glb_bytes({**file.document, "images": images}, file.binary))
+    worn = WALK.retarget(path)
+    with pytest.raises(MotionFormatError, match="files beside it have more than 1024 MB"):
+        worn.save(tmp_path / "out.glb")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"images": 3},
+        {"accessors": {}},
+        {"bufferViews": [1]},
+        {"bufferViews": [{"buffer": 9, "byteLength": 4}]},
+        {"bufferViews": [{"buffer": 0, "byteOffset": "x", "byteLength": 4}]},
+    ],
+)
+def test_lists_of_a_character_that_are_none_are_refused(hero, tmp_path, change):
+    path = hero(".glb")
+    worn = WALK.retarget(path)
+    file = GltfFile(path)
+    path.write_bytes(glb_bytes({**file.document, **change}, file.binary))
+    with pytest.raises(MotionFormatError, match=r"hero\.glb: "):
+        worn.save(tmp_path / "out.glb")

@@ -398,6 +398,48 @@ def test_label_files_are_read_or_refused_in_one_line(tmp_path, suffix, text, mes
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("rows", ["many rows", "many columns"])
+def test_parquet_files_that_unpack_to_gigabytes_are_refused(tmp_path, rows):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    if rows == "many rows":  # repeated values, so that some bytes stand for gigabytes
+        runs = pyarrow.array(np.zeros(20_000_000))
+        table = pyarrow.table({name: runs for name in ("time", "a.x", "a.y", "a.z")})
+    else:
+        table = pyarrow.table({f"m{n}.{axis}": [0.0] for n in range(7000) for axis in "xyz"})
+    parquet.write_table(table, tmp_path / "a.parquet", compression="zstd")
+    with pytest.raises(MotionFormatError, match="columns are more than motionloom reads"):
+        ml.load_markers(tmp_path / "a.parquet")
+
+
+def test_thousands_of_labels_are_one_change(tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    library.add_motion(ml.demo.clip("walk"), name="walk")
+    rows = [f"walk,{n % 3},{n % 3 + 1},label {n}" for n in range(5000)] + ["walk,,,calm"]
+    (tmp_path / "a.csv").write_text("motion,start,end,label\n" + "\n".join(rows))
+    report = library.import_labels(tmp_path / "a.csv")
+    assert report == {"labels": 5001, "motions": 1, "unmatched": 0}
+    assert len(library.segment_labels("walk")) == 5000 and library.labels("walk") == ("calm",)
+    assert [change.what for change in library.history()] == ["label", "add"]
+    library.undo()
+    assert library.segment_labels("walk") == [] and library.labels("walk") == ()
+
+
+@pytest.mark.parametrize("label", ["\x1b[31mred", "a\0b", "x" * 1001])
+def test_labels_are_printable(tmp_path, label):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    library.add_motion(ml.demo.clip("walk"), name="walk")
+    (tmp_path / "a.csv").write_text(f"motion,start,end,label\nwalk,0,1,{label}\n")
+    for add in (
+        lambda: library.label("walk", label),
+        lambda: library.label("walk:3-9", label),
+        lambda: library.import_labels(tmp_path / "a.csv"),
+    ):
+        with pytest.raises(InvalidInput, match="a label must be at most 1000 printable"):
+            add()
+
+
 # --- words ------------------------------------------------------------------------------------
 
 
@@ -478,6 +520,12 @@ def test_other_files_of_words_are_checked_before_use(words, name):
         path.write_bytes(content)  # it is built again
         assert [str(event) for event in ml.Library(words).captions("walk")] == before
         assert len(ml.Library(words).find("kick")) == 1
+
+
+def test_scripts_have_an_end(told):
+    with ml.Library(told) as library:
+        with pytest.raises(InvalidInput, match="must last at most 600 seconds; got 720"):
+            library.plan(", ".join(["walk 120 s"] * 6))
 
 
 def test_what_unpacks_to_anything_is_refused():

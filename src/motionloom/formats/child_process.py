@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from motionloom.checked_files import check_regular
 from motionloom.errors import InvalidInput, MotionFormatError
 
-_MEMORY = 4 << 30  # bytes of memory that reading any file may use
+_MEMORY = 2 << 30  # bytes of memory that reading any file may use; 0.6 are libraries
 _GROWTH = 200  # or, for larger files, per byte
 
 

@@ -25,6 +25,9 @@ from motionloom.formats.inference import unit_from
 from motionloom.motion import Markers, Motion, Origin
 
 _AXIS = re.compile(r"^(?P<label>.+)[._ ](?P<axis>[xyzXYZ])$")
+_ROOM = 512_000_000  # bytes of numbers that any Parquet file may expand to
+_GROWTH = 64  # or, for larger files, per byte
+_COLUMNS = 20_000
 _UNEVEN = 0.02  # tolerance of the times, as a fraction of a frame
 
 
@@ -100,8 +103,16 @@ def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
     pyarrow = require_extra()
     content = file_bytes(path, "a Parquet file")
     try:
-        table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
-    except (OSError, pyarrow.ArrowException) as error:
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
+        rows, width = file.metadata.num_rows, file.metadata.num_columns
+        if width > _COLUMNS or 8 * rows * width > max(_ROOM, _GROWTH * len(content)):
+            raise MotionFormatError(
+                f"{rows} rows of {width} columns are more than motionloom reads from a file of "
+                f"{len(content)} bytes",
+                path=path,
+            )
+        table = file.read(use_threads=False)
+    except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
         reason = str(error).split("\n")[0][:200]
         raise MotionFormatError(f"cannot read the table: {reason}", path=path) from None
     names, columns = [], []

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import parse_json
+from motionloom.checked_files import LARGEST, parse_json, read_regular
 from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import file_bytes
 
@@ -56,6 +56,7 @@ class GltfFile:
         self._buffers: dict[int, bytes] = {}
         self._items: dict[str, list[dict[str, Any]]] = {}
         self._left = max(_ROOM, _GROWTH * len(data))
+        self._beside = 0  # bytes of files beside it that were read
         needed = document.get("extensionsRequired", [])
         for name in needed if isinstance(needed, list) else []:
             if name in _UNKNOWN:
@@ -192,11 +193,15 @@ class GltfFile:
         try:
             file = (folder / name).resolve()
             inside = file.is_relative_to(folder) and file.is_file()
-            data = file.read_bytes() if inside else b""
+            self._beside += file.stat().st_size if inside else 0
+            fits = self._beside <= LARGEST
+            data = read_regular(file) if inside and fits else b""
         except (OSError, ValueError, RuntimeError):
             inside = False
         if not inside:
             self.refuse(f"{what} should be in {uri[:60]!r} beside the file; it is not")
+        if not fits:
+            self.refuse(f"the files beside it have more than {LARGEST >> 20} MB, with {uri[:60]!r}")
         return data
 
     def view_bytes(self, index: object) -> bytes:
