@@ -1,6 +1,8 @@
 """Settings chosen without what they are judged on: the protocol, its sets, page and command."""
 
+import csv
 import json
+from importlib import resources
 
 import numpy as np
 import pytest
@@ -25,7 +27,12 @@ from motionloom.evaluation.protocol import (
     judged,
     score_clips,
 )
-from motionloom.evaluation.query_sets import MarkedQuery, event_frames, query_set, score_queries
+from motionloom.evaluation.query_sets import (
+    MarkedQuery,
+    marked_places,
+    query_set,
+    score_queries,
+)
 from motionloom.search.settings import ClipStatistics, Dtw, Emd
 
 FEW = {"statistics": (ClipStatistics(), ClipStatistics(trend_weight=0.0)), "emd": (Emd(),)}
@@ -147,14 +154,30 @@ def test_queries_are_searched_and_scored(sets, tmp_path):
     assert found.labels == ("kick", "kick") and found.items == 2
 
 
-def test_events_are_marked_by_heights():
-    take = ml.demo.annotated("take_strikes")
-    kicks = [a for a in take.truth.actions if a.action == "kick"]
-    found = event_frames(take.motion, "right kick")
-    for start, end in found:
-        own = [a for a in kicks if a.start_frame < end and start < a.end_frame]
-        assert own and own[0].parameters["leg"] == "right"
-    assert event_frames(ml.demo.clip("walk"), "upside down") == []
+def test_the_marks_of_cmu_takes_are_whole():
+    with resources.files("motionloom.evaluation").joinpath("cmu_marks.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 60 and len({(row["take"], row["action"]) for row in rows}) == 60
+    for row in rows:
+        places = marked_places(row["take"], row["occurrences"])
+        others = marked_places(row["take"], row["optional"])
+        assert len(places) >= 2 and row["action"]
+        assert all(start < end for _, start, end in places + others)
+        # Repetitions share their ends, or a little before and after them.
+        for (_, *one), (_, *other) in zip(places[:-1], places[1:], strict=True):
+            assert one[1] - other[0] < 0.5 * (one[1] - one[0])
+
+
+@pytest.mark.slow
+@pytest.mark.cmu
+def test_marked_actions_of_cmu_takes_are_found(cmu_data, cmu30, tmp_path):
+    """Nothing of the search was chosen on these takes but that movements are searched nearby."""
+    (tmp_path / "cmu30").symlink_to(cmu30)
+    given = query_set("cmu-marks", DataFolder(cmu_data, tmp_path))
+    found = score_queries(given, {"dtw": (Dtw(), Dtw(rank="distance"))}).precisions["dtw"]
+    assert len(found["default"]) == len(given.queries) > 200
+    assert found["default"].mean() > 0.98 > found["rank=distance"].mean()
+    assert np.mean(found["default"] < 0.8) < 0.02
 
 
 def test_the_command_judges_and_writes_a_page(sets, tmp_path):

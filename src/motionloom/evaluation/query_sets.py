@@ -3,7 +3,7 @@
 ==================== =======================================================================
 ``corpus-takes``     actions in long takes of the built-in corpus, each searched in its take
 ``cmu-queries``      marked actions of CMU takes (`queries/dev.csv`), each occurrence a query
-``cmu-events``       kicks, jumps, cartwheels, squats of CMU takes, marked by rule (`EVENTS`)
+``cmu-marks``        more of them, marked for this project (`cmu_marks.csv` beside this file)
 ``bandai-sessions``  Bandai-Namco clips of a style one after the other, searched in all styles
 ==================== =======================================================================
 
@@ -12,6 +12,7 @@ As in `motionloom.evaluation.retrieval`, a match is a hit if it overlaps an occu
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import demo
-from motionloom.errors import InvalidInput
 from motionloom.evaluation.labelled_sets import DataFolder, bandai_clips, remove_folder
 from motionloom.evaluation.protocol import SetScores, shown
 from motionloom.evaluation.retrieval import Range, read_tasks, score
@@ -34,6 +34,7 @@ from motionloom.store.store import Store
 DTW_CANDIDATES: dict[str, tuple[Dtw, ...]] = {
     "dtw": (
         Dtw(),
+        Dtw(speed_seconds=0.4),
         Dtw(weights="moving"),
         Dtw(rank="distance"),
         Dtw(weights="moving", rank="distance"),
@@ -67,7 +68,6 @@ class QuerySet:
 
 
 Made = tuple[list[Motion], list[MarkedQuery]]
-_LEAST = 3  # occurrences of a marked action
 _MOST_QUERIES = 6  # occurrences of one action of one take that are queries
 _NEITHER = {"walk": ("spiral_walk", "march")}
 
@@ -125,73 +125,30 @@ def cmu_queries(data: DataFolder) -> Made:
     return motions, queries
 
 
-EVENTS: dict[str, tuple[str, ...]] = {
-    "jump": ("01_01", "13_10", "14_07", "14_08"),
-    "squat": ("02_06", "14_32", "23_14", "114_05"),
-    "upside down": ("87_05", "144_01", "144_02"),
-    "right kick": ("144_05",),
-    "left kick": ("144_09", "144_10"),
-}
-"""CMU takes whose description names one repeated action, by the event that marks it."""
+def cmu_marks(data: DataFolder) -> Made:
+    """Repeated actions of other CMU takes, in seconds.
 
-
-def cmu_events(data: DataFolder) -> Made:
-    """Repeated actions, marked where heights say so: see `event_frames`."""
+    Cut where heights or reaches of joints pass a limit or turn, then looked at one by one. Optional
+    are the other side, and weaker ones (a low kick beside high ones).
+    """
+    with Path(__file__).with_name("cmu_marks.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
     files = data.takes()
-    motions, queries = [], []
-    for event, takes in EVENTS.items():
-        for name in takes:
-            motion = load(files[name])
-            found = event_frames(motion, event)
-            if len(found) < _LEAST:
-                raise InvalidInput(f"{name}: at least {_LEAST} events expected, found {len(found)}")
-            every = tuple((name, a / motion.fps, b / motion.fps) for a, b in found)
-            motions.append(replace_name(motion, name))
-            subject = name.split("_")[0]
-            queries += [
-                MarkedQuery(each, f"{event} {name}", subject, every) for each in _some(every)
-            ]
+    motions = [load(files[name]) for name in sorted({row["take"] for row in rows})]
+    queries = []
+    for row in rows:
+        every, optional = (
+            marked_places(row["take"], row[name]) for name in ("occurrences", "optional")
+        )
+        action, subject = f"{row['action']} {row['take']}", row["take"].split("_")[0]
+        queries += [MarkedQuery(each, action, subject, every, optional) for each in _some(every)]
     return motions, queries
 
 
-def event_frames(motion: Motion, event: str) -> list[tuple[int, int]]:
-    """Frames of an event, with 0.4 s before and after (0.2 s where events are close).
-
-    ``jump``: both ankles 10 cm above the floor; ``squat``: hips below 70 % of standing; ``upside
-    down``: head below hips; ``right kick``, ``left kick``: ankle above three quarters of the height
-    of the hips. Events of less than half or more than twice the median length are dropped.
-    """
-    roles = ["hips", "head", "left_ankle", "right_ankle"]
-    heights = motion.role_positions(roles)[..., 1].astype(np.float64)
-    hips, head, left, right = (heights - np.percentile(heights[:, 2:].min(axis=1), 5)).T
-    stand = np.percentile(hips, 80)
-    held, gap, least = {
-        "jump": (np.minimum(left, right) > 0.10, 0.17, 0.13),
-        "squat": (hips < 0.7 * stand, 0.33, 0.27),
-        "upside down": (head < hips - 0.1, 0.27, 0.17),
-        "right kick": ((right > 0.75 * stand) & (left < 0.4 * stand), 0.27, 0.1),
-        "left kick": ((left > 0.75 * stand) & (right < 0.4 * stand), 0.27, 0.1),
-    }[event]
-    found = _joined(held, round(gap * motion.fps), round(least * motion.fps))
-    if not found:
-        return []
-    between = [b[0] - a[1] for a, b in zip(found[:-1], found[1:], strict=True)]
-    wide = min(between, default=motion.fps) >= 0.6 * motion.fps
-    margin = round((0.4 if wide else 0.2) * motion.fps)
-    found = [(max(0, a - margin), min(len(motion), b + margin)) for a, b in found]
-    middle = float(np.median([b - a for a, b in found]))
-    return [(a, b) for a, b in found if 0.5 * middle < b - a < 2.0 * middle]
-
-
-def _joined(held: NDArray[np.bool_], gap: int, least: int) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], held.astype(int), [0]]))).tolist()
-    out: list[list[int]] = []
-    for a, b in zip(edges[::2], edges[1::2], strict=True):
-        if out and a - out[-1][1] < gap:
-            out[-1][1] = b
-        else:
-            out.append([a, b])
-    return [(a, b) for a, b in out if b - a >= least]
+def marked_places(take: str, text: str) -> tuple[Place, ...]:
+    """Places ``START-END;START-END``, in seconds of a take."""
+    ends = (part.split("-") for part in text.split(";") if part)
+    return tuple((take, float(start), float(end)) for start, end in ends)
 
 
 def bandai_sessions(data: DataFolder) -> Made:
@@ -226,15 +183,10 @@ def bandai_sessions(data: DataFolder) -> Made:
     return motions, queries
 
 
-def replace_name(motion: Motion, name: str) -> Motion:
-    """The same motion under another name."""
-    return Motion(motion.skeleton, motion.rotations, motion.root, motion.fps, name=name)
-
-
 QUERY_SETS: dict[str, Callable[[DataFolder], Made]] = {
     "corpus-takes": corpus_takes,
     "cmu-queries": cmu_queries,
-    "cmu-events": cmu_events,
+    "cmu-marks": cmu_marks,
     "bandai-sessions": bandai_sessions,
 }
 """Sets of queries by name. Add a row to add a set."""

@@ -109,7 +109,7 @@ class ProtocolSettings(Settings):
         None,
         "Labelled sets: judge every method on each with settings chosen on the others. Clips: "
         "corpus, cmu-groups, cmu-kinds, exercises, bandai, bandai-styles; queries: corpus-takes, "
-        "cmu-queries, cmu-events, bandai-sessions; or all.",
+        "cmu-queries, cmu-marks, bandai-sessions; or all.",
         metavar="NAME,...",
         commas=True,
     )

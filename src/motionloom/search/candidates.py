@@ -144,6 +144,8 @@ def best_candidates(
     length: int,
     steps: str,
     limits: Limits = ANY,
+    warp_cost: float = 0.0,
+    traced: bool = True,
 ) -> list[Candidate]:
     """The candidates left after non-maximum suppression, by distance.
 
@@ -160,10 +162,23 @@ def best_candidates(
         Frames of the query, M.
     steps : str
     limits : Limits
+    warp_cost : float
+        As in `motionloom.alignment.dtw.accumulated`; for the alignments of the ends only.
+    traced : bool
+        False: candidates have no path, and begin as if they were as long as the query. Of these
+        `limits.durations` does not count.
     """
     ends = local_minima(costs, starts, limits.reach(length))
     return candidates_at(
-        ends, costs[ends], matrix_of, starts, length=length, steps=steps, limits=limits
+        ends,
+        costs[ends],
+        matrix_of,
+        starts,
+        length=length,
+        steps=steps,
+        limits=limits,
+        warp_cost=warp_cost,
+        traced=traced,
     )
 
 
@@ -176,21 +191,28 @@ def candidates_at(
     length: int,
     steps: str,
     limits: Limits = ANY,
+    warp_cost: float = 0.0,
+    traced: bool = True,
 ) -> list[Candidate]:
     """As `best_candidates`, of alignments that end at some frames `ends` with costs `costs`."""
     order = np.argsort(costs, kind="stable")
     kept: list[Candidate] = []
     suppression = limits.suppression()
+    slack = limits.reach(length) if warp_cost else 1
     for end, cost in zip(ends[order].tolist(), costs[order].tolist(), strict=True):
         # Costs rise along the order; classic paths may have up to three cells per frame.
         cells = length * (1 if steps == "slope" else 3)
         if cost > limits.max_distance * cells * (1.0 + 1e-3) + 1e-3:
             break
-        found = _ending_at(end, matrix_of, starts, length=length, steps=steps)
-        if found is None or found.distance > limits.max_distance:
-            continue
-        if not limits.allows(found.end - found.start, query=length):
-            continue
+        if traced:
+            found = _ending_at(end, matrix_of, starts, length, steps, slack, warp_cost)
+            if found is None or found.distance > limits.max_distance:
+                continue
+            if not limits.allows(found.end - found.start, query=length):
+                continue
+        else:
+            start = max(int(starts[row_of(starts, end)]), end + 1 - length)
+            found = Candidate(start, end + 1, cost / length, np.empty((0, 2), np.int64))
         if suppression.keep(found.start, found.end):
             kept.append(found)
             if limits.reached(len(kept)):
@@ -226,17 +248,25 @@ def realigned(
 
 
 def _ending_at(
-    end: int, matrix_of: MatrixOf, starts: NDArray[np.int64], *, length: int, steps: str
+    end: int,
+    matrix_of: MatrixOf,
+    starts: NDArray[np.int64],
+    length: int,
+    steps: str,
+    slack: int,
+    warp_cost: float,
 ) -> Candidate | None:
-    """The best alignment that ends within a frame of `end`, in double precision."""
+    """The best alignment that ends within `slack` frames of `end`, in double precision."""
     motion = int(row_of(starts, end))
     first, last = int(starts[motion]), int(starts[motion + 1])
     reach = 2 * length + 2
     while True:
-        low, high = max(first, end + 1 - reach), min(last, end + 2)
-        costs, came = accumulated(matrix_of(low, high), steps=steps, subsequence=True)
-        near = max(0, end - 1 - low)
-        column = near + int(np.argmin(costs[-1, near : end + 2 - low]))
+        low, high = max(first, end + 1 - reach), min(last, end + 1 + slack)
+        costs, came = accumulated(
+            matrix_of(low, high), steps=steps, subsequence=True, warp_cost=warp_cost
+        )
+        near = max(0, end - slack - low)
+        column = near + int(np.argmin(costs[-1, near:]))
         if not np.isfinite(costs[-1, column]):
             return None
         found = _traced(costs, came, column, low, steps)

@@ -1,34 +1,38 @@
-"""Second pass of a search: refine match boundaries and re-rank by movement.
+"""Second pass of a search: movements near the candidates, ranked; or refined boundaries.
 
-The pass over a library compares poses frame by frame; nothing else is fast enough. Its few
-candidates are then examined more closely.
+The pass over a library compares poses frame by frame; nothing else is fast enough. What is near
+its few candidates is then examined more closely, with joint speeds.
 
-*Boundaries.* Each candidate is aligned again with joint speeds included, because poses do not
-show when an action begins that starts from standing still. Deviating from the query's tempo
-costs a little, so that a match keeps time where nothing happens. If the query begins at rest,
-so does the match: as long before the first movement as in the query. The same holds for ends.
-A walk from standing to standing is found from standing to standing, whatever the number of its
-steps.
+*Rank* (``rank="movement"``). An action is often repeated nearby in another stance: from a crouch,
+with idle arms elsewhere. Its poses have no minimum of their own there, its movements have. So the
+surroundings of the candidates are searched again by poses and speeds together, and that gives the
+matches. Along their alignment, the difference of two motions has a constant part (another stance,
+another build, another place of idle arms) and the rest (another movement). The constant part
+counts less. A segment that moves less than the query is farther from it, by a factor of up to the
+square root of two; otherwise standing still would be near everything. Both corrections fade as the
+query itself moves less, so that a held pose is searched as a pose.
 
-*Rank* (``rank="movement"``). Along the alignment, the difference of two motions has a constant
-part (another stance, another build, another place of idle arms) and the rest (another
-movement). The constant part counts less. A segment that moves less than the query is farther
-from it, by a factor of up to the square root of two; otherwise standing still would be near
-everything. Both corrections fade as the query itself moves less, so that a held pose is
-searched as a pose.
+*Boundaries.* Poses do not show when an action begins that starts from standing still; with
+``rank="distance"`` each candidate is aligned again with joint speeds included, and keeps its rank.
+In both, deviating from the query's tempo costs a little, so that a match keeps time where nothing
+happens. If the query begins at rest, so does the match: as long before the first movement as in the
+query. The same holds for ends. A walk from standing to standing is found from standing to standing,
+whatever the number of its steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
 from motionloom.kernels import kernel
-from motionloom.ragged import row_of
-from motionloom.search.candidates import ANY, Candidate, Limits
+from motionloom.ragged import offsets_of, row_of
+from motionloom.search.candidates import ANY, Candidate, Limits, best_candidates
+from motionloom.search.subsequence.kernel import end_costs
 
 # One set of numbers for all of: six captured actions with each of their 55 occurrences as
 # query, 212 actions of the built-in corpus, 19 labelled exercises. Halving or doubling any of
@@ -39,11 +43,15 @@ _STILL = 0.03  # metres; a query that moves no more than this is a pose
 _REST = 0.25  # of the query's mean speed: below it, joints are at rest
 _REST_SECONDS = 0.1  # shorter pauses are not rest
 _CANDIDATE_OVERLAP = 0.5  # candidates may share this part; the better one is kept
+_AROUND = 30.0  # seconds before and after a candidate that are searched for the same movement
+MORE = 3  # candidates per match
 
 
-def candidates_overlap(max_overlap: float) -> float:
-    """Part that candidates may share, so that the better of two is still among them."""
-    return max(_CANDIDATE_OVERLAP, max_overlap)
+def wider(limits: Limits) -> Limits:
+    """Limits of the candidates of `rerank`: of any distance, and more, as their order changes."""
+    most = None if limits.max_matches is None else MORE * limits.max_matches
+    overlap = max(_CANDIDATE_OVERLAP, limits.max_overlap)
+    return replace(limits, max_distance=np.inf, max_overlap=overlap, max_matches=most)
 
 
 def rerank(
@@ -61,7 +69,7 @@ def rerank(
     rank: str = "movement",
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Candidates with refined boundaries, re-ranked.
+    """Matches near the candidates by movement, or the candidates with refined boundaries.
 
     Parameters
     ----------
@@ -76,19 +84,18 @@ def rerank(
     seconds : float
         Weight of speeds: a metre per second counts as this many metres.
     rank : {"movement", "distance"}
-        ``distance``: order and distances are kept. ``movement``: both are those of the
-        movement; see above.
+        ``movement``: the movements near the candidates, by their distance; see above.
+        ``distance``: the candidates, order and distances kept.
     limits : Limits
         In the distances of `rank`.
     """
     profile = _QueryProfile(query, query_speed, weights, rate, scale, seconds, steps)
-    better = []
-    for one in found:
-        m = int(row_of(starts, one.start))
-        first, last = int(starts[m]), int(starts[m + 1])
-        better.append(profile.refined(one, vectors, first, last, rank))
-    if rank == "movement":
+    if rank == "movement" and found:
+        near = _Surroundings(profile, found, vectors, starts)
+        better = [profile.ranked(one, vectors, *ends) for one, ends in near.candidates(limits)]
         better.sort(key=lambda one: (one.distance, one.start))
+    else:
+        better = [profile.refined(one, vectors, *_motion_at(starts, one.start)) for one in found]
     suppression = limits.suppression()
     kept = [
         one
@@ -121,15 +128,76 @@ def differences(
 
 @kernel
 def _differences(query, rows, weights):
-    matrix = np.empty((len(query), len(rows)))
+    columns = np.empty((rows.shape[1], len(rows)))
+    for j in range(len(rows)):
+        for d in range(rows.shape[1]):
+            columns[d, j] = weights[d] * rows[j, d]
+    matrix = np.zeros((len(query), len(rows)))
     for i in range(len(query)):
-        for j in range(len(rows)):
-            square = 0.0
-            for d in range(query.shape[1]):
-                difference = query[i, d] - weights[d] * rows[j, d]
-                square += difference * difference
-            matrix[i, j] = np.sqrt(square) if square == square else np.inf
+        line = matrix[i]
+        for d in range(query.shape[1]):  # along columns: several cells with each instruction
+            value, column = query[i, d], columns[d]
+            for j in range(len(line)):
+                difference = value - column[j]
+                line[j] += difference * difference
+        for j in range(len(line)):
+            line[j] = np.sqrt(line[j]) if line[j] == line[j] else np.inf
     return matrix
+
+
+def _motion_at(starts: NDArray[np.int64], frame: int) -> tuple[int, int]:
+    """First frame of the motion that a frame belongs to, and the one after its last."""
+    m = int(row_of(starts, frame))
+    return int(starts[m]), int(starts[m + 1])
+
+
+class _Surroundings:
+    """Frames of the library near candidates, with their speeds."""
+
+    def __init__(self, profile: _QueryProfile, found, vectors, starts) -> None:
+        self.profile = profile
+        reach = round(_AROUND * profile.rate)
+        self.spans: list[tuple[int, int]] = []  # without overlaps, each within one motion
+        self.motions: list[tuple[int, int]] = []
+        for one in sorted(found, key=lambda one: one.start):
+            first, last = _motion_at(starts, one.start)
+            low, high = max(first, one.start - reach), min(last, one.end + reach)
+            if self.spans and low <= self.spans[-1][1] and first == self.motions[-1][0]:
+                self.spans[-1] = self.spans[-1][0], max(high, self.spans[-1][1])
+            else:
+                self.spans.append((low, high))
+                self.motions.append((first, last))
+        self.starts = offsets_of([high - low for low, high in self.spans])
+        self.table = np.concatenate(
+            [
+                profile.rows(vectors, *span, *motion).astype(np.float32)
+                for span, motion in zip(self.spans, self.motions, strict=True)
+            ]
+        )
+
+    def candidates(self, limits: Limits) -> Iterator[tuple[Candidate, tuple[int, int]]]:
+        """Candidates by poses and speeds in frames of the library, and the motion of each."""
+        profile = self.profile
+        costs = end_costs(
+            profile.both.astype(np.float32), self.table, self.starts, steps=profile.steps
+        )
+        found = best_candidates(
+            costs,
+            lambda low, high: differences(profile.both, self.table[low:high]),
+            self.starts,
+            length=profile.length,
+            steps=profile.steps,
+            limits=replace(wider(limits), occupied=(), durations=ANY.durations),
+            warp_cost=profile.warp_cost,
+        )
+        for one in found:
+            n = int(row_of(self.starts, one.start))
+            shift = self.spans[n][0] - int(self.starts[n])
+            path = one.path + [0, shift]
+            yield (
+                replace(one, start=one.start + shift, end=one.end + shift, path=path),
+                (self.motions[n]),
+            )
 
 
 class _QueryProfile:
@@ -151,28 +219,41 @@ class _QueryProfile:
         self.lead = lead if lead >= least and self.resting > 0.0 else None
         self.tail = tail if tail >= least and self.resting > 0.0 else None
 
-    def refined(self, one: Candidate, rows, first: int, last: int, rank: str) -> Candidate:
-        """A candidate in a motion with frames `first` to `last`, aligned again."""
+    @property
+    def warp_cost(self) -> float:
+        return _WARP * self.size
+
+    def rows(self, vectors, low: int, high: int, first: int, last: int) -> NDArray[np.float64]:
+        """Frames `low` to `high` of a motion with frames `first` to `last`, with their speeds."""
+        speed = np.nan_to_num(speeds(vectors, low, high, first, last, self.rate))
+        return self._with_speed(vectors[low:high], speed)
+
+    def refined(self, one: Candidate, vectors, first: int, last: int) -> Candidate:
+        """A candidate in a motion with frames `first` to `last`, aligned again with speeds."""
         margin = self.length // 3
         low, high = max(first, one.start - margin), min(last, one.end + margin)
-        speed = np.nan_to_num(speeds(rows, low, high, first, last, self.rate))
-        near = self._with_speed(rows[low:high], speed)
         costs, came = accumulated(
-            differences(self.both, near),
+            differences(self.both, self.rows(vectors, low, high, first, last)),
             steps=self.steps,
             subsequence=True,
-            warp_cost=_WARP * self.size,
+            warp_cost=self.warp_cost,
         )
         end = int(np.argmin(costs[-1]))
         if not np.isfinite(costs[-1, end]):
             return one
         path = path_to(came, end, steps=self.steps)
-        distance = one.distance
-        if rank == "movement":
-            distance = self._movement_distance(near[path[:, 1]], path[:, 0])
         path[:, 1] += low
+        return self._settled(path, one.distance, vectors, first, last)
+
+    def ranked(self, one: Candidate, vectors, first: int, last: int) -> Candidate:
+        """A candidate by poses and speeds with the distance of its movement."""
+        near = self.rows(vectors, one.start, one.end, first, last)
+        distance = self._movement_distance(near[one.path[:, 1] - one.start], one.path[:, 0])
+        return self._settled(one.path, distance, vectors, first, last)
+
+    def _settled(self, path, distance: float, vectors, first: int, last: int) -> Candidate:
         if self.lead is not None or self.tail is not None:
-            path = self._from_rest_to_rest(path, rows, first, last)
+            path = self._from_rest_to_rest(path, vectors, first, last)
         return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
 
     def _movement_distance(self, met: NDArray[np.float64], frames: NDArray[np.int64]) -> float:

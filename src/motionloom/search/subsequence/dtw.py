@@ -40,7 +40,7 @@ from motionloom.search.candidates import (
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
 from motionloom.search.query import Query
-from motionloom.search.rerank import candidates_overlap, differences, rerank, speeds
+from motionloom.search.rerank import differences, rerank, speeds, wider
 from motionloom.search.settings import Dtw, SearchSettings
 from motionloom.search.subsequence.kernel import TILE, end_costs
 from motionloom.search.subsequence.lower_bounds import BoundedPass, SparseCosts
@@ -53,7 +53,6 @@ from motionloom.store.store import Store
 BOUNDED_ROWS = 2_000_000  # in smaller libraries one pass over all rows takes as long as bounds do
 _BOXES_VERSION = 1
 _ATTEMPTS = 2  # with lower bounds, before a pass over everything
-MORE = 3  # candidates per match, where a second pass changes their order
 _STILL = 0.1  # a joint that hardly moves counts a tenth of the one that moves most
 
 
@@ -71,16 +70,8 @@ def dtw_search(
     if method.weights == "moving":  # the default is equal
         is_positions = features.feature_set.components is None
         weights = moving_weights(vectors, point_size=3 if is_positions else 1)
-    limits = wider = Limits.of(settings, query.span(features), scale=scale)
+    limits = Limits.of(settings, query.span(features), scale=scale)
     rank = method.rank or "movement"
-    if rank == "movement":
-        # Re-ranking changes the order: take more candidates, of any distance.
-        wider = replace(
-            limits,
-            max_distance=np.inf,
-            max_overlap=candidates_overlap(limits.max_overlap),
-            max_matches=None if limits.max_matches is None else MORE * limits.max_matches,
-        )
     found = dtw_matches(
         vectors,
         features.rows,
@@ -88,8 +79,9 @@ def dtw_search(
         steps=method.steps,
         weights=weights,
         allowed=chosen_mask(library, features.names, **motion_choice(settings)),
-        limits=wider,
+        limits=wider(limits) if rank == "movement" else limits,
         bounds=None if len(features) < BOUNDED_ROWS else run_bounds(library, features),
+        traced=rank != "movement",  # only where to look
     )
     if rank == "movement" or method.speed_seconds > 0.0:
         found = rerank(
@@ -158,6 +150,7 @@ def dtw_matches(
     allowed: NDArray[np.bool_] | None = None,
     limits: Limits = ANY,
     bounds: RunBoxes | BoxedTable | None = None,
+    traced: bool = True,
 ) -> list[Candidate]:
     """All segments of a library that the query can be aligned with, nearest first.
 
@@ -175,6 +168,8 @@ def dtw_matches(
     limits : Limits
     bounds : RunBoxes or BoxedTable, optional
         Boxes of the same vectors; the results are the same with and without them.
+    traced : bool
+        As in `motionloom.search.candidates.best_candidates`.
 
     Examples
     --------
@@ -208,10 +203,11 @@ def dtw_matches(
             length=len(query),
             steps=steps,
             limits=limits,
+            traced=traced,
         )
 
     if bounds is not None and steps == "slope":
-        bounded = _bounded_matches(query, vectors, starts, weights, allowed, limits, bounds)
+        bounded = _bounded_matches(query, vectors, starts, weights, allowed, limits, bounds, traced)
         if bounded is not None:
             return bounded
     if limits.max_matches is None:
@@ -232,6 +228,7 @@ def _bounded_matches(
     allowed: NDArray[np.bool_] | None,
     limits: Limits,
     bounds: RunBoxes | BoxedTable,
+    traced: bool,
 ) -> list[Candidate] | None:
     """The matches by lower bounds, or None if a full pass is needed."""
     limit = limits.max_distance * len(query) * 1.001 + 1e-2
@@ -265,6 +262,7 @@ def _bounded_matches(
             length=len(query),
             steps="slope",
             limits=limits,
+            traced=traced,
         )
         if limits.reached(len(found)) or sparse.threshold >= limit:
             return found
