@@ -16,7 +16,7 @@ from motionloom.rhythm.motion_beats.landings import (
     landed_beats,
     landing_fit,
 )
-from motionloom.rhythm.motion_beats.period import Period
+from motionloom.rhythm.motion_beats.period import RATE, Period
 from motionloom.rhythm.motion_beats.steps import led_by_steps, step_cycle
 from motionloom.rhythm.music.music import Music
 from motionloom.rhythm.settings import ChoreographySettings
@@ -131,12 +131,26 @@ def test_six_steps_in_eight_beats_replace_four_thirds_of_the_beat(rng):
     options = {"rate": 30.0, "shortest": 0.28, "longest": 1.5}
     free = np.zeros(150)
     found = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
-    assert led_by_steps(found, cycle, free, **options)[0].seconds == pytest.approx(0.35, rel=0.01)
+    quiet = np.zeros(1800)
+    led = led_by_steps(found, cycle, free, quiet, **options)
+    assert led[0].seconds == pytest.approx(0.35, rel=0.01)
     walk = free.copy()
     walk[[28, 84]] = 0.9  # every stride is like the last
-    assert led_by_steps(found, cycle, walk, **options)[0].seconds == pytest.approx(
-        2.8 / 6, rel=0.01
-    )
+    led = led_by_steps(found, cycle, walk, quiet, **options)
+    assert led[0].seconds == pytest.approx(2.8 / 6, rel=0.01)
+
+
+@pytest.mark.parametrize(("beats", "period"), [(4, 2.8 / 8), (6, 2.8 / 6)])
+def test_where_steps_do_not_tell_the_whole_body_does(rng, beats, period):
+    cycle = step_cycle([dancer([0.0, 1 / 3, 2 / 3], 2.8, rng)], 30.0)
+    assert cycle.unevenness < 1.0
+    t = np.arange(1800) / RATE
+    signal = np.cos(2 * np.pi * beats * t / 2.8) + 0.5 * np.cos(2 * np.pi * (10 - beats) * t / 2.8)
+    found = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
+    led = led_by_steps(
+        found, cycle, np.zeros(150), signal, rate=30.0, shortest=0.28, longest=1.5
+    )  # fmt: skip
+    assert led[0].seconds == pytest.approx(period, rel=0.01)
 
 
 @pytest.mark.cmu

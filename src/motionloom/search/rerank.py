@@ -193,7 +193,7 @@ class _Surroundings:
         for one in found:
             n = int(row_of(self.starts, one.start))
             shift = self.spans[n][0] - int(self.starts[n])
-            path = one.path + [0, shift]
+            path = one.path + np.array([0, shift])
             yield (
                 replace(one, start=one.start + shift, end=one.end + shift, path=path),
                 (self.motions[n]),

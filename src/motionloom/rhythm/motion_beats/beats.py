@@ -328,7 +328,9 @@ def _possible_periods(
         return found
     cycle = step_cycle(candidates.feet, candidates.seconds)
     if cycle is not None:
-        found = led_by_steps(found, cycle, likeness, rate=first.fps, shortest=fast, longest=slow)
+        found = led_by_steps(
+            found, cycle, likeness, signal, rate=first.fps, shortest=fast, longest=slow
+        )
     return led_by_landings(found, candidates.feet, shortest=fast, longest=slow)
 
 

@@ -13,6 +13,7 @@ comfortable tempo, and so does a mild weight here; the other levels are reported
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -185,18 +186,22 @@ def other_levels(signal: Array, best: Period) -> list[Period]:
 
     Which of these metrical levels is the beat is ambiguous, so both are always reported.
     """
-    frequencies, power = periodogram(signal)
-
-    def power_at(seconds: float) -> float:
-        near = np.abs(np.log(np.maximum(frequencies, 1e-9) * seconds)) < 0.5 * _NEAR
-        return float(power[near].max()) if near.any() else 0.0
-
-    whole = max(power_at(best.seconds), 1e-300)
+    ratios = (Fraction(1, 2), Fraction(2))
+    whole, *levels = powers_at(signal, [best.seconds * float(ratio) for ratio in (1, *ratios)])
     return [
-        Period(best.seconds * float(ratio), min(power_at(best.seconds * float(ratio)) / whole, 1.0),
-               ratio=ratio)
-        for ratio in (Fraction(1, 2), Fraction(2))
-    ]  # fmt: skip
+        Period(best.seconds * float(ratio), min(power / max(whole, 1e-300), 1.0), ratio=ratio)
+        for ratio, power in zip(ratios, levels, strict=True)
+    ]
+
+
+def powers_at(signal: Array, periods: Sequence[float]) -> list[float]:
+    """Power of a signal at each of some periods in seconds, the largest within 4 %."""
+    frequencies, power = periodogram(signal)
+    found = []
+    for seconds in periods:
+        near = np.abs(np.log(np.maximum(frequencies, 1e-9) * seconds)) < 0.5 * _NEAR
+        found.append(float(power[near].max()) if near.any() else 0.0)
+    return found
 
 
 def _spectral(seconds: Array, power: Array) -> list[Period]:

@@ -10,7 +10,9 @@ Many dances take three steps in half a cycle. In a waltz the steps are even, one
 beats; so are three strides of a walk. In a salsa they are quick, quick, slow, on six of eight
 beats. Even steps have power at harmonics 3 and 6 only. Power at 1, 2, 4 and 5, beyond what the
 scatter of even steps explains, tells which of two periods in the ratio 4:3 (or 3:2, a level higher)
-is the beat.
+is the beat. Where the steps scatter too much to tell, the whole body does: changes of direction of
+all joints have more power at a sixth of the cycle where that has six beats, and at a quarter where
+it has eight.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.rhythm.motion_beats.period import Period, led_by
+from motionloom.rhythm.motion_beats.period import Period, led_by, powers_at
 
 Array = NDArray[np.float64]
 Feet = Sequence[tuple[Array, Array]]  # landings of the left and the right foot of each character
@@ -129,6 +131,7 @@ def led_by_steps(
     found: list[Period],
     cycle: StepCycle,
     likeness: Array,
+    signal: Array,
     *,
     rate: float,
     shortest: float,
@@ -143,6 +146,8 @@ def led_by_steps(
     cycle : StepCycle
     likeness : ndarray, shape (L,)
         Self-similarity, lags at `rate` per second.
+    signal : ndarray, shape (M,)
+        From `motionloom.rhythm.motion_beats.period.superposed`.
     rate : float
     shortest, longest : float
         Plausible periods, seconds.
@@ -161,7 +166,8 @@ def led_by_steps(
     elif cycle.unevenness > _QUICK_SLOW or not any(_near(first.seconds, one) for one in even):
         wanted = eight
     else:
-        wanted = even
+        quarter, sixth = powers_at(signal, [cycle.seconds / 4, cycle.seconds / 6])
+        wanted = eight if quarter > sixth else even
     for one in wanted:
         if _near(first.seconds, one):
             refined = replace(first, seconds=_mean(first.seconds, one, cycle.error))
