@@ -74,6 +74,20 @@ def test_the_same_movement_in_another_stance_comes_before_standing_in_the_same(r
     assert [one.distance for one in kept] == [one.distance for one in plain]
 
 
+def test_repetitions_in_a_stance_that_drifts_are_found_by_their_movement():
+    """Their poses have no minimum of their own."""
+    waves = np.concatenate([wave(13, 1.0)[:-1]] * 8)
+    rows = (waves + np.linspace(0.0, 6.0, 96)[:, None] * [0.0, 0.0, 1.0]).astype(np.float32)
+    query = rows[:12]
+    plain = dtw_matches(query, rows, np.array([0, 96]), limits=Limits(max_overlap=0.5))
+
+    def found(matches):
+        return sum(any(abs(one.start - at) <= 2 for one in matches) for at in range(0, 96, 12))
+
+    assert found(plain) == 2
+    assert found(second_pass(plain, query, rows, whole=(rows, 0))) == 8
+
+
 def test_a_pose_held_still_is_searched_for_as_a_pose():
     query = np.zeros((20, 3), np.float32)
     near, far = np.full((30, 3), 0.05), np.full((30, 3), 0.3)
