@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 import motionloom as ml
 from motionloom.motion import Motion, Skeleton
 from motionloom.studio import create_app, messages
+from motionloom.studio.routes.library import SAMPLES
 from motionloom.studio.routes.motions import most_active_segment, thumbnail
 
 
@@ -156,3 +157,14 @@ def test_the_line_beside_a_take_does_what_it_says(library, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "walk.png").stat().st_size > 1000
+
+
+def test_samples_are_added_as_one_change(tmp_path):
+    empty = ml.Library.create(tmp_path / "empty.loom")
+    with TestClient(create_app(empty), base_url="http://localhost") as client:
+        job = client.post("/api/library/samples").json()
+        client.app.state.studio.jobs.wait(job["id"])
+        assert client.get(f"/api/jobs/{job['id']}").json()["result"] == {"added": len(SAMPLES)}
+        assert set(empty.names) == set(SAMPLES)
+        client.post("/api/library/undo")
+        assert empty.names == ()

@@ -11,6 +11,7 @@ import "./library/import-panel";
 import "./library/library-view";
 import "./page/code-line";
 import { address } from "./page/route";
+import "./page/jobs-list";
 import { listenToKeys } from "./page/shortcuts";
 import { Studio, segmentText } from "./page/studio";
 import { sharedStyles } from "./page/style";
@@ -61,7 +62,8 @@ export class App extends LitElement {
     nav { display: flex; gap: 0 4px; flex-wrap: wrap; }
     header a { color: var(--ink); text-decoration: none; padding: 4px 10px; border-radius: 5px; }
     header a[aria-current="page"] { background: var(--raised); color: var(--accent); }
-    header .state { margin-left: auto; }
+    loom-jobs { margin-left: auto; }
+    header .state { margin-left: 10px; }
     aside { overflow: auto; padding: 12px; background: var(--panel); border-right: 1px solid var(--line); }
     main { position: relative; overflow: hidden; }
     #stage { position: absolute; inset: 0; }
@@ -144,6 +146,7 @@ export class App extends LitElement {
     return html`
       <header><h1>motionloom</h1>
         <nav aria-label="Views">${VIEWS.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}</nav>
+        ${this.ready ? html`<loom-jobs .studio=${this.studio}></loom-jobs>` : ""}
         <span class="state ${this.disconnected ? "disconnected" : "faint"}" role="status">
           ${this.disconnected ? "Connection to the server lost; reconnecting…" : this.studio.library.name}</span></header>
       <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>

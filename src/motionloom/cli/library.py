@@ -356,7 +356,9 @@ def undo(
 
 
 def studio(
-    lib: Annotated[Path, LIB],
+    lib: Annotated[
+        Path, typer.Argument(metavar="LIB", help="The library; a new name.loom is created.")
+    ],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0: any free port.")] = 8765,
     token: Annotated[
@@ -378,6 +380,11 @@ def studio(
     """
     if no_token and token is not None:
         raise InvalidInput("--token and --no-token exclude each other")
+    if lib.suffix == ".loom" and not lib.exists():
+        from motionloom.library import Library
+
+        Library.create(lib).close()
+        remark(f"library  {lib}: created; drop takes on the page to import them")
     try:
         from motionloom.studio import serve
     except ModuleNotFoundError as missing:

@@ -24,12 +24,18 @@ _FEWER = {
     "dance": 4,
     "crowd-steps": 4,
     "film": 3,
+    "walk": 6,
 }  # kinds of many megabytes each
-_LIBRARY_WIDE = ("family", "graph", "prepared")  # kinds that depend on all motions and labels
+_LIBRARY_WIDE = (
+    "family",
+    "graph",
+    "prepared",
+    "walk",
+)  # kinds that depend on all motions and labels
 
 
-# What changed in the library: its motions, their labels, or artifacts saved by name.
-Change = Literal["motions", "labels", "kept"]
+# What changed: motions of the library, their labels, artifacts saved by name; or the jobs.
+Change = Literal["motions", "labels", "kept", "jobs"]
 Listener = Callable[[Change], None]
 
 
@@ -43,7 +49,7 @@ class AppState:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self.jobs = Jobs()
+        self.jobs = Jobs(lambda: self.notify("jobs"))
         self.limiter = Limiter()
         self.uploads = Uploads(library.path)
         self._cache: OrderedDict[tuple, Any] = OrderedDict()
@@ -104,7 +110,7 @@ class AppState:
 
     def notify(self, change: Change) -> None:
         """Tell every window of a change; new motions or labels invalidate library-wide values."""
-        if change != "kept":
+        if change in ("motions", "labels"):
             self.invalidate(lambda key: key[0] in _LIBRARY_WIDE)
         with self._lock:
             listeners = list(self._listeners)

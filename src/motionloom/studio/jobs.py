@@ -108,7 +108,8 @@ class Jobs:
     'three'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        self._changed = changed  # called, from any thread, when a job begins or ends
         self._numbers = itertools.count(1)
         self._jobs: dict[int, Job] = {}
         self._waiting: deque[tuple[Job, Callable[[Job], Any]]] = deque()
@@ -139,6 +140,7 @@ class Jobs:
                 thread = threading.Thread(target=self._work, name="jobs", daemon=True)
                 self._threads.add(thread)
                 thread.start()
+        self._changed()
         return job
 
     def _work(self) -> None:
@@ -150,6 +152,7 @@ class Jobs:
                     return
                 job, work = self._waiting.popleft()
             job.run(work)
+            self._changed()
 
     def __getitem__(self, number: int) -> Job:
         with self._lock:
@@ -167,6 +170,7 @@ class Jobs:
                 self._waiting.remove(entry)
         for one, work in waiting:
             one.run(work)  # ends it as stopped
+            self._changed()
         return job
 
     def all(self) -> list[JobStatus]:

@@ -4,9 +4,11 @@ import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { crowdMotions } from "../motion/motion";
 import type { Choreography, DanceHead, Music } from "../net/answers";
-import { download, finished, getBytes, getJson, send, sendForArrays } from "../net/api";
+import { download, finished, getBytes, getJson, send, sendForArrays, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
+import { counted } from "../page/counts";
 import { inputValue, isChecked } from "../page/form-input";
+import "../page/progress-line";
 import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
@@ -24,6 +26,7 @@ export class DanceView extends View {
   @state() private music: Music | null = null;
   @state() private dance: DanceHead | null = null;
   @state() private busy = "";
+  @state() private job: Job | null = null;
   @state() private tempo = 0;
   @state() private muted = false;
   @state() private live: LiveDance | null = null;
@@ -129,7 +132,10 @@ export class DanceView extends View {
     const music = await this.musicOf(query);
     if (!current()) return;
     this.music = music;
-    const message = await sendForArrays("dance/performances", { body: this.performance(query) });
+    const body = this.performance(query);
+    await finished(await send("post", "dance/rehearsals", { body }), (now) => (this.job = now));
+    if (!current()) return;
+    const message = await sendForArrays("dance/performances", { body });
     if (!current()) return;
     this.dance = message.meta;
     const { clock } = this.studio.stage;
@@ -262,14 +268,27 @@ export class DanceView extends View {
       python=${`import motionloom as ml; ${tune ? "from motionloom.rhythm.music.music import tune; " : ""}dance = ml.Library(${pythonLiteral(lib)}).choreography(${steps.join(", ")}).dance(${musicCode}, seed=${Number(seed)}${loose ? ", synced=False" : ""})`}></loom-code>`;
   }
 
+  /** Dance with all takes that have a rhythm. */
+  private async chooseRhythmic(): Promise<void> {
+    await this.attempt(async () => {
+      const job = (await send("post", "rhythms")) as Job<Record<string, number>>;
+      const names = Object.keys(await finished(job, (now) => (this.job = now)));
+      if (names.length) this.change({ takes: names.join(","), within: undefined });
+      else this.studio.notify("No take of this library has a rhythm");
+    });
+  }
+
   private takesSection() {
     const { within = "", takes = "" } = this.query;
+    const { picked } = this.studio;
     return html`<section><h2>Takes</h2>
       <div class="row">
         <select id="label" class="grow" aria-label="Label of the takes" .value=${within}
           @change=${(event: Event) => this.change({ within: inputValue(event), takes: undefined })}>
           <option value="">takes with label…</option>
           ${[...this.studio.labels.keys()].map((label) => html`<option ?selected=${label === within}>${label}</option>`)}</select>
+        ${picked.size ? html`<button id="use-picked" @click=${() => this.change({ takes: [...picked].join(","), within: undefined })}>${counted(picked.size, "selected take")}</button>` : ""}
+        <button id="rhythmic" title="All takes with a rhythm" @click=${() => void this.chooseRhythmic()}>with a rhythm</button>
       </div>
       <label class="faint">or names of takes; NAME+NAME dance together
         <input id="takes" placeholder="leader_1+follower_1, leader_2+follower_2" .value=${takes}
@@ -346,7 +365,7 @@ export class DanceView extends View {
           ? this.musicSection()
           : html`<p class="faint">${this.music ? html`<b>${this.music.name}</b> is ready. ` : ""}Choose dance takes; they are cut into movements at their beats.</p>`
       }
-      ${this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
+      ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
       ${this.live ? html`<p class="faint">Move the pointer over the floor: the dancers follow it. The tempo slider acts at once.</p>` : ""}
       ${this.result()}
       ${this.choreography && this.query.music ? this.codeLines() : ""}`;

@@ -3,8 +3,12 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { getJson, type Answer, type Body } from "../net/api";
+import { counted } from "../page/counts";
+import { measureName } from "../page/measure-names";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
+
+const MOST_NAMES = 3000; // offered for completion
 
 export type GraphQuery = Record<string, string | undefined>;
 
@@ -70,12 +74,15 @@ export class GraphForm extends LitElement {
 
   render() {
     const { query, menu } = this;
+    const { picked } = this.studio;
     return html`<form @submit=${this.submit}>
       <label>takes with label <select id="within"><option value="">any (all takes)</option>
         ${Object.entries(menu?.labels ?? {}).map(([label, count]) => html`<option value=${label} ?selected=${label === query.within}>${label} (${count})</option>`)}</select></label>
-      <label>or names <input id="only" placeholder="name, name" .value=${query.only ?? ""} /></label>
+      <label>or names <input id="only" list="takes" placeholder="name, name" .value=${query.only ?? ""} /></label>
+      <datalist id="takes">${this.studio.library.motions.slice(0, MOST_NAMES).map((row) => html`<option value=${row.name}></option>`)}</datalist>
+      ${picked.size ? html`<button type="button" id="use-picked" @click=${() => this.studio.go("graph", { only: [...picked].join(",") })}>use ${counted(picked.size, "selected take")}</button>` : ""}
       <label>distance <select id="distance">
-        ${Object.keys(menu?.distances ?? { jrd: "" }).map((one) => html`<option ?selected=${one === (query.distance ?? "jrd")}>${one}</option>`)}</select></label>
+        ${Object.keys(menu?.distances ?? { jrd: "" }).map((one) => html`<option value=${one} title=${one} ?selected=${one === (query.distance ?? "jrd")}>${measureName(one)}</option>`)}</select></label>
       <label title="Transitions per minute of motion">per minute <input id="per_minute" type="number" min="1" step="1" .value=${query.per_minute ?? "60"} /></label>
       <label>or threshold <input id="threshold" type="number" min="0" step="any" placeholder="–" .value=${query.threshold ?? ""} /></label>
       <label>blend, s <input id="blend" type="number" min="0.1" max="5" step="0.1" .value=${query.blend ?? "0.4"} /></label>

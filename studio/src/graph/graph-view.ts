@@ -8,6 +8,7 @@ import type { GraphHead, Quality } from "../net/answers";
 import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { inputValue, isChecked } from "../page/form-input";
+import { measureName } from "../page/measure-names";
 import "../page/progress-line";
 import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
@@ -79,6 +80,9 @@ export class GraphView extends View {
       if (!this.drawing) return;
       this.draw(false);
       event.preventDefault();
+    });
+    this.listen("artifacts", () => {
+      if (this.drawn && !this.busy && !this.job) void this.attempt("", () => this.fetch()); // edited in another window
     });
     this.floor = new FloorPath(this.studio.stage);
     this.floor.addEventListener("drawn", () => {
@@ -264,7 +268,9 @@ export class GraphView extends View {
     this.pathError = null;
     this.storeWalk({ path: pathText(path) });
     await this.attempt("searching for the best route along the path", async () => {
-      const message = await sendForArrays("graphs/walk", { body: { graph: this.settings, path, seed: this.seed } });
+      const body = { graph: this.settings, path, seed: this.seed };
+      await finished(await send("post", "graphs/walks", { body }), (now) => (this.job = now));
+      const message = await sendForArrays("graphs/walk", { body });
       const motion = motionFrom(message);
       const hips = motion.roles.hips ?? motion.parents.indexOf(-1);
       const width = motion.parents.length;
@@ -390,7 +396,7 @@ export class GraphView extends View {
     const cut = info.removed.motions.length ? `; cut off: ${info.removed.motions.join(", ")}` : "";
     const edited = info.removed.by_hand ? `; ${info.removed.by_hand} removed by hand` : "";
     return html`<p><b>${info.transitions}</b> transitions between <b>${info.motions}</b> takes, ${info.transitions_per_minute.toFixed(0)} per minute,
-      by ${info.distance} below ${info.threshold.toPrecision(3)}<span class="faint">${edited}${cut}</span></p>`;
+      by ${measureName(info.distance)} below ${info.threshold.toPrecision(3)}<span class="faint">${edited}${cut}</span></p>`;
   }
 
   private takes() {

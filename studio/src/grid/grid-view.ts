@@ -8,6 +8,7 @@ import { getArrays, getJson } from "../net/api";
 import { Latest } from "../net/live";
 import { inputValue } from "../page/form-input";
 import { segmentText } from "../page/studio";
+import { measureName } from "../page/measure-names";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
 import { distanceText } from "../search/match-card";
@@ -301,7 +302,8 @@ export class GridView extends View {
       <label><span>columns</span><input id="b" class="name" placeholder="any take" .value=${request.b} @change=${typed("b")} list="takes" /></label>
       <label style="flex: 0.5; min-width: 90px"><span>distance</span><select id="distance" @change=${typed("distance")}>
         ${[...(menu?.distances ?? []), ...(menu?.features ?? []).filter((one) => !one.name.startsWith("pca"))].map(
-          (one) => html`<option .value=${one.name} ?selected=${one.name === request.distance}>${one.name}</option>`,
+          (one) =>
+            html`<option .value=${one.name} title=${one.name} ?selected=${one.name === request.distance}>${measureName(one.name)}</option>`,
         )}</select></label>
       <datalist id="takes">${this.studio.library.motions.slice(0, 3000).map((row) => html`<option value=${row.name}></option>`)}</datalist></div>`;
   }

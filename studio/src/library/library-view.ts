@@ -3,7 +3,7 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
-import { send } from "../net/api";
+import { finished, send, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { counted, durationText } from "../page/counts";
 import { inputValue } from "../page/form-input";
@@ -45,6 +45,7 @@ const FEW = 6; // takes that need no piles
 export class LibraryView extends View {
   @state() private state: LibraryState = parseState({});
   private readonly store = new ThumbnailStore();
+  @state() private sampling = false;
   private opened = "";
 
   @query("loom-take-cards") private cards!: TakeCards | null;
@@ -64,6 +65,7 @@ export class LibraryView extends View {
     .open { border-top: 1px solid var(--line); padding-top: 8px; display: grid; grid-template-columns: minmax(0, 1fr); gap: 5px; }
     .open b { overflow-wrap: anywhere; }
     @media (max-width: 860px) { :host { height: auto; } loom-take-cards { flex: none; height: max(340px, 60dvh); } }
+    .tour { text-align: left; margin: 14px 0 0; padding-left: 20px; display: grid; gap: 4px; }
     .hint { display: grid; place-content: center; justify-items: center; text-align: center; flex: 1; padding: 20px; gap: 8px; }
   `,
   ];
@@ -144,6 +146,20 @@ export class LibraryView extends View {
     this.change({ take: event.detail.motions[0], over: [], segment: "", show: "takes", find: "", label: "" });
   };
 
+  /** Add a few takes that are made by code, to try the studio. */
+  private async addSamples(): Promise<void> {
+    this.sampling = true;
+    await this.studio.attempt(async () => {
+      const { added } = await finished(
+        (await send("post", "library/samples")) as Job<{ added: number }>,
+        () => undefined,
+      );
+      await this.studio.refresh();
+      this.studio.did(`Added ${counted(added, "sample")}`);
+    });
+    this.sampling = false;
+  }
+
   private colours(): Map<string, string> {
     if (this.studio.take === null) return new Map();
     return new Map(this.studio.stage.characters.map((one) => [one.motion.name, `#${one.colour.getHexString()}`]));
@@ -190,7 +206,10 @@ export class LibraryView extends View {
       return html`<div class="hint faint"><p>This library is empty.</p>
       <p>Drop motion files (BVH, glTF, Acclaim AMC with ASF, AMASS) or a folder anywhere on this page.</p>
       <div class="row"><button class="main" @click=${() => this.studio.openImportDialog(false)}>Import files…</button>
-        <button @click=${() => this.studio.openImportDialog(true)}>Import a folder…</button></div></div>`;
+        <button @click=${() => this.studio.openImportDialog(true)}>Import a folder…</button>
+        <button id="samples" ?disabled=${this.sampling} @click=${() => void this.addSamples()}>${this.sampling ? "adding samples…" : "Add samples"}</button></div>
+      <ol class="tour"><li>Import takes: they need no labels.</li><li>Open a pile of takes that are alike, and label it at once.</li>
+        <li>Walk, dance or parametrize the selected takes; keep or download what is on the stage.</li><li>Press <kbd>?</kbd> for the keys, <kbd>Ctrl+Z</kbd> to undo anything.</li></ol></div>`;
     const { labels } = this.studio;
     const rows = this.rows();
     const piled = this.piled;

@@ -28,7 +28,7 @@ declare global {
 }
 
 /** Fires "library" (rows have changed), "motions" (frames may have changed), "artifacts" (saved parametric motions or
- * choreographies), "route", "take", "selection", "notice", "help", "import" (open the file dialog), "song" (dropped),
+ * choreographies), "jobs" (one has begun or ended), "route", "take", "selection", "notice", "help", "import" (open the file dialog), "song" (dropped),
  * "escape" and "undo" (cancelable), "picked" (takes that are selected together), "disconnected", "connected", and "reconnected" after a lost connection. */
 export class Studio extends EventTarget {
   readonly live = new Live();
@@ -101,7 +101,8 @@ export class Studio extends EventTarget {
 
   /** The library has been changed, in this window or another. */
   private changed(what: string): void {
-    if (what === "kept") this.fire("artifacts");
+    if (what === "jobs") this.fire("jobs");
+    else if (what === "kept") this.fire("artifacts");
     else void this.refresh(what === "motions");
   }
 

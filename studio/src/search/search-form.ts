@@ -3,6 +3,7 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import type { SearchMenu } from "../net/answers";
+import { measureName } from "../page/measure-names";
 import { inputValue, isChecked } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { methodOf, unitOf, type Settings } from "./search-settings";
@@ -62,7 +63,10 @@ export class SearchForm extends LitElement {
   private choice(name: "features" | "distance", title: string) {
     const { menu, settings } = this;
     const options = (list: { name: string }[]) =>
-      list.map((one) => html`<option .value=${one.name} ?selected=${one.name === settings[name]}>${one.name}</option>`);
+      list.map(
+        (one) =>
+          html`<option .value=${one.name} title=${one.name} ?selected=${one.name === settings[name]}>${measureName(one.name)}</option>`,
+      );
     const anyDistance = name === "distance" || settings.method === "dtw";
     return html`<label><span>${title}</span><select id=${name} .value=${settings[name]}
       @change=${(event: Event) => this.set({ [name]: inputValue(event) })}>

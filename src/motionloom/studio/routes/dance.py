@@ -175,6 +175,16 @@ def dance(request: DanceRequest, state: State) -> Response:
     return array_response(head, **arrays)
 
 
+@router.post("/rehearsals")
+def rehearse(request: DanceRequest, state: State) -> JobStatus:
+    """Make a dance as a job; the performance of the same dance is then answered at once."""
+
+    def work(job: Job) -> dict[str, int]:
+        return {"frames": len(dance_of(request, state).motions[0])}
+
+    return state.jobs.start("dancing", work).status()
+
+
 def choreography_of(state: AppState, key: str) -> Choreography:
     """A cached choreography; the page requests it again where it was dropped."""
 

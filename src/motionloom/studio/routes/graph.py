@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from motionloom.errors import InvalidInput
 from motionloom.library import FrameBlock, Player
 from motionloom.library.settings import GraphSettings, WalkSettings
+from motionloom.parallel import Progress
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.request_models import (
@@ -98,10 +99,10 @@ class WalkRequest(BaseModel):
     start: str | None = from_setting(WalkSettings, "start")
     steered: list[SteeringEvent] = Field([], max_length=10_000)
 
-    def motion(self, graph: MotionGraph) -> Motion:
+    def motion(self, graph: MotionGraph, progress: Progress | None = None) -> Motion:
         """The walk as a motion."""
         if self.path is not None:
-            return graph.walk(path=self.path, seed=self.seed, start=self.start)
+            return graph.walk(path=self.path, seed=self.seed, start=self.start, progress=progress)
         if self.seconds is None:
             raise InvalidInput("a walk needs seconds or a path")
         player = ReplayPlayer(graph.player(self.seed, start=self.start), self.steered)
@@ -239,14 +240,32 @@ def transition(request: TransitionRequest, state: State) -> Response:
 def edit(request: TransitionEdit, state: State) -> EditCounts:
     """Remove, lock or restore a transition in all motion graphs of the library."""
     edits = state.library.edit_motion_graph(request.action, request.transition)
-    state.invalidate(lambda key: key[0] == "graph")
+    state.invalidate(lambda key: key[0] in ("graph", "walk"))
+    state.notify("kept")
     return EditCounts(removed=len(edits.removed), locked=len(edits.locked))
+
+
+@router.post("/walks")
+def plan_walk(request: WalkRequest, state: State) -> JobStatus:
+    """Plan a walk as a job; the next request for the same walk is then answered at once."""
+
+    def work(job: Job) -> dict[str, int]:
+        return {"frames": len(walk_of(state, request, lambda steps: job.advance(0)))}
+
+    return state.jobs.start("planning a walk", work).status()
+
+
+def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = None) -> Motion:
+    """The walk of a request, cached."""
+    graph = graph_of(state, request.graph).graph
+    key = ("walk", request.model_dump_json())
+    return state.cached(key, lambda: request.motion(graph, progress))
 
 
 @router.post("/walk", response_class=Response)
 def walk(request: WalkRequest, state: State) -> Response:
     """A walk as a motion; the head has its ``sources``, ``seams`` and ``quality``."""
-    motion = request.motion(graph_of(state, request.graph).graph)
+    motion = walk_of(state, request)
     made_of = motion.provenance
     return motion_response(
         motion,
@@ -257,7 +276,7 @@ def walk(request: WalkRequest, state: State) -> Response:
 
 
 def graph_of(
-    state: AppState, request: GraphRequest, progress: Callable[[int], None] | None = None
+    state: AppState, request: GraphRequest, progress: Progress | None = None
 ) -> EditedGraph:
     """The graph of a request: cached, stored with the library, or built now.
 

@@ -8,8 +8,9 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
+from motionloom import demo
 from motionloom.studio.app_state import AppState, State
-from motionloom.studio.jobs import JobStatus
+from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.request_models import Name
 
 if TYPE_CHECKING:
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 Place = Annotated[str, Field(max_length=400, description="NAME or NAME:START-END")]
 
 router = APIRouter(tags=["library"])
+
+SAMPLES = (
+    "walk_p0", "walk_p1", "walk_left_p0", "walk_right_p0", "jog_p0", "kick_front_high_right_p0",
+    "kick_front_mid_right_p0", "kick_side_mid_right_p0", "kick_front_high_right_p1",
+    "punch_mid_right_p0", "punch_high_right_p0", "sit_stand_p0", "jump_up_p0", "dance_groove_p0",
+    "dance_sway_p0", "dance_groove_p1",
+)  # fmt: skip
 
 
 class MotionRow(BaseModel):
@@ -105,6 +113,26 @@ def label_places(given: PlaceLabel, state: State) -> LabelledTakes:
     state.notify("labels")
     names = {one if one in library else one.rpartition(":")[0] for one in given.places}
     return LabelledTakes(labels={name: list(library.labels(name)) for name in sorted(names)})
+
+
+@router.post("/library/samples")
+def samples(state: State) -> JobStatus:
+    """Add a few takes that are made by code, as a job: something to try the studio with."""
+
+    def work(job: Job) -> dict[str, int]:
+        count = 0
+        try:
+            with state.library.change("add samples"):
+                for name in SAMPLES:
+                    if name not in state.library:
+                        state.library.add_motion(demo.clip(name), name=name)
+                        count += 1
+                    job.advance()
+        finally:
+            state.notify("motions")
+        return {"added": count}
+
+    return state.jobs.start("adding samples", work, total=len(SAMPLES)).status()
 
 
 class Renaming(BaseModel):

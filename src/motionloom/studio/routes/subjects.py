@@ -22,7 +22,7 @@ from motionloom.studio.request_models import Name
 from motionloom.studio.responses import FileFormat, file_response, scene_file_response
 from motionloom.studio.routes.crowd import crowd_of
 from motionloom.studio.routes.dance import DanceRequest, dance_of
-from motionloom.studio.routes.graph import WalkRequest, graph_of
+from motionloom.studio.routes.graph import WalkRequest, walk_of
 from motionloom.studio.routes.parametric import parametric_of
 from motionloom.studio.skeleton_requests import PosesSubject
 
@@ -65,7 +65,7 @@ class WalkSubject(WalkRequest):
 
     def motions(self, state: AppState) -> Sequence[Motion]:
         """The walk."""
-        return [self.motion(graph_of(state, self.graph).graph)]
+        return [walk_of(state, WalkRequest(**self.model_dump(exclude={"kind"})))]
 
 
 class DanceSubject(DanceRequest):

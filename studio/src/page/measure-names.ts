@@ -1,0 +1,26 @@
+// Names of feature sets and frame distances in words; their codes stay in commands, addresses and tooltips.
+
+const WORDS: Record<string, string> = {
+  e15: "hands, feet and head",
+  e30: "ten joints",
+  e39: "thirteen joints",
+  e15x3: "hands, feet, head; 3 frames",
+  e15x5: "hands, feet, head; 5 frames",
+  e30x3: "ten joints; 3 frames",
+  e39x3: "thirteen joints; 3 frames",
+  pca8: "8 principal components",
+  pca16: "16 principal components",
+  pca25: "25 principal components",
+  pc1: "point cloud of a pose",
+  pc11: "point cloud of a moment",
+  quat: "joint rotations",
+  euler: "joint angles",
+  lee: "joint angles and velocities (Lee)",
+  wb: "joint angles and velocities (Wang)",
+  jrd: "distances between joints",
+};
+
+/** What a feature set or a frame distance compares; its code if that is not known. */
+export function measureName(code: string): string {
+  return WORDS[code] ?? code;
+}
