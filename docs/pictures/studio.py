@@ -1,10 +1,12 @@
 """Screenshots of the studio: ``python docs/pictures/studio.py [LIBRARY] [VIEW...]``.
 
-Makes studio-library.png, studio-stage.png and one studio-VIEW.png for every other view, in a
-headless Chromium with the built-in corpus, or with LIBRARY, which must contain it. `PICTURES` lists
-the functions, one per view.
+Makes studio-library.png, studio-stage.png and one studio-VIEW.png for every other view, dark and
+1440 pixels wide, in a headless Chromium with the built-in corpus, or with LIBRARY, which must
+contain it. All views together in light colours make studio-light.png, and on a phone, 390 pixels
+wide, studio-phone.png. `PICTURES` lists the functions, one per view.
 """
 
+import io
 import math
 import os
 import re
@@ -23,6 +25,7 @@ HERE = Path(__file__).parent
 COMMAND = [sys.executable, "-c", "from motionloom.cli import main; main()"]
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 COLOURS = 256  # of the palette; keeps a picture near 100 kB
+WIDE, NARROW = (1440, 900), (390, 844)
 
 
 def library(page):
@@ -30,6 +33,17 @@ def library(page):
     on_stage(page, 1)
     page.wait_for_timeout(4000)  # beats and thumbnails are loaded
     freeze(page, 6.3)
+
+
+def piles(page):
+    go(page, "#/library?show=piles")
+    page.locator("loom-piles li").nth(5).wait_for()
+    page.locator("loom-piles .open").nth(1).click()
+    on_stage(page, 1)
+    page.locator("loom-library-view #piles").click()
+    page.locator("loom-piles li").nth(5).wait_for()
+    page.wait_for_timeout(2000)
+    freeze(page, 0.9)
 
 
 def stage(page):
@@ -151,8 +165,8 @@ def crowd(page):
 
 
 PICTURES = {
-    "library": library, "stage": stage, "search": search, "family": family, "grid": grid,
-    "dance": dance, "parametric": parametric, "graph": graph, "movements": movements,
+    "library": library, "piles": piles, "stage": stage, "search": search, "family": family,
+    "grid": grid, "dance": dance, "parametric": parametric, "graph": graph, "movements": movements,
     "crowd": crowd,
 }  # fmt: skip
 
@@ -197,12 +211,41 @@ def freeze(page, seconds):
 
 
 def photograph(page, name):
+    """The picture of a view; returns it in light colours, and on a phone in dark and light ones."""
+    page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
+    page.emulate_media(color_scheme="dark")
     PICTURES[name](page)
-    file = HERE / f"studio-{name}.png"
-    page.screenshot(path=file)
-    shot = Image.open(file).convert("RGB")
-    shot.quantize(COLOURS, kmeans=6, dither=Image.Dither.NONE).save(file, optimize=True)
+    keep(shot(page), HERE / f"studio-{name}.png")
+    others = []
+    for size, scheme in ((WIDE, "light"), (NARROW, "dark"), (NARROW, "light")):
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(600)
+        page.evaluate("studio.stage.draw()")
+        others.append(shot(page))
+    return others
+
+
+def shot(page):
+    """The page as it is seen now."""
+    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+
+
+def keep(picture, file):
+    """Save a picture with a small palette."""
+    picture.quantize(COLOURS, kmeans=6, dither=Image.Dither.NONE).save(file, optimize=True)
     print(file)
+
+
+def sheet(pictures, columns, width):
+    """Many pictures of one size in rows, each `width` pixels wide."""
+    height = round(width * pictures[0].height / pictures[0].width)
+    rows = -(-len(pictures) // columns)
+    page = Image.new("RGB", (columns * (width + 8) - 8, rows * (height + 8) - 8), "#808890")
+    for k, picture in enumerate(pictures):
+        place = (k % columns * (width + 8), k // columns * (height + 8))
+        page.paste(picture.resize((width, height), Image.Resampling.LANCZOS), place)
+    return page
 
 
 def main(*given):
@@ -219,12 +262,15 @@ def main(*given):
             address = re.search(r"http://\S+", server.stdout.readline()).group()
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-                page = browser.new_page(viewport={"width": 1280, "height": 800})
+                page = browser.new_page(viewport={"width": WIDE[0], "height": WIDE[1]})
                 page.set_default_timeout(120_000)
                 page.goto(address)
-                for name in names:
-                    photograph(page, name)
+                taken = [photograph(page, name) for name in names]
                 browser.close()
+            if names == list(PICTURES):
+                keep(sheet([one[0] for one in taken], 3, 480), HERE / "studio-light.png")
+                phones = [one[1 + k % 2] for k, one in enumerate(taken)]  # dark and light in turn
+                keep(sheet(phones, 6, 240), HERE / "studio-phone.png")
         finally:
             server.terminate()
 

@@ -7,6 +7,7 @@ import shutil
 from browser import go, settled
 from playwright.sync_api import expect
 from studio_takes import StudioServer, corpus_library
+from test_subjects_page import serious_findings
 
 from motionloom.demo.tunes import write_tune
 
@@ -103,5 +104,6 @@ def test_jobs_of_all_windows_are_in_one_list(windows, studio_address):
     expect(summary).to_be_visible()
     summary.click()
     expect(second.locator("loom-jobs li").first).to_contain_text("sorting takes into piles: done")
+    assert serious_findings(second) == []
     second.keyboard.press("Escape")
     expect(second.locator("loom-jobs ul")).to_be_hidden()
