@@ -26,6 +26,7 @@ connect = partial(
 )
 
 from motionloom.errors import InvalidInput  # noqa: E402
+from motionloom.library import Library  # noqa: E402
 from motionloom.studio import serve  # noqa: E402
 
 
@@ -227,8 +228,8 @@ def test_wrong_options_are_reported(library, options, words):
 
 
 def test_a_library_that_is_not_there_is_one_clear_line(tmp_path):
-    with pytest.raises(RuntimeError, match="nothing.loom") as refused:
-        StudioServer(tmp_path / "nothing.loom")
+    with pytest.raises(RuntimeError, match="nothing: no such library") as refused:
+        StudioServer(tmp_path / "nothing")
     assert str(refused.value).strip().count("\n") == 0
 
 
@@ -330,3 +331,10 @@ def test_without_the_page_the_command_says_how_to_get_it(tmp_path, monkeypatch):
     with TestClient(app.create_app(library), base_url="http://localhost") as client:
         assert "pip install --force-reinstall 'motionloom[studio]'" in client.get("/").text
         assert client.get("/api/library").json()["motions"] == []
+
+
+def test_a_new_library_is_made_and_anything_else_that_is_missing_is_named(tmp_path):
+    with StudioServer(tmp_path / "new.loom"):
+        assert Library(tmp_path / "new.loom").names == ()
+    with pytest.raises(RuntimeError, match="no such library"):
+        StudioServer(tmp_path / "nowhere")

@@ -263,7 +263,7 @@ def main(*given):
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
                 page = browser.new_page(viewport={"width": WIDE[0], "height": WIDE[1]})
-                page.set_default_timeout(120_000)
+                page.set_default_timeout(600_000)
                 page.goto(address)
                 taken = [photograph(page, name) for name in names]
                 browser.close()

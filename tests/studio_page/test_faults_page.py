@@ -59,7 +59,7 @@ def test_the_command_of_a_dance_names_the_song_after_a_reload(windows, studio_ad
 
 def test_counts_and_durations_are_said_as_people_say_them(windows, studio_address):
     page = windows(f"{studio_address}#/library?find=cartwheel")
-    expect(page.locator("loom-library-view #count")).to_have_text("1 take, 4 s")
+    expect(page.locator("loom-library-view #count")).to_have_text("1 take, 5 s")
     page.evaluate("""() => { const { library } = studio;
         const motions = library.motions.map((row) => ({ ...row, seconds: 31260 }));
         studio.library = { ...library, motions };

@@ -43,7 +43,7 @@ export class GraphForm extends LitElement {
     css`
     form { display: flex; gap: 8px 10px; align-items: end; flex-wrap: wrap; }
     label { font-size: 12px; color: var(--faint); }
-    input, select { padding: 4px 6px; } select { width: 112px; } #distance { width: 84px; }
+    input, select { padding: 4px 6px; } select { width: 112px; } #distance { width: 170px; }
     input[type="number"] { width: 66px; } #only { width: 124px; }
   `,
   ];

@@ -2,13 +2,11 @@
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { download, send, type Body } from "../net/api";
+import { download, send } from "../net/api";
 import { counted } from "../page/counts";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
-
-type Format = NonNullable<Body<"export">["format"]>;
-const FORMATS: Format[] = ["bvh", "glb", "fbx", "usd"];
+import { FORMATS, type FileFormat } from "../search/export-bar";
 
 @customElement("loom-selection-bar")
 export class SelectionBar extends LitElement {
@@ -88,7 +86,7 @@ export class SelectionBar extends LitElement {
 
   private download(event: Event): void {
     const menu = event.target as HTMLSelectElement;
-    const format = menu.value as Format;
+    const format = menu.value as FileFormat | "";
     menu.value = "";
     if (!format) return;
     const frames = new Map(this.studio.library.motions.map((row) => [row.name, row.frames]));

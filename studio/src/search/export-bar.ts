@@ -9,13 +9,17 @@ import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { verdicts } from "./verdicts";
 
+export type FileFormat = NonNullable<Body<"export">["format"]>;
+/** Formats of files in a zip. */
+export const FORMATS: FileFormat[] = ["bvh", "glb", "fbx", "usd"];
+
 @customElement("loom-export-bar")
 export class ExportBar extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   /** Settings of the search, for the list in the zip. */
   @property({ attribute: false }) search: Body<"search"> | null = null;
   @property() unit = "m";
-  @state() private format: "bvh" | "glb" = "bvh";
+  @state() private format: FileFormat = "bvh";
   @state() private busy = false;
 
   static styles = [
@@ -42,8 +46,8 @@ export class ExportBar extends LitElement {
   render() {
     const count = verdicts.accepted.length;
     return html`<span class="counts"><b>${count}</b> accepted, ${verdicts.rejected.length} rejected</span>
-      <select id="format" aria-label="File format" @change=${(event: Event) => (this.format = inputValue(event) as "bvh" | "glb")}>
-        <option value="bvh">BVH</option><option value="glb">GLB</option></select>
+      <select id="format" aria-label="File format" @change=${(event: Event) => (this.format = inputValue(event) as FileFormat)}>
+        ${FORMATS.map((one) => html`<option value=${one}>${one.toUpperCase()}</option>`)}</select>
       <button id="export" class="main" ?disabled=${!count || this.busy} @click=${this.export}>${this.busy ? "packing…" : "Export zip"}</button>
       <button id="clear" ?disabled=${!count && !verdicts.rejected.length} @click=${() => verdicts.clear()}>clear</button>`;
   }
@@ -52,7 +56,7 @@ export class ExportBar extends LitElement {
 /** Download segments as a zip, with the settings of their search or family. */
 export async function exportClips(
   clips: readonly Clip[],
-  format: "bvh" | "glb",
+  format: FileFormat,
   unit: string,
   from: Pick<Body<"export">, "search" | "family">,
 ): Promise<void> {
