@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -563,3 +564,46 @@ def test_queries_are_words_whatever_is_in_them(told, query):
                 ask(query)
             except InvalidInput:
                 pass
+
+
+def test_artifacts_are_flushed_before_they_are_renamed(tmp_path, monkeypatch):
+    """In 0.1 a kept motion could be empty after a power cut."""
+    library = ml.Library.create(tmp_path / "takes.loom")
+    done = []
+    fsync, rename = os.fsync, os.rename
+    monkeypatch.setattr(os, "fsync", lambda handle: done.append("fsync") or fsync(handle))
+    monkeypatch.setattr(os, "rename", lambda a, b: done.append(Path(b).name) or rename(a, b))
+    library.artifacts.save("parametric", "kick", {"by": "turn"}, {"weights": np.eye(3)})
+    at = next(n for n, what in enumerate(done) if what.startswith("parametric.kick."))
+    assert done[:at].count("fsync") >= 3  # about.json, arrays.npz, checks.json
+    assert "fsync" in done[at:]  # the rename itself
+
+
+@pytest.mark.parametrize(
+    "channel", [[], None, {"sampler": "x"}, {"sampler": 0, "target": {"node": 0, "path": []}}]
+)
+def test_curves_of_gltf_files_that_are_none_are_refused(tmp_path, channel):
+    from motionloom.formats import gltf
+
+    path = ml.demo.clip("walk")[:10].save(tmp_path / "a.gltf", mesh="none")
+    document = json.loads(path.read_text())
+    for key in ("channels", "samplers"):
+        changed = json.loads(json.dumps(document))
+        changed["animations"][0][key][0] = channel
+        path.write_text(json.dumps(changed))
+        with pytest.raises(MotionFormatError, match="a.gltf: "):
+            gltf.read(path)
+
+
+def test_names_of_parquet_columns_that_are_no_text_are_refused(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    from motionloom.formats import tables
+
+    path = tmp_path / "a.parquet"
+    columns = {name: [0.0, 1.0] for name in ("time", "a.x", "a.y", "a.z")}
+    parquet.write_table(pyarrow.table(columns), path)
+    path.write_bytes(path.read_bytes().replace(b"a.x", b"\xff.x"))
+    with pytest.raises(MotionFormatError, match="a.parquet: cannot read the table"):
+        tables.read(path)

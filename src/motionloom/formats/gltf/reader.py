@@ -109,6 +109,8 @@ def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> Curves:
         if not isinstance(target, dict):
             file.refuse("a channel of the animation has no target")
         node, way = target.get("node"), target.get("path")
+        if not isinstance(way, str):
+            file.refuse(f"a channel of the animation has the path {str(way)[:20]}")
         if way not in _KINDS or not isinstance(node, int) or node not in wanted:
             continue
         sampler = samplers[file.index("samplers", channel.get("sampler"), len(samplers))]
