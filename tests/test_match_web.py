@@ -312,14 +312,15 @@ def test_refining_reads_only_the_corridor(distance):
     web = build_web(matrix.sampled(6), rate=10.0, starts=starts[6])
     share = 1.0
     for coarse, fine in ((6, 3), (3, 1)):
-        values, options = matrix.sampled(fine), {"ratio": coarse // fine}
+        values = matrix.sampled(fine)
+        options = {"ratio": coarse // fine, "limits": WebLimits()}
         where = corridor(web, starts[coarse], values.shape, starts[fine], **options)
         webs = []
         for unknown in (np.nan, 0.0):
             some = np.where(where, values, unknown)
-            one = refined(web, starts[coarse], some, starts[fine], limits=WebLimits(), **options)
+            one = refined(web, starts[coarse], some, starts[fine], **options)
             webs.append(one)
-        web = refined(web, starts[coarse], values, starts[fine], limits=WebLimits(), **options)
+        web = refined(web, starts[coarse], values, starts[fine], **options)
         assert web.chain_count > 10 and web.bridge_count > 3
         assert_same(webs[0], web)
         assert_same(webs[1], web)

@@ -5,11 +5,13 @@ import pytest
 
 import motionloom as ml
 from motionloom.distance.matrix import prepared_frames
+from motionloom.distance.window_trends import window_trends
 from motionloom.errors import InvalidInput
 from motionloom.search import settings as search_settings
 from motionloom.search.match_web import store as web_store
+from motionloom.search.match_web.bridges import bridges_between
 from motionloom.search.match_web.build import motion_web
-from motionloom.search.match_web.near_cells import TILE, near_cells, near_poses
+from motionloom.search.match_web.near_cells import COARSER, near_cells, with_neighbours
 from motionloom.search.match_web.networks import useful_paths
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import WebLimits, build_web
@@ -27,27 +29,99 @@ def library(tmp_path_factory):
     return lib
 
 
-def test_near_tiles_are_those_of_the_definition(rng):
-    a = np.cumsum(rng.normal(size=(70, 2)), axis=0).astype(np.float32)
-    b = np.cumsum(rng.normal(size=(101, 2)), axis=0).astype(np.float32)
-    near = near_cells(a, [b, None], (70, [101, 7]), 3, radius=1.0)
-    coarse = np.linalg.norm(a[::3, None] - b[None, ::3], axis=2) <= 1.0
-    height, width = -(-coarse.shape[0] // TILE), -(-coarse.shape[1] // TILE)
-    hits = {
-        (r, c)
-        for r in range(height)
-        for c in range(width)
-        if coarse[r * TILE : (r + 1) * TILE, c * TILE : (c + 1) * TILE].any()
-    }
-    around = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1)]
-    expected = np.zeros_like(near)
-    for i in range(coarse.shape[0]):
-        for j in range(coarse.shape[1]):
-            tile = (i // TILE, j // TILE)
-            expected[i, j] = any((tile[0] + r, tile[1] + c) in hits for r, c in around)
-    expected[:, coarse.shape[1] :] = 1  # a motion without the joints: everything is near
-    np.testing.assert_array_equal(near, expected)
-    assert 0 < near[:, : coarse.shape[1]].mean() < 0.9
+def paths_to(scores, i, j, max_slope, run=1):
+    """Sums of all paths that end at a cell, straight from the definition; at most `max_slope` of
+    their cells in a row of the matrix follow each other."""
+    yield scores[i][j]
+    if i and j:
+        yield from (one + scores[i][j] for one in paths_to(scores, i - 1, j - 1, max_slope))
+    if i:
+        yield from (one + scores[i][j] for one in paths_to(scores, i - 1, j, max_slope))
+    if j and run < max_slope:
+        yield from (one + scores[i][j] for one in paths_to(scores, i, j - 1, max_slope, run + 1))
+
+
+@pytest.mark.parametrize("max_slope", [1, 3])
+def test_near_cells_are_those_of_paths_with_a_small_mean(rng, max_slope):
+    seen = set()
+    for _ in range(4):
+        distances = rng.uniform(0.5, 2.5, size=(4, 9))
+        limits = WebLimits(near=1.0 / COARSER, max_slope=max_slope)
+        near = near_cells(distances.astype(np.float32), np.array([0, 4, 9]), limits)
+        for first, last in ((0, 4), (4, 9)):
+            scores = 1.0 - distances[:, first:last]
+            turned = scores[::-1, ::-1]
+            rows, columns = scores.shape
+            for i in range(rows):
+                for j in range(columns):
+                    ahead = max(paths_to(scores, i, j, max_slope))
+                    behind = max(paths_to(turned, rows - 1 - i, columns - 1 - j, max_slope))
+                    own, at = scores[i, j], (i, first + j)
+                    assert near.before[at] == pytest.approx(ahead - own, abs=1e-5)
+                    assert near.after[at] == pytest.approx(behind - own, abs=1e-5)
+                    best = ahead + behind - own
+                    if abs(best) > 1e-5:
+                        assert near.cells[at] == (best > 0.0)
+                        seen.add(best > 0.0)
+    assert seen == {True, False}
+
+
+def test_squares_are_compared_with_the_square_of_the_limit(rng):
+    distances = rng.uniform(0.5, 2.0, size=(8, 9)).astype(np.float32)
+    near = near_cells(distances, np.array([0, 9]), WebLimits(near=1.0 / COARSER, squares=True))
+    same = near_cells(distances**2, np.array([0, 9]), WebLimits(near=1.0 / COARSER))
+    np.testing.assert_array_equal(near.cells, same.cells)
+    assert near.limit == pytest.approx(1.0)
+
+
+def test_where_nothing_is_near_there_are_no_cells():
+    assert near_cells(np.ones((3, 4), np.float32), np.array([0, 4]), WebLimits(near=0.1)) is None
+
+
+def test_chains_may_go_on_around_near_cells():
+    distances = np.ones((9, 8), np.float32)
+    distances[4, 4] = 0.0
+    around = near_cells(distances, np.array([0, 8]), WebLimits(near=0.1)).around
+    assert np.argwhere(around).tolist() == [[step, step] for step in range(1, 8)]
+
+
+def test_minima_are_told_from_cells_beside_them():
+    near = np.zeros((4, 5), np.bool_)
+    near[1, 1] = near[3, 4] = True
+    assert with_neighbours(near).tolist() == [
+        [0, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [0, 1, 0, 0, 1],
+        [0, 0, 0, 1, 1],
+    ]
+
+
+def test_bridges_that_no_match_can_use_are_not_computed(rng):
+    found = dropped = matches = 0
+    for _ in range(6):
+        matrix = rng.uniform(0.5, 1.5, size=(30, 28))
+        matrix += 0.2 * np.abs(np.subtract.outer(np.arange(30), np.arange(28)))
+        limits = WebLimits(chain_seconds=0.2, bridge_seconds=0.9, near=0.95 / COARSER)
+        web = build_web(matrix, rate=10.0, limits=limits)
+        if not web.chain_count:
+            continue
+        near = near_cells(matrix.astype(np.float32), np.array([0, 28]), limits)
+        chains = (web.cells[: web.offsets[web.chain_count]], web.offsets[: web.chain_count + 1])
+        region = np.ones(matrix.shape, np.bool_)
+        options = {"max_slope": 3, "reach": 9.0}
+        starts = np.array([0, 28])
+        every = bridges_between(matrix, region, starts, *chains, **options)
+        some = bridges_between(matrix, region, starts, *chains, near=near, **options)
+        kept = set(zip(some.leaves.tolist(), some.arrives.tolist(), strict=True))
+        for b, ends in enumerate(zip(every.leaves.tolist(), every.arrives.tolist(), strict=True)):
+            own = every.cells[every.offsets[b] : every.offsets[b + 1]]
+            path = np.concatenate([chains[0][list(ends)], own])
+            if matrix[path[:, 0], path[:, 1]].mean() <= 0.95:  # a match by itself
+                assert ends in kept
+                matches += 1
+        found += len(some.leaves)
+        dropped += len(every.leaves) - len(some.leaves)
+    assert found and dropped and matches
 
 
 def test_matches_of_all_cells_are_found_among_near_ones(library):
@@ -79,18 +153,15 @@ def test_a_web_of_near_cells_is_smaller_and_has_no_far_cell(library):
 
 def test_long_motions_in_parts_and_several_motions_give_the_same_web(library):
     names = ("walk_p0", "walk_p1", "jog_p0", "kick_front_high_right_p0")
-    frames = [prepared_frames(library[name]) for name in names]
-    poses = [near_poses(library[name]) for name in names]
+    frames = [window_trends(prepared_frames(library[name])) for name in names]
     limits = WebLimits(near=0.1, network_seconds=0.5)
     options = {"rate": 30.0, "limits": limits}
-    together = motion_web(frames[0], frames, itself=0, poses=(poses[0], poses), **options)
+    together = motion_web(frames[0], frames, itself=0, **options)
     assert together.chain_count
     starts = np.concatenate([[0], np.cumsum([len(one) for one in frames])])
     for k in range(len(names)):
         own = 0 if k == 0 else None
-        alone = motion_web(
-            frames[0], [frames[k]], itself=own, poses=(poses[0], [poses[k]]), **options
-        )
+        alone = motion_web(frames[0], [frames[k]], itself=own, **options)
         part = together.between(int(starts[k]), int(starts[k + 1]))
         np.testing.assert_array_equal(part.cells, alone.cells)
         np.testing.assert_array_equal(part.leaves, alone.leaves)

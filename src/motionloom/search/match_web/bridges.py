@@ -14,12 +14,16 @@ the path itself is found again at the end.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.monotone_path import band_path
 from motionloom.kernels import kernel
+
+if TYPE_CHECKING:
+    from motionloom.search.match_web.near_cells import NearCells
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,7 @@ def bridges_between(
     *,
     max_slope: int,
     reach: float,
+    near: NearCells | None = None,
 ) -> Bridges:
     """The path with the smallest mean between each pair of chains, where there is one.
 
@@ -63,6 +68,8 @@ def bridges_between(
     max_slope : int
     reach : float
         Both ends are less than this many cells apart (Manhattan distance).
+    near : NearCells, optional
+        Only bridges that a match with a mean up to its limit may use. Default: all.
     """
     side = max(int(np.ceil(reach)), 1)  # cells of a path are fewer than `reach` apart
     costs = np.where(region, matrix, np.inf)
@@ -72,7 +79,27 @@ def bridges_between(
     other = np.full(len(cells), -1, np.int32)
     _enter(at, other, cells)
     chain_of = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-    return Bridges(*_bridges(costs, starts, cells, offsets, chain_of, at, other, max_slope, side))
+    # Without a limit nothing is ever too far.
+    nothing = np.zeros((1, 1), np.float32)
+    limit, before, after = (
+        (near.limit, near.before, near.after) if near else (-1.0, nothing, nothing)
+    )
+    return Bridges(
+        *_bridges(
+            costs,
+            starts,
+            cells,
+            offsets,
+            chain_of,
+            at,
+            other,
+            max_slope,
+            side,
+            limit,
+            before,
+            after,
+        )  # fmt: skip
+    )
 
 
 @kernel
@@ -83,7 +110,9 @@ def _enter(at, other, cells):
 
 
 @kernel
-def _bridges(costs, starts, cells, offsets, chain_of, at, other, max_slope, side):
+def _bridges(
+    costs, starts, cells, offsets, chain_of, at, other, max_slope, side, limit, before, after
+):  # fmt: skip
     n_chains = max(len(offsets) - 1, 1)
     best, source = np.full(n_chains, np.inf), np.empty(n_chains, np.int64)
     target, touched = np.empty(n_chains, np.int64), np.empty(n_chains, np.int64)
@@ -102,7 +131,7 @@ def _bridges(costs, starts, cells, offsets, chain_of, at, other, max_slope, side
             i, j = cells[x, 0], cells[x, 1]
             n_ends = _chain_means(
                 costs, at, i, j, starts[motion + 1], max_slope, side,
-                totals, counts, rights, ends, means,
+                limit, before, after, totals, counts, rights, ends, means,
             )  # fmt: skip
             for e in range(n_ends):
                 y = ends[e]
@@ -119,9 +148,12 @@ def _bridges(costs, starts, cells, offsets, chain_of, at, other, max_slope, side
             best[touched[t]] = np.inf
             i, j = cells[x, 0], cells[x, 1]
             rows, last = cells[y, 0] - i + 1, cells[y, 1] - j
-            path, _ = band_path(
-                costs, i, j, np.zeros(rows, np.int64), np.full(rows, last), 0, last, max_slope
-            )
+            low, high = np.empty(rows, np.int64), np.empty(rows, np.int64)
+            for r in range(rows):  # no path of this slope leads outside
+                left = rows - 1 - r
+                low[r] = max(r // max_slope, last - max_slope * (left + 1) + 1)
+                high[r] = min(max_slope * (r + 1) - 1, last - left // max_slope)
+            path, _ = band_path(costs, i, j, low, high, 0, last, max_slope)
             if found == len(leaves):
                 leaves = np.concatenate((leaves, np.empty_like(leaves)))
                 arrives = np.concatenate((arrives, np.empty_like(arrives)))
@@ -143,7 +175,10 @@ def _bridges(costs, starts, cells, offsets, chain_of, at, other, max_slope, side
 
 
 @kernel
-def _chain_means(costs, at, i, j, end_column, max_slope, side, totals, counts, rights, ends, means):
+def _chain_means(
+    costs, at, i, j, end_column, max_slope, side, limit, before, after,
+    totals, counts, rights, ends, means,
+):  # fmt: skip
     """Means of the cheapest paths from cell (i, j) to chain cells around it.
 
     Writes the chain cells to `ends`, the means to `means`; returns their number. Of each row of
@@ -209,6 +244,15 @@ def _chain_means(costs, at, i, j, end_column, max_slope, side, totals, counts, r
             else:
                 for run in range(runs):
                     totals[now, run + 2, column] = np.inf
+            if limit >= 0.0 and total < np.inf:
+                # As many cells as there may be, and the best there is before and after them.
+                rest = before[i, j] + after[i + r, j + w]
+                if limit * (r + w + 1) - total + rest < 0.0:
+                    total, steep_total = np.inf, np.inf
+                    for run in range(runs):
+                        right_total[run] = np.inf
+                    for state in range(1, runs + 2):
+                        totals[now, state, column] = np.inf
             totals[now, 0, column], counts[now, 0, column] = total, count
             if total < np.inf:
                 first, end = min(first, w), w

@@ -5,22 +5,25 @@ built. A pair of motions whose matrix is too large is processed in parts that ov
 than the length of most queries. So memory grows neither with the number of motions nor with
 their lengths.
 
-With limits of near cells (`WebLimits.near`), these are searched first, and the rest of the matrix
-is never computed: see `motionloom.search.match_web.near_cells`.
+A web of near cells (`WebLimits.near`) is built from the trends of windows, whose distances cost
+less, and only where matches may be: see `motionloom.distance.window_trends` and
+`motionloom.search.match_web.near_cells`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from motionloom.distance.matrix import DistanceMatrix, PreparedFrames
+from motionloom.distance import FrameDistance
+from motionloom.distance.matrix import DistanceMatrix, PreparedFrames, prepared_frames
+from motionloom.distance.window_trends import TrendMatrix, WindowTrends, window_trends
+from motionloom.motion import Motion
 from motionloom.ragged import offsets_of
-from motionloom.search.match_web.near_cells import near_cells
+from motionloom.search.match_web.near_cells import COARSER, near_cells, with_neighbours
 from motionloom.search.match_web.networks import useful_paths
 from motionloom.search.match_web.refinement import corridor, refined, strides
 from motionloom.search.match_web.web import Web, WebLimits, build_web, joined
@@ -28,29 +31,34 @@ from motionloom.search.match_web.web import Web, WebLimits, build_web, joined
 MOST_CELLS = 16_000_000  # of the matrix in memory: 128 MB
 CHUNK_CELLS = 2_000_000  # of several motions at a time: they stay in the processor's cache
 OVERLAP_SECONDS = 10.0  # of the parts of long motions
-_COARSER = 1.5  # a mean at 10 Hz is less than this times that of the refined path
 
-Poses = NDArray[np.float32] | None
+Frames = PreparedFrames | WindowTrends
+
+
+def web_frames(motion: Motion, distance: FrameDistance, limits: WebLimits) -> Frames:
+    """The frames of a motion at the rate of a web, as `motion_web` takes them."""
+    frames = prepared_frames(motion, distance)
+    return window_trends(frames) if limits.is_near else frames
 
 
 def motion_web(
-    a: PreparedFrames,
-    others: Sequence[PreparedFrames],
+    a: Frames,
+    others: Sequence[Frames],
     *,
     rate: float,
     itself: int | None = None,
     limits: WebLimits | None = None,
     direct: bool = False,
     most_cells: int = MOST_CELLS,
-    poses: tuple[Poses, Sequence[Poses]] | None = None,
 ) -> Web:
     """The web of one motion (rows) and others (columns, concatenated).
 
     Parameters
     ----------
-    a : PreparedFrames
-        M frames, as from `motionloom.distance.matrix.prepared_frames`.
-    others : sequence of PreparedFrames
+    a : PreparedFrames or WindowTrends
+        M frames, as from `motionloom.distance.matrix.prepared_frames`, or the trends of their
+        windows, which cost less and suffice for near cells.
+    others : sequence of the same
         N frames in all.
     rate : float
         Frames per second of all of them.
@@ -62,10 +70,6 @@ def motion_web(
     most_cells : int
         Cells of the distance matrix in memory, at most. Motions with more frames than its
         square root are processed in parts.
-    poses : (ndarray, sequence of ndarray), optional
-        Poses of the motion and of the others, as from
-        `motionloom.search.match_web.near_cells.near_poses`: only cells near a pair of near poses
-        are computed. Default: all.
 
     Returns
     -------
@@ -83,42 +87,27 @@ def motion_web(
     """
     limits = limits or WebLimits()
     starts = offsets_of([len(other) for other in others])
-    numbers = list(range(len(others)))
-    masks: dict[int, NDArray[np.uint8]] = {}
-    if poses is not None and not direct:
-        stride = strides(rate)[0]
-        for k in numbers:
-            masks[k] = near_cells(poses[0], [poses[1][k]], (len(a), [len(others[k])]), stride)
-        numbers = [k for k in numbers if masks[k].any()]
     webs = []
     chunk = min(most_cells, CHUNK_CELLS)
-    for first, last in _chunks([len(others[k]) for k in numbers], len(a), chunk):
-        chosen = numbers[first:last]
-        some = [others[k] for k in chosen]
-        near = np.concatenate([masks[k] for k in chosen], axis=1) if masks else None
-        own = chosen.index(itself) if itself in chosen else None
+    for first, last in _chunks([len(other) for other in others], len(a), chunk):
+        some = others[first:last]
+        own = itself - first if itself is not None and first <= itself < last else None
         if len(a) * sum(len(other) for other in some) > 2 * most_cells:
-            web = _in_parts(a, some[0], own is not None, rate, limits, direct, most_cells, near)
+            web = _in_parts(a, some[0], own is not None, rate, limits, direct, most_cells)
         else:
-            web = _matrix_web(DistanceMatrix(a, some), rate, own, 0, limits, direct, near)
-        if len(chosen) == chosen[-1] + 1 - chosen[0]:
-            webs.append((web, int(starts[chosen[0]])))
-            continue
-        ends = offsets_of([len(other) for other in some]).tolist()
-        for k, begin, end in zip(chosen, ends[:-1], ends[1:], strict=True):
-            webs.append((web.between(begin, end), int(starts[k])))
+            web = _matrix_web(a, some, rate, own, 0, limits, direct)
+        webs.append((web, int(starts[first])))
     return joined(webs, (len(a), int(starts[-1])), float(rate))
 
 
 def _in_parts(
-    a: PreparedFrames,
-    b: PreparedFrames,
+    a: Frames,
+    b: Frames,
     is_same: bool,
     rate: float,
     limits: WebLimits,
     direct: bool,
     most_cells: int,
-    near: NDArray[np.uint8] | None,
 ) -> Web:
     """The web of two motions from webs of their parts; paths in overlaps appear twice."""
     step = strides(rate)[0]  # parts begin at frames of the coarsest level
@@ -131,16 +120,8 @@ def _in_parts(
             columns = (left, min(left + advance + overlap, len(b)))
             if is_same and columns[1] <= rows[0]:
                 continue  # below the diagonal: the mirror image
-            part = None
-            if near is not None:
-                part = near[
-                    top // step : -(-rows[1] // step), left // step : -(-columns[1] // step)
-                ]
-                if not part.any():
-                    continue
-            matrix = DistanceMatrix(a.part(*rows), [b.part(*columns)])
             own, lag = (0, left - top) if is_same else (None, 0)
-            web = _matrix_web(matrix, rate, own, lag, limits, direct, part)
+            web = _matrix_web(a.part(*rows), [b.part(*columns)], rate, own, lag, limits, direct)
             found.append((web.moved(top), left))
     return joined(found, (len(a), len(b)), float(rate))
 
@@ -157,21 +138,29 @@ def _chunks(lengths: Sequence[int], rows: int, most_cells: int) -> list[tuple[in
 
 
 def _matrix_web(
-    matrix: DistanceMatrix,
+    a: Frames,
+    others: Sequence[Frames],
     rate: float,
     itself: int | None,
     lag: int,
     limits: WebLimits,
     direct: bool,
-    near: NDArray[np.uint8] | None,
 ) -> Web:
     stride, *finer = (1,) if direct else strides(rate)
-    starts = matrix.sampled_starts(stride)
-    if near is not None:
-        near = np.ascontiguousarray(near)
-        coarse = matrix.sampled(stride, where=near)
-        coarse[near == 0] = np.nan
+    matrix: DistanceMatrix | TrendMatrix
+    near = None
+    if isinstance(a, WindowTrends):
+        matrix = TrendMatrix(a, cast(Sequence[WindowTrends], others))
+        starts = matrix.sampled_starts(stride)
+        near = near_cells(matrix.lower_bounds(stride), starts, limits)
+        if near is None:
+            return Web.empty(matrix.shape, float(rate))
+        where = with_neighbours(near.around)
+        coarse = matrix.sampled(stride, where=where)
+        coarse[where == 0] = np.nan
     else:
+        matrix = DistanceMatrix(a, cast(Sequence[PreparedFrames], others))
+        starts = matrix.sampled_starts(stride)
         coarse = matrix.block() if stride == 1 else matrix.sampled(stride)
     web = build_web(
         coarse,
@@ -180,22 +169,22 @@ def _matrix_web(
         itself=None if itself is None else int(starts[itself]),
         lag=lag // stride,
         limits=limits,
+        near=near,
     )
     if limits.is_near and finer and web.chain_count:
         web = useful_paths(
             web,
-            _COARSER * limits.near,
+            COARSER * limits.near,
             least=limits.network_seconds * rate / stride,
             squares=limits.squares,
         )
     for fine in finer:
         if not web.chain_count:  # nothing to refine
-            shape = (matrix.shape[0], matrix.shape[1])
-            return replace(web, shape=shape, rate=float(rate))
+            return Web.empty(matrix.shape, float(rate))
         ratio, coarse_starts = stride // fine, starts
         stride, starts = fine, matrix.sampled_starts(fine)
         shape = (-(-matrix.shape[0] // stride), int(starts[-1]))
-        where = corridor(web, coarse_starts, shape, starts, ratio=ratio)
+        where = corridor(web, coarse_starts, shape, starts, ratio=ratio, limits=limits)
         values = matrix.sampled(stride, where=where)
         web = refined(web, coarse_starts, values, starts, ratio=ratio, limits=limits)
     return web

@@ -1,120 +1,146 @@
-"""Near cells of a match web: where frames of two motions are near neighbours.
+"""Near cells of a match web: those that a match up to some mean distance may visit.
 
 In a large library most cells of the distance matrices belong to nothing: motions that have nothing
-in common. So poses are compared first, by feature vectors at the rate of the coarsest level: one
-small matrix product per pair of motions, a twentieth of the cost of the distances of point clouds.
-The matrix is cut into tiles of half a second. A tile with a pair of near poses is *near*, and so
-are the six tiles that a path may come from and go to; all other cells are left out, and the
-distance matrix, minima, chains, valid region and bridges are computed in near tiles only.
-
-Matches with a mean distance of up to 0.1 m have a pair of poses within `POSES` almost everywhere;
-docs/scale.md says how many of them are found, and how that was counted.
+in common. A match is a path with a mean distance of at most R: the sum over its cells of R
+minus the distance is not negative. The largest such sum of all paths through a cell follows from
+the largest sums of paths that end there and of paths that begin there, as in local alignment.
+Cells through which every path has a negative sum are in no match, and are left out: minima,
+chains, valid region and bridges are computed among the others only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.errors import RoleError
 from motionloom.kernels import kernel
-from motionloom.motion import Motion
+from motionloom.search.match_web.web import WebLimits
 
-POSES = 0.18  # metres: distance of near poses, in the feature set e15
-TILE = 5  # frames of the coarsest level, about 10 per second
+COARSER = 1.15  # a mean at 10 Hz is less than this times that of the refined path
+_BEYOND = 3  # cells of chains beyond near ones: a chain that leaves them is not a short one
 
 
-def near_poses(motion: Motion) -> NDArray[np.float32] | None:
-    """Feature vectors by which near frames are found, in metres, shape (T, 15).
+@dataclass(frozen=True, eq=False)
+class NearCells:
+    """Cells of a matrix that matches may visit, and what is left for the rest of a match.
 
-    None if the skeleton lacks a joint that they need: all cells count as near then.
+    Attributes
+    ----------
+    cells : ndarray of bool, shape (M, N)
+    around : ndarray of bool, shape (M, N)
+        These, and cells ahead and behind, where chains may go on.
+    before, after : ndarray of float32, shape (M, N)
+        At most the sum of `limit` minus distance over the cells of a path that leads to a cell,
+        and over those of a path that leads on from it; 0 if it begins or ends there.
+    limit : float
+        Mean of a match, at most; squared if means are of squares.
     """
-    from motionloom.distance.features import FEATURES
 
-    features = FEATURES["e15"]
-    try:
-        return (features.prepare(motion) * features.scale).astype(np.float32)
-    except RoleError:
-        return None
+    cells: NDArray[np.bool_]
+    around: NDArray[np.bool_]
+    before: NDArray[np.float32]
+    after: NDArray[np.float32]
+    limit: float
 
 
 def near_cells(
-    a: NDArray[np.float32] | None,
-    others: Sequence[NDArray[np.float32] | None],
-    lengths: tuple[int, Sequence[int]],
-    stride: int,
-    *,
-    radius: float = POSES,
-) -> NDArray[np.uint8]:
-    """Cells of a distance matrix at a reduced rate in tiles with near poses.
+    bounds: NDArray[np.float32], starts: NDArray[np.int64], limits: WebLimits
+) -> NearCells | None:
+    """Cells on a path with a mean of at most that of near matches, or None.
 
     Parameters
     ----------
-    a, others : ndarray, shapes (M, D), (N, D)
-        Poses of the motion of the rows and of those of the columns, as from `near_poses`.
-    lengths : (int, sequence of int)
-        Frames of the motions.
-    stride : int
-        Every so many frames of each motion are used.
-    radius : float
-        Distance of near poses.
-
-    Returns
-    -------
-    near : ndarray of uint8
-        1 in near tiles, else 0; columns as in `DistanceMatrix.sampled`.
+    bounds : ndarray of float32, shape (M, N)
+        Lower bounds of the distances.
+    starts : ndarray of int64, shape (K + 1,)
+        Where the columns of each motion begin; paths stay within a motion.
+    limits : WebLimits
+        Paths have at most `max_slope` cells in one row; runs within a column are not limited
+        here.
 
     Examples
     --------
-    >>> pose = np.arange(60, dtype=np.float32)[:, None]
-    >>> near = near_cells(pose, [pose], (60, [60]), 3)
-    >>> near.shape, int(near[0, 0]), int(near[0, 19])
-    ((20, 20), 1, 0)
+    >>> frames = np.arange(12, dtype=np.float32)
+    >>> bounds = np.abs(np.subtract.outer(frames, frames)) + np.minimum(frames, 4.0)
+    >>> limits = WebLimits(near=1.0 / COARSER)
+    >>> near_cells(bounds, np.array([0, 12]), limits).cells.sum(axis=1)
+    array([2, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     """
-    rows = -(-lengths[0] // stride)
-    parts = [np.ones((rows, 0), np.uint8)]
-    for other, length in zip(others, lengths[1], strict=True):
-        if a is None or other is None:
-            parts.append(np.ones((rows, -(-length // stride)), np.uint8))
-            continue
-        products = a[::stride] @ other[::stride].T
-        parts.append(_near_tiles(products, _squares(a, stride), _squares(other, stride), radius))
-    return np.concatenate(parts, axis=1)
+    limit = COARSER * limits.near
+    if not (bounds < limit).any():
+        return None
+    if limits.squares:
+        limit, bounds = limit**2, bounds**2
+    scores = np.float32(limit) - bounds
+    cells, before, after = _near(scores, starts, limits.max_slope)
+    return NearCells(cells, _along_diagonals(cells, _BEYOND), before, after, limit)
 
 
-def _squares(poses: NDArray[np.float32], stride: int) -> NDArray[np.float32]:
-    return np.einsum("md,md->m", poses[::stride], poses[::stride])
-
-
-@kernel
-def _near_tiles(products, squares_a, squares_b, radius):
-    n_rows, n_columns = products.shape
-    height, width = (n_rows + TILE - 1) // TILE, (n_columns + TILE - 1) // TILE
-    hit = np.zeros((height + 2, width + 2), np.uint8)  # with a margin
-    for i in range(n_rows):
-        own = squares_a[i] - np.float32(radius * radius)
-        line = products[i]
-        marks = hit[i // TILE + 1]
-        for c in range(width):
-            least = np.float32(np.inf)
-            for j in range(c * TILE, min(c * TILE + TILE, n_columns)):
-                value = squares_b[j] - np.float32(2.0) * line[j]
-                least = value if value < least else least
-            if least + own <= 0.0:
-                marks[c + 1] = 1
-    out = np.zeros((n_rows, n_columns), np.uint8)
-    for r in range(1, height + 1):
-        for c in range(1, width + 1):
-            if (
-                hit[r, c]
-                or hit[r - 1, c]
-                or hit[r + 1, c]
-                or hit[r, c - 1]
-                or hit[r, c + 1]
-                or hit[r - 1, c - 1]
-                or hit[r + 1, c + 1]
-            ):
-                out[(r - 1) * TILE : r * TILE, (c - 1) * TILE : c * TILE] = 1
+def _along_diagonals(cells: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """These cells, and those up to `reach` frames of both motions before and after them."""
+    out = cells.copy()
+    for step in range(1, reach + 1):
+        out[step:, step:] |= cells[:-step, :-step]
+        out[:-step, :-step] |= cells[step:, step:]
     return out
+
+
+def with_neighbours(near: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """These cells and those before and after them in their rows and columns, as 1, others 0."""
+    out = near.astype(np.uint8)
+    out[1:] |= near[:-1]
+    out[:-1] |= near[1:]
+    out[:, 1:] |= near[:, :-1]
+    out[:, :-1] |= near[:, 1:]
+    return out
+
+
+@kernel(error_model="numpy")
+def _near(scores, starts, max_slope):
+    """Rows are processed as a whole, so that loops become vector instructions."""
+    n_rows, n_columns = scores.shape
+    near = np.zeros(scores.shape, np.bool_)
+    before, after = np.empty(scores.shape, np.float32), np.empty(scores.shape, np.float32)
+    line, moved = np.empty(n_columns + 1, np.float32), np.empty(n_columns + 1, np.float32)
+    zero = np.float32(0.0)
+    for k in range(len(starts) - 1):
+        first, count = starts[k], starts[k + 1] - starts[k]
+        if count == 0:
+            continue
+        for turn in range(2):  # forward, then backward
+            for step in range(n_rows):
+                i = step if turn == 0 else n_rows - 1 - step
+                own = scores[i, first : first + count]
+                # `line` holds the largest sums of paths to the row before, or from the row after.
+                if step == 0:
+                    for j in range(count):
+                        moved[j] = own[j]
+                elif turn == 0:
+                    moved[0] = own[0] + max(zero, line[0])
+                    for j in range(1, count):
+                        moved[j] = own[j] + max(zero, max(line[j], line[j - 1]))
+                else:
+                    moved[count - 1] = own[count - 1] + max(zero, line[count - 1])
+                    for j in range(count - 1):
+                        moved[j] = own[j] + max(zero, max(line[j], line[j + 1]))
+                for _ in range(max_slope - 1):  # steps along the row
+                    if turn == 0:
+                        line[0] = moved[0]
+                        for j in range(1, count):
+                            line[j] = max(moved[j], own[j] + moved[j - 1])
+                    else:
+                        line[count - 1] = moved[count - 1]
+                        for j in range(count - 1):
+                            line[j] = max(moved[j], own[j] + moved[j + 1])
+                    line, moved = moved, line
+                line, moved = moved, line
+                sums = (before if turn == 0 else after)[i, first : first + count]
+                for j in range(count):
+                    sums[j] = line[j] - own[j]
+                if turn == 1:
+                    others, marks = before[i, first : first + count], near[i, first : first + count]
+                    for j in range(count):
+                        marks[j] = others[j] + line[j] >= zero
+    return near, before, after

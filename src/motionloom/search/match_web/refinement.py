@@ -39,6 +39,7 @@ def corridor(
     starts: NDArray[np.int64],
     *,
     ratio: int,
+    limits: WebLimits,
 ) -> NDArray[np.uint8]:
     """The cells of a finer level that the refinement of a web reads.
 
@@ -54,6 +55,7 @@ def corridor(
         Rows and columns of the finer level.
     ratio : int
         Rows of the finer level per row of the coarser one.
+    limits : WebLimits
 
     Returns
     -------
@@ -61,7 +63,10 @@ def corridor(
         1 in these cells, else 0.
     """
     where = np.zeros(shape, np.uint8)
-    _mark(where, web.cells, web.offsets, web.chain_count, coarse_starts, starts, ratio)
+    # A refined chain ends at most half a coarse cell from the old end, and is continued by two
+    # coarse cells at most, to where neighbours are compared.
+    beyond = ratio // 2 + 2 * ratio + 1 if limits.extended_chains else ratio
+    _mark(where, web.cells, web.offsets, web.chain_count, coarse_starts, starts, ratio, beyond)
     return where
 
 
@@ -117,10 +122,7 @@ def refined(
 
 
 @kernel
-def _mark(where, cells, offsets, chain_count, coarse_starts, starts, ratio):
-    # A refined chain ends at most half a coarse cell from the old end, and is continued by two
-    # coarse cells at most, to where neighbours are compared.
-    beyond = ratio // 2 + 2 * ratio + 1
+def _mark(where, cells, offsets, chain_count, coarse_starts, starts, ratio, beyond):
     k = 0
     for p in range(len(offsets) - 1):
         c, last = offsets[p], offsets[p + 1]

@@ -14,14 +14,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from motionloom.distance.feature_table import at_rate
-from motionloom.distance.matrix import prepared_frames
 from motionloom.errors import LibraryError, RoleError
 from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Match, Timeline
 from motionloom.search.match_graph.graph import Node
-from motionloom.search.match_web.build import motion_web
+from motionloom.search.match_web.build import motion_web, web_frames
 from motionloom.search.match_web.index import WebIndex, web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
@@ -177,7 +176,7 @@ class _WebSearch:
         pad = round(_CONTEXT_SECONDS * query.motion.fps)
         low = max(query.start_frame - pad, 0)
         around = at_rate(query.motion[low : query.end_frame + pad], rate)
-        rows = prepared_frames(around, store.distance)
+        rows = web_frames(around, store.distance, store.limits)
         start, end = row_span(
             query.start_frame - low, query.end_frame - low, query.motion.fps, rate, len(around)
         )
@@ -186,7 +185,8 @@ class _WebSearch:
             if self.allowed is not None and not self.allowed[m]:
                 continue
             try:
-                column = prepared_frames(at_rate(self.library[name], rate), store.distance)
+                motion = at_rate(self.library[name], rate)
+                column = web_frames(motion, store.distance, store.limits)
             except RoleError:
                 continue
             web = motion_web(rows, [column], rate=rate, limits=store.limits)

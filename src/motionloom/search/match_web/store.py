@@ -22,6 +22,7 @@ from motionloom import parallel
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.distance.feature_table import RATE, row_count
 from motionloom.distance.point_cloud import PointCloud
+from motionloom.distance.window_trends import COEFFICIENTS
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
@@ -39,7 +40,7 @@ from motionloom.store.store import Store
 
 _VERSION = 4  # raise it when the same motions give other webs than before
 CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
-NEAR_CELL_SECONDS = 30e-9  # where only near cells are computed; measured, see docs/scale.md
+NEAR_CELL_SECONDS = 12e-9  # where only near cells are computed; measured, see docs/scale.md
 NETWORK_SECONDS = 0.4  # shorter networks of chains and bridges are dropped there
 _WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
 
@@ -128,7 +129,9 @@ class WebStore:
             "distance": repr(self.distance) if is_dataclass(self.distance) else distance,
             **asdict(self.limits),
         }
-        if not self.limits.is_near:
+        if self.limits.is_near:
+            how["coefficients"] = COEFFICIENTS  # of windows; before there were any, other cells
+        else:
             del how["near"], how["network_seconds"]  # as before there were webs of near cells
         digest = text_digest(json.dumps(how, default=str))
         self.folder = library.path.absolute() / FOLDER / f"web.{digest}"

@@ -8,19 +8,17 @@ from collections.abc import Sequence
 from motionloom import parallel
 from motionloom.distance import FrameDistance
 from motionloom.distance.feature_table import at_rate
-from motionloom.distance.matrix import PreparedFrames, prepared_frames
 from motionloom.parallel import one_thread
 from motionloom.ragged import offsets_of
-from motionloom.search.match_web.build import Poses, motion_web
+from motionloom.search.match_web.build import Frames, motion_web, web_frames
 from motionloom.search.match_web.encoding import encoded
-from motionloom.search.match_web.near_cells import near_poses
 from motionloom.search.match_web.web import WebLimits
 from motionloom.store.artifacts.collection import Collection, WrittenFile
 from motionloom.store.records import Entry, text_digest
 from motionloom.store.store import Store
 
 _GROUP_FRAMES = 40_000  # of the columns of one file, and of what a worker holds
-MAX_TASK_CELLS = 200_000_000  # of the matrices of one task, at most: some seconds of work
+MAX_TASK_CELLS = 1_000_000_000  # of the matrices of one task, at most: ten seconds to a minute
 MIN_TASK_CELLS = 5_000_000  # of one task, so that handing it out costs little beside it
 _TASKS_PER_WORKER = 8  # at least, if there is so much work: all workers end at about the same time
 
@@ -90,29 +88,24 @@ def built_webs(
     keys: dict[str, str],
 ) -> list[WrittenFile]:
     """Build the webs of a task and write them, row by row."""
-    held: dict[str, tuple[PreparedFrames, Poses]] = {}
+    held: dict[str, Frames] = {}
     written: list[WrittenFile] = []
     library.fetch({name for row, columns in task for name in (row, *columns)})
 
-    def frames(name: str) -> tuple[PreparedFrames, Poses]:
+    def frames(name: str) -> Frames:
         if name not in held:
-            motion = at_rate(library[name], rate)
-            poses = near_poses(motion) if limits.is_near else None
-            held[name] = prepared_frames(motion, distance), poses
+            held[name] = web_frames(at_rate(library[name], rate), distance, limits)
         return held[name]
 
     with one_thread():
         for row, columns in task:
-            own = frames(row)
-            others = [frames(name)[0] for name in columns]
-            poses = [frames(name)[1] for name in columns]
+            others = [frames(name) for name in columns]
             web = motion_web(
-                own[0],
+                frames(row),
                 others,
                 rate=rate,
                 itself=columns.index(row) if row in columns else None,
                 limits=limits,
-                poses=(own[1], poses) if limits.is_near else None,
             )
             ends = offsets_of([len(other) for other in others]).tolist()
             named = zip((keys[name] for name in columns), ends[:-1], ends[1:], strict=True)

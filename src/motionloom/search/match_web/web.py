@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +25,10 @@ from motionloom.search.match_web.bridges import bridges_between
 from motionloom.search.match_web.chains import minima_chains
 from motionloom.search.settings import WebOptions
 
+if TYPE_CHECKING:
+    from motionloom.search.match_web.near_cells import NearCells
+
 LEAST_SECONDS = 0.25  # shorter chains are dropped; Kovar & Gleicher 2004, section 3.2
-FAR = 5.0  # distances of near matches, at most, of a cell on a path among near cells
 REACH_SECONDS = 2.0  # bridges are shorter than this, sum of both motions; same section
 
 
@@ -54,8 +57,7 @@ class WebLimits:
     extended_chains : bool
         Whether refined chains follow minima beyond their ends.
     near : float
-        Mean distance up to which matches are of interest, in metres. Cells farther than five
-        times as much belong to no path.
+        Mean distance up to which matches are of interest, in metres.
     network_seconds : float
         Networks of chains and bridges that cover less of either motion are dropped.
     """
@@ -146,6 +148,13 @@ class Web:
     chain_count: int
     leaves: NDArray[np.int64]
     arrives: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, shape: tuple[int, int], rate: float) -> Web:
+        """A web without paths."""
+        nothing = np.empty(0, np.int64)
+        cells, values = np.empty((0, 2), np.int32), np.empty(0, np.float32)
+        return cls(shape, rate, cells, values, np.zeros(1, np.int64), 0, nothing, nothing)
 
     @property
     def bridge_count(self) -> int:
@@ -245,6 +254,7 @@ def build_web(
     itself: int | None = None,
     lag: int = 0,
     limits: WebLimits | None = None,
+    near: NearCells | None = None,
 ) -> Web:
     """The web of a distance matrix, built at the rate of the matrix.
 
@@ -263,6 +273,8 @@ def build_web(
         If rows and columns are parts of that motion: frames by which the column `itself` is
         later than the first row.
     limits : WebLimits, optional
+    near : NearCells, optional
+        Cells that paths may visit. Default: all.
 
     Returns
     -------
@@ -273,18 +285,19 @@ def build_web(
     if not rate > 0.0:
         raise InvalidInput(f"rate must be positive; got {rate}")
     bounds = np.array([0, matrix.shape[1]] if starts is None else starts, dtype=np.int64)
+    shape = (matrix.shape[0], matrix.shape[1])
     minima = matrix_minima(matrix, starts=bounds, edges=limits.edge_minima)
+    if near is not None:
+        minima *= near.around
     region = valid_region(matrix, alpha=limits.alpha, starts=bounds, minima=minima)
+    if near is not None:
+        region &= near.cells
     if itself is not None:
         last = int(bounds[np.searchsorted(bounds, itself, side="right")])
         apart = int(limits.chain_seconds * rate) - lag
         trivial = np.tri(len(matrix), last - itself, apart, dtype=np.bool_)
         minima[:, itself:last][trivial] = 0
         region[:, itself:last][trivial] = False
-    if limits.is_near:
-        far = ~(matrix <= FAR * limits.near)
-        minima[far] = 0
-        region[far] = False
     cells, offsets = minima_chains(
         matrix,
         minima,
@@ -302,10 +315,11 @@ def build_web(
         offsets,
         max_slope=limits.max_slope,
         reach=limits.bridge_seconds * rate,
+        near=near,
     )
     every = np.concatenate([cells, bridges.cells])
     return Web(
-        (matrix.shape[0], matrix.shape[1]),
+        shape,
         float(rate),
         every,
         matrix[every[:, 0], every[:, 1]].astype(np.float32),

@@ -1,0 +1,70 @@
+"""Distances from the trends of windows: lower bounds, and almost the distances themselves."""
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.distance.frame_distances import frame_distance
+from motionloom.distance.matrix import DistanceMatrix, prepared_frames
+from motionloom.distance.window_trends import TrendMatrix, window_trends
+from motionloom.errors import InvalidInput
+
+NAMES = ("walk", "jog", "kick_front_high_right")
+
+
+@pytest.mark.parametrize(
+    ("fps", "distance"), [(30.0, "pc11"), (60.0, "pc11"), (25.0, "pc11"), (30.0, "pc1")]
+)
+def test_distances_of_trends_are_almost_those_of_windows_and_never_larger(fps, distance):
+    # At 25 frames per second the poses of a window lie between frames.
+    frames = [prepared_frames(ml.demo.clip(name, fps=fps), distance) for name in NAMES]
+    exact = DistanceMatrix(frames[0], frames)
+    trends = TrendMatrix(window_trends(frames[0]), [window_trends(one) for one in frames])
+    assert trends.shape == exact.shape
+    for stride in (1, 3):
+        np.testing.assert_array_equal(trends.sampled_starts(stride), exact.sampled_starts(stride))
+        wanted = exact.sampled(stride)
+        bounds = trends.lower_bounds(stride)
+        found = trends.sampled(stride, where=np.ones(wanted.shape, np.uint8))
+        apart = wanted > 0.02  # nearer, single precision is seen
+        for quick, median, least in ((bounds, 0.97, 0.45), (found, 0.999, 0.8)):
+            assert quick.max() > 0.2
+            assert np.all(quick <= wanted + 5e-4)
+            assert np.all(quick[apart] <= (1.0 + 5e-4) * wanted[apart])
+            share = quick[apart] / wanted[apart]
+            assert np.median(share) > median and share.min() > least
+
+
+def test_only_marked_cells_and_their_neighbours_are_computed(rng):
+    walk, jog = (window_trends(prepared_frames(ml.demo.clip(name))) for name in ("walk", "jog"))
+    matrix = TrendMatrix(walk, [jog, walk, jog])
+    every = matrix.sampled(1, where=np.ones(matrix.shape, np.uint8))
+    where = (rng.uniform(size=matrix.shape) < 0.05).astype(np.uint8)
+    where[:, -3:] = 1
+    some = matrix.sampled(1, where=where)
+    np.testing.assert_allclose(some[where > 0], every[where > 0], atol=1e-6)
+
+
+def test_parts_have_the_windows_of_the_whole():
+    walk = window_trends(prepared_frames(ml.demo.clip("walk")))
+    whole = TrendMatrix(walk, [walk]).lower_bounds(1)
+    part = TrendMatrix(walk.part(5, 20), [walk.part(7, 30)]).lower_bounds(1)
+    np.testing.assert_allclose(part, whole[5:20, 7:30], atol=5e-4)
+    assert TrendMatrix(walk.part(0, 0), [walk]).lower_bounds(3).shape == (0, -(-len(walk) // 3))
+
+
+def test_a_missing_point_spoils_only_windows_around_it():
+    frames = prepared_frames(ml.demo.clip("walk"))
+    frames.points[40, 3] = np.nan
+    bounds = TrendMatrix(window_trends(frames), [window_trends(frames)]).lower_bounds(1)
+    spoilt = np.isnan(bounds).all(axis=1)
+    assert spoilt.sum() == 11 and not np.isnan(bounds[~spoilt][:, ~spoilt]).any()
+
+
+def test_says_what_is_wrong():
+    walk = ml.demo.clip("walk")
+    with pytest.raises(InvalidInput, match=r"windows of point clouds \(pc1 to pc11\); got e15"):
+        window_trends(prepared_frames(walk, frame_distance("e15")))
+    trends = window_trends(prepared_frames(walk))
+    with pytest.raises(InvalidInput, match=r"where must hold uint8 of shape .*; got bool of"):
+        TrendMatrix(trends, [trends]).sampled(1, where=np.ones((2, 2), np.bool_))
