@@ -330,13 +330,13 @@ def test_a_walk_is_kept_as_a_take_without_typing_more_than_its_name(
         bar.locator("#keep").click()
         bar.locator("form input").fill("round the corner")
         page.keyboard.press("Enter")
-        expect(bar).to_contain_text("kept as round the corner")
+        expect(page.locator(".notice")).to_contain_text("Kept as round the corner")
         frames = page.evaluate("studio.stage.characters[0].motion.frames")
         go(page, "library", take="round the corner")
         bar.locator("#label-it").click()
         bar.locator("form input").fill("kept walk")
         page.keyboard.press("Enter")
-        expect(bar).to_contain_text("labelled kept walk")
+        expect(page.locator(".notice")).to_contain_text("Labelled round the corner: kept walk")
         with ml.Library(tmp_path / "own.loom") as library:
             assert len(library["round the corner"]) == frames
             assert library.labels("round the corner") == ("kept walk",)
