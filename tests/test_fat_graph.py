@@ -9,6 +9,7 @@ import motionloom as ml
 from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph import FatGraphSettings, base_poses, fat_graph
+from motionloom.fat_graph.gait_transitions import Strides, gait_transition
 from motionloom.motion import Motion, Provenance
 from motionloom.ragged import Ragged
 
@@ -278,3 +279,60 @@ def test_the_command_describes_the_graph_and_writes_walks(tmp_path, walks):
             app, ["fat-graph", str(lib.path), "-o", str(out), "--steer", "1"],
             catch_exceptions=False,
         )  # fmt: skip
+
+
+# --- walks and jogs together -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def gaits(walks):
+    jogs = [ml.demo.clip(kind) for kind in ("jog", "jog_fast", "jog_left", "jog_right")]
+    return [*walks, *jogs]
+
+
+@pytest.fixture(scope="module")
+def both(gaits):
+    return fat_graph(gaits, FatGraphSettings(examples=6))
+
+
+def test_walks_and_jogs_are_joined_by_transitions_that_are_made(both):
+    walking, jogging = both.gait_speeds
+    assert walking[1] < 1.9 and jogging[1] > 2.4
+    assert both.speeds == (walking[0], jogging[1])
+    bridges = [edge for edge in both.edges if edge.bridge]
+    assert len(bridges) == 2 and both.info()["made"]
+    assert {clip.motion for edge in bridges for clip in edge.clips} == set(both.info()["made"])
+
+
+def test_a_walk_becomes_a_jog_and_a_walk_again(both):
+    motion = both.walk(14.0, speed=1.2, steering=[(4.0, 0.0, 2.5), (9.0, 0.0, 1.2)])
+    speed = np.linalg.norm(np.diff(motion.root[:, [0, 2]], axis=0), axis=1) * motion.fps
+    means = [speed[int(a * motion.fps) : int(b * motion.fps)].mean() for a, b in ((2, 4), (7, 9))]
+    assert abs(means[0] - 1.2) < 0.2 and abs(means[1] - 2.5) < 0.4
+    assert speed[-30:].mean() < 1.5
+    assert motion.quality.foot_slide_m < 0.01
+    assert motion.quality.seam_acceleration_ratio < 1.5
+
+
+def test_without_bridges_the_smaller_part_is_left_out(gaits):
+    alone = fat_graph(gaits, FatGraphSettings(examples=4, bridge=False))
+    assert len(alone.gait_speeds) == 1 and not alone.made
+    assert alone.speeds[1] < 2.0
+
+
+def test_the_phase_counts_strides(walks):
+    strides = Strides.of(walks[0])
+    landings = [start for start, _ in walks[0].contacts().intervals("left_heel") if start > 0]
+    phases = strides.phase[landings] % 1.0
+    assert np.all(np.minimum(phases, 1.0 - phases) < 0.1)
+    assert Strides.of(walks[0][:10]) is None
+
+
+def test_a_transition_begins_and_ends_with_its_takes(gaits):
+    walk, jog = Strides.of(gaits[0]), Strides.of(gaits[len(KINDS)])
+    made = gait_transition(walk, 40, jog, 50)
+    for frame, strides, own in ((0, walk, 40), (len(made) - 1, jog, 50)):
+        ours = made.without_heading().positions()[frame]
+        np.testing.assert_allclose(
+            ours, strides.motion.without_heading().positions()[own], atol=0.06
+        )

@@ -1,6 +1,8 @@
 """Matching databases as files of other programs, read back by readers that share no code."""
 
 import ast
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -100,8 +102,11 @@ def test_unity_files_are_the_mirror_image_of_the_poses(database, tmp_path):
     np.testing.assert_allclose(plain[:, 13], database.features[:, 1], atol=1e-4)  # height
 
 
-def test_takes_with_a_root_bone_look_the_same(database, tmp_path):
-    files = database.export(tmp_path, "glb")
+@pytest.mark.parametrize("suffix", ["glb", "fbx"])
+def test_takes_with_a_root_bone_look_the_same(database, tmp_path, suffix):
+    if suffix == "fbx":
+        pytest.importorskip("ufbx")
+    files = database.export(tmp_path, suffix)
     assert files[-1].name == "import_into_unreal.py"
     ast.parse(files[-1].read_text())
     assert all(f"'{file.name}'" in files[-1].read_text() for file in files[:-1])
@@ -121,3 +126,103 @@ def test_unknown_formats_and_places_are_refused(database, tmp_path):
     file.write_text("")
     with pytest.raises(InvalidInput, match="file: not a folder"):
         database.export(file, "unity")
+
+
+@pytest.mark.parametrize("version", ["5.0", "5.2", "5.5"])
+def test_the_script_for_unreal_fills_a_database(database, tmp_path, version):
+    """Run against a module with the names of Unreal's documentation, and no others."""
+    files = database.export(tmp_path, "glb")
+    editor = Unreal(version)
+    code = compile(files[-1].read_text(), str(files[-1]), "exec")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "unreal", editor.module)
+        exec(code, {"__name__": "__main__", "__file__": str(files[-1])})
+    takes = [str(tmp_path / file.name) for file in files[:-1]]
+    assert editor.imported == takes
+    assert all(one.values["enable_root_motion"] for one in editor.animations)
+    made = editor.assets["/Game/MotionMatching/Database"]
+    assert made in editor.saved and made.values["schema"] is editor.schema
+    held = made.values.get(editor.property, [])
+    if editor.property is None:
+        assert "does not let Python fill a database" in editor.warnings[0]
+        assert f"the {len(takes)} animations" in editor.warnings[0]
+    else:
+        entries = [getattr(one, "held", one) for one in held]
+        assert [one.values["sequence"] for one in entries] == editor.animations
+        assert not editor.warnings
+
+
+class Unreal:
+    """The part of Unreal's Python module that an import needs; calls are recorded."""
+
+    def __init__(self, version):
+        self.property = {"5.0": "sequences", "5.2": "animation_assets", "5.5": None}[version]
+        self.imported, self.animations, self.saved, self.warnings = [], [], [], []
+        names = {
+            "AssetImportTask": {
+                "filename", "destination_path", "automated", "replace_existing", "save",
+                "imported_object_paths",
+            },
+            "AnimSequence": {"enable_root_motion"},
+            "PoseSearchDatabaseSequence": {"sequence", "sampling_range", "mirror_option"},
+            "PoseSearchDatabase": {"schema", *([self.property] if self.property else [])},
+        }  # fmt: skip
+        kinds = {name: editor_object(name, known) for name, known in names.items()}
+        self.schema = object()
+        self.assets = {"/Game/MotionMatching/Schema": self.schema}
+        tools = SimpleNamespace(import_asset_tasks=self._import, create_asset=self._create)
+        library = SimpleNamespace(
+            does_asset_exist=lambda path: path in self.assets, save_loaded_asset=self.saved.append
+        )
+        self.module = SimpleNamespace(
+            **kinds,
+            AssetToolsHelpers=SimpleNamespace(get_asset_tools=lambda: tools),
+            EditorAssetLibrary=library,
+            load_asset=self.assets.get,
+            log=lambda text: None,
+            log_warning=self.warnings.append,
+        )
+        if version == "5.2":
+            self.module.StructUtilsFunctionLibrary = SimpleNamespace(
+                make_instanced_struct=lambda held: SimpleNamespace(held=held)
+            )
+
+    def _import(self, tasks):
+        for task in tasks:
+            self.imported.append(task.values["filename"])
+            path = f"{task.values['destination_path']}/{len(self.imported)}"
+            self.assets[path] = self.module.AnimSequence()
+            self.animations.append(self.assets[path])
+            task.values["imported_object_paths"] = [path]
+
+    def _create(self, name, folder, kind, factory):
+        assert factory is None  # Python has no factory of PoseSearch databases
+        self.assets[f"{folder}/{name}"] = kind()
+        return self.assets[f"{folder}/{name}"]
+
+
+def editor_object(name, known):
+    """A class whose objects have some editor properties, and refuse others as Unreal does."""
+
+    def of(self, prop):
+        if prop not in known:
+            raise Exception(f"{name}: Failed to find property '{prop}'")
+
+    def set_property(self, prop, value):
+        of(self, prop)
+        self.values[prop] = value
+
+    def get_property(self, prop):
+        of(self, prop)
+        return self.values[prop]
+
+    return type(
+        name,
+        (),
+        {
+            "__init__": lambda self: setattr(self, "values", {}),
+            "set_editor_property": set_property,
+            "get_editor_property": get_property,
+            "get_path_name": lambda self: f"/Game/{name}",
+        },
+    )

@@ -7,12 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from commands import ran
+from commands import error_lines, ran
 from naive import motion_matching as naive
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.diagnostics.quality.measures import joint_accelerations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion_matching import (
     MatchingDatabase,
@@ -114,7 +115,7 @@ def test_a_wish_is_followed(database):
     player.steer(velocity=(1.3, 0.0))
     player.read(60)
     x, z = player.state().velocity
-    assert x > 0.8 and abs(z) < 0.5
+    assert x > 0.7 and abs(z) < 0.5
     player.steer(velocity=(0.0, 0.0))
     player.read(90)
     assert np.hypot(*player.state().velocity) < 0.2
@@ -187,6 +188,48 @@ def test_all_courses_are_run(database, name):
     assert figures["foot_slide_m"] < 0.01 and figures["seam_acceleration_ratio"] < 1.5
 
 
+def test_a_rehearsal_foretells_how_rough_a_seam_will_be(database):
+    player = database.player(velocity=(0.0, 1.3))
+    told = []
+    rehearsed = player._rehearsed
+
+    def noted(frame):
+        told.append((frame, rehearsed(frame)))
+        return told[-1][1]
+
+    player._rehearsed = noted
+    motion = player.record(seconds=6)
+    limit = player.database.acceleration
+    checked = 0
+    for seam in motion.provenance.seams:
+        part = next(one for one in motion.sources if one.start == seam)
+        start = next(one.start for one in database.ranges if one.name == part.motion)
+        foretold = [ratio for frame, ratio in told if frame == start + part.start_frame]
+        played = joint_accelerations(motion)[seam - 1 : seam + 4].max() / limit
+        if foretold:
+            assert played < max(foretold) + 0.35  # the way is bent, too
+            checked += 1
+    assert checked and all(ratio >= 0.0 for _, ratio in told)
+
+
+def test_a_character_that_gets_nowhere_stays_longer_after_a_jump(database):
+    player = database.player(velocity=(0.0, 1.3))
+    player.read(30)
+    assert player._stay_seconds() == pytest.approx(0.3)
+    player._way = [player._place] * 60
+    assert player._stay_seconds() == pytest.approx(1.0)
+
+
+def test_rough_ends_of_takes_are_not_played(database):
+    rough = np.zeros_like(database.rough)
+    part = database.ranges[0]
+    rough[part.stop - 5] = True
+    trimmed = replace(database, rough=rough)
+    assert trimmed.last_frame(part.start) == part.stop - 5 - round(0.27 * database.fps)
+    assert trimmed.last_frame(part.stop - 2) == part.stop - 1  # who is there goes on
+    assert replace(database, rough=np.zeros_like(rough)).last_frame(part.start) == part.stop - 1
+
+
 def test_response_is_the_time_to_half_of_the_turn(walks):
     walk = walks[0]
     turned = walk.transform(yaw=np.pi / 2)
@@ -238,6 +281,42 @@ def test_takes_without_locomotion_are_refused():
     reach = ml.demo.clip("reach_front_high_right_p0")
     with pytest.raises(InvalidInput, match=r"the take stays in place \(no more than 0\.\d+ m"):
         matching_database([reach], MatchingSettings())
+
+
+def test_one_line_says_what_is_wrong_with_a_library(lib, walks):
+    """Takes without feet, one standing pose, no locomotion, tiny takes: exit code 2, one line."""
+    bones = Skeleton(["hips", "chest"], [-1, 0], [[0, 0, 0], [0, 0.5, 0]])
+    lib.add_motion(
+        Motion(bones, np.tile([1.0, 0, 0, 0], (60, 2, 1)), np.zeros((60, 3)), 30.0, name="box")
+    )
+    still = replace(
+        walks[0],
+        rotations=np.repeat(walks[0].rotations[:1], 60, 0),
+        root=np.repeat(walks[0].root[:1], 60, 0),
+        name="still",
+    )
+    lib.add_motion(still)
+    lib.add_motion(ml.demo.clip("reach_front_high_right_p0"), name="reach")
+    lib.add_motion(replace(walks[0][:5], name="tiny"))
+    for names, said in (
+        ("box", "box: motion matching needs the roles"),
+        ("still", "needs takes that walk or run; the take stays in place"),
+        ("still,reach", "needs takes that walk or run; all 2 takes stay in place"),
+        ("tiny", "needs takes of at least 0.7 s; the longest of 1 has 0.17 s"),
+    ):
+        done = ran("match", str(lib.path), "build", "--only", names)
+        assert done.returncode == 2 and said in done.stderr
+        assert len(error_lines(done.stderr)) == 1
+
+
+def test_takes_of_other_bodies_are_brought_to_one_skeleton(walks):
+    small = walks[1].retarget(walks[1].skeleton.scaled(0.7))
+    both = matching_database([walks[0], small], MatchingSettings(mirror=False))
+    assert both.takes == ("walk_p0", "walk_left_p0")
+    assert both.skeleton == walks[0].skeleton
+    part = next(one for one in both.ranges if one.name == "walk_left_p0")
+    height = both.motion(part).role_positions(["hips"])[:, 0, 1].mean()
+    assert height == pytest.approx(walks[0].role_positions(["hips"])[:, 0, 1].mean(), rel=0.05)
 
 
 def test_controls_are_checked(database):
@@ -409,3 +488,34 @@ def test_the_command_fills_gaps(library, walks, tmp_path):
     done = ran("match", str(library.path), "fill", file, "--gap", "40-59", "-o", out, "--json")
     assert json.loads(done.stdout)["sources"][0]["start"] == 40
     assert len(ml.load(out)) == len(walks[0])
+
+
+def test_the_command_makes_a_motion_through_poses(library, walks, tmp_path):
+    file, out = tmp_path / "pose.bvh", tmp_path / "through.bvh"
+    walks[0].save(file)
+    poses = ["--pose", f"{file}:20@0", "--pose", "walk_p0:50@1"]
+    done = ran("match", str(library.path), "fill", *poses, "-o", out, "--json")
+    assert json.loads(done.stdout)["frames"] == 31
+    made = ml.load(out)
+    for frame, own in ((0, 20), (30, 50)):
+        np.testing.assert_allclose(made.positions()[frame], walks[0].positions()[own], atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--pose", "walk_p0@x"], "--pose must be FILE[:FRAME]@SECOND; got walk_p0@x"),
+        (
+            ["--pose", "walk_p0:999@1", "--pose", "walk_p0@0"],
+            "walk_p0 has frames 0 to 137; got 999",
+        ),
+        (["--pose", "walk_p0:9@1"], "at least two poses are needed; got 1"),
+        (["--pose", "walk_p0:9@1", "--pose", "walk_p0:3@1.001"], "at least a frame apart, 0.033 s"),
+        ([], "match fill needs a FILE and --gap, or --pose at least twice"),
+    ],
+)
+def test_poses_that_cannot_be_passed_are_refused(library, tmp_path, options, said):
+    out = tmp_path / "through.bvh"
+    done = ran("match", str(library.path), "fill", *options, "-o", out)
+    assert done.returncode == 2 and said in done.stderr
+    assert not out.exists()

@@ -7,9 +7,10 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import foot_slide, joint_accelerations
 from motionloom.motion.feet.streaming import StreamingFootLock
-from motionloom.motion.kinematics.two_bone import solve_two_bone
+from motionloom.motion.kinematics.two_bone import bend_for_goal, bend_two_bone, solve_two_bone
 from motionloom.motion.rotations import quaternions as rot
 
 
@@ -162,3 +163,57 @@ def test_a_bent_knee_stays_where_it_is_wherever_the_toes_point(toes):
     bent = hip + rot.rotate(upper, knee - hip)
     assert np.linalg.norm(bent - knee) < 0.03
     np.testing.assert_allclose(bent + rot.rotate(lower, ankle - knee), arrived, atol=1e-6)
+
+
+def test_a_knee_bent_for_its_goal_arrives_there(rng):
+    hip, knee, ankle = np.array([0.0, 0.9, 0.0]), np.array([0.0, 0.47, 0.05]), np.zeros(3)
+    upper, lower = np.zeros(4), np.zeros(4)
+    for _ in range(20):
+        goal = ankle + rng.normal(0.0, 0.03, 3) + [0.0, 0.15, 0.0]
+        more, bend = bend_for_goal(hip, knee, ankle, goal)
+        ahead = np.array([0.0, 0.0, 1.0])
+        arrived = bend_two_bone(hip, knee, ankle, goal, ahead, more, upper, lower)
+        np.testing.assert_allclose(arrived, goal, atol=1e-6)
+        other = [np.zeros(4), np.zeros(4)]
+        solve_two_bone(hip, knee, ankle, goal, ahead, *other)
+        for ours, theirs in zip((upper, lower), other, strict=True):
+            np.testing.assert_allclose(abs(ours @ theirs), 1.0, atol=1e-4)
+        assert bend >= 0.0
+
+
+def test_a_straight_knee_does_not_jerk_when_the_other_foot_is_held():
+    """The free leg of a walk whose root lags behind: a straight knee bent at once would jerk."""
+    walk = ml.demo.clip("walk")
+    standing = walk.contacts().standing_parts()
+    slow = walk.root * [1.0, 1.0, 0.93]
+    rotations, root = StreamingFootLock(walk.skeleton, walk.fps).lock(
+        walk.rotations, slow, standing
+    )
+    locked = Motion(walk.skeleton, rotations, root, walk.fps)
+    knees = [
+        np.linalg.norm(
+            np.diff(one.role_positions(["left_knee", "right_knee"]), n=2, axis=0), axis=2
+        )
+        for one in (walk, locked)
+    ]
+    assert knees[1].max() < 1.7 * knees[0].max()
+
+
+def test_a_rebased_lock_holds_feet_where_they_were():
+    walk = ml.demo.clip("walk")
+    standing = walk.contacts().standing_parts()
+    slow = walk.root * np.float32([1.0, 1.0, 0.9])
+    lock, shift, frames = StreamingFootLock(walk.skeleton, walk.fps), np.zeros(3), []
+    for k in range(len(walk)):
+        pose = lock.lock(walk.rotations[k : k + 1], slow[k : k + 1] + shift, standing[k : k + 1])
+        frames.append(pose)
+        shift = shift + lock.rebase()[0]
+    made = Motion(
+        walk.skeleton,
+        np.concatenate([one[0] for one in frames]),
+        np.concatenate([one[1] for one in frames]),
+        walk.fps,
+    )
+    assert foot_slide(made, walk.contacts()).per_contact_m < 0.01
+    # The root goes where the feet carry it: farther than the frames that were given.
+    assert np.ptp(made.root[:, 2]) > 1.02 * np.ptp(slow[:, 2])

@@ -83,6 +83,11 @@ class Inertializer:
         self._drift = (step - coming) / self._dt
         self._age = 0
 
+    def rebase(self, shift: ArrayLike) -> None:
+        """Move what was played by (3,): the root of all frames to come is moved as much."""
+        if self._last is not None:
+            self._last = (self._last[0], self._last[1] + np.asarray(shift, np.float64))
+
     def apply(
         self, rotations: NDArray[np.float32], root: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +23,8 @@ from motionloom.errors import InvalidInput
 from motionloom.library.settings import MatchingSettings, MatchingWalkSettings
 
 if TYPE_CHECKING:
-    from motionloom.library import MatchingDatabase
+    from motionloom.library import Library, MatchingDatabase
+    from motionloom.motion import Motion
 
 _ACTIONS = ("build", "walk", "courses", "coverage", "export", "fill")
 _ORANGEDUCK_FPS = 60.0
@@ -40,6 +42,13 @@ def match(
     gap: Annotated[
         list[str] | None,
         typer.Option(metavar="FIRST-LAST", help="fill: frames to replace; may be repeated."),
+    ] = None,
+    pose: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE[:FRAME]@SECOND",
+            help="fill: a pose of a file or of a take, and when; may be repeated, without FILE.",
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -68,15 +77,18 @@ def match(
     be. `walk` follows a direction, a speed, changes of them, or a path. `courses` measures how well
     the character is steered: a circle, a figure eight, a zigzag, stops, a sprint, turns. `coverage`
     writes a page about speeds, turns, starts and stops that the takes cover. `export` writes the
-    database for other programs. `fill` replaces frames of a file, so that the motion passes through
-    the frames beside them.
+    database for other programs. `fill` replaces frames of a file (--gap), so that the motion passes
+    through the frames beside them, or makes a motion through some poses (--pose).
     """
     from motionloom.formats import check_output
 
     if action not in _ACTIONS:
         raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")
-    if (action == "fill") != (file is not None):
-        raise InvalidInput("match fill needs a FILE, and no other action takes one")
+    if (action == "fill") != (file is not None or bool(pose)) or (file and pose):
+        raise InvalidInput(
+            "match fill needs a FILE and --gap, or --pose at least twice; no other action takes "
+            "these"
+        )
     if action in ("walk", "fill"):
         if output is None:
             raise InvalidInput(f"match {action} needs -o FILE")
@@ -100,8 +112,9 @@ def match(
         _print_info(database, json)
     elif action == "walk" and output is not None:
         _walk(database, walk, output, inspect, json)
-    elif file is not None and output is not None:
-        _fill(database, file, gap or [], output, json)
+    elif action == "fill" and output is not None:
+        filled = _filled(database, file, gap or []) if file else _through(lib, database, pose or [])
+        _write_filled(filled, output, json)
     elif action == "courses":
         _courses(database, listed(course), json)
     elif action == "coverage" and output is not None:
@@ -192,9 +205,7 @@ def _coverage(database: MatchingDatabase, output: Path, json: bool) -> None:
     remark(f"the report is in {output}")
 
 
-def _fill(
-    database: MatchingDatabase, file: Path, gaps: list[str], output: Path, json: bool
-) -> None:
+def _filled(database: MatchingDatabase, file: Path, gaps: list[str]) -> Motion:
     import numpy as np
 
     from motionloom.formats import load
@@ -206,7 +217,31 @@ def _fill(
         known[first : last + 1] = False
     if known.all():
         raise InvalidInput("match fill needs --gap FIRST-LAST, the frames to replace")
-    filled = database.fill_gaps(motion, known)
+    return database.fill_gaps(motion, known)
+
+
+def _through(lib: Library, database: MatchingDatabase, poses: list[str]) -> Motion:
+    from motionloom.formats import load
+
+    keys = []
+    for text in poses:
+        place, at, second = text.rpartition("@")
+        name, colon, frame = place.rpartition(":")
+        name, frame = (name, frame) if colon and frame.isdigit() else (place, "0")
+        try:
+            time = float(second)
+        except ValueError:
+            time = float("nan")
+        if not at or not name or not isfinite(time):
+            raise InvalidInput(f"--pose must be FILE[:FRAME]@SECOND; got {text}")
+        motion = load(name) if Path(name).exists() else lib[name]
+        if int(frame) >= len(motion):
+            raise InvalidInput(f"{name} has frames 0 to {len(motion) - 1}; got {frame}")
+        keys.append((time, motion[int(frame) : int(frame) + 1]))
+    return database.through_poses(keys)
+
+
+def _write_filled(filled: Motion, output: Path, json: bool) -> None:
     filled.save(output)
     sources = [source.as_dict() for source in filled.sources]
     if json:

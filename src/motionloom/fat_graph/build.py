@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +13,12 @@ from motionloom.blending.examples import conform
 from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph.base_pose_search import BasePoses, base_poses
+from motionloom.fat_graph.gait_transitions import Strides, gait_transition
 from motionloom.fat_graph.graph import FatEdge, FatGraph
 from motionloom.fat_graph.settings import FatGraphSettings
 from motionloom.motion import Motion
+from motionloom.motion.diagnostics.quality.measures import joint_accelerations, usual_acceleration
+from motionloom.motion.gait import gaits
 from motionloom.motion.segment import Segment
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
@@ -29,6 +32,11 @@ _LONGEST = 2.5  # seconds between base poses, at most
 _DURATIONS = 1.4  # largest ratio of a clip's duration to the median of its edge
 _SAMPLES = 60  # samples of an edge
 _SPACING = 0.005  # radians and m/s between them
+_FAST = ("jog", "run")
+_PASSES = 1.5  # passes of base poses of a fast motion, on average, with which none are searched
+_FAST_RADIUS = 1.5  # of neighbours of fast poses, over that of all
+_BRIDGE_CLIPS = 5  # takes of each gait of which transitions are made, and transitions kept
+_ROUGHEST = 1.0  # acceleration of a transition, over the usual one of its takes
 _WAY = 0.3  # m/s: a slower body has no direction of travel
 
 
@@ -63,19 +71,22 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     ready = conform(motions)
     chosen = feature_set(settings.features, normalize=settings.normalize)
     rows = Ragged.from_rows(chosen.prepare(motion) for motion in ready)
+    apart = max(round(_APART * ready[0].fps), 1)
     found = base_poses(
-        rows,
-        radius=settings.radius / chosen.scale,
-        apart=max(round(_APART * ready[0].fps), 1),
-        k=settings.k,
-        most=settings.poses,
+        rows, radius=settings.radius / chosen.scale, apart=apart, k=settings.k, most=settings.poses
     )
+    if settings.bridge:
+        found = _with_fast_poses(ready, rows, found, settings, chosen.scale, apart)
     if not len(found):
         raise InvalidInput(
             f"no pose occurs more than three times within {settings.radius:g} m in the "
             f"{len(ready)} motions; add repetitive motions, such as walks, or raise radius"
         )
     edges, removed = _fat_edges(ready, found, rows, settings.examples, settings.seed)
+    made: list[Motion] = []
+    if settings.bridge:
+        made, bridges = _bridges(ready, found, rows, edges, settings)
+        edges = [*edges, *bridges]
     kept, connected = _connected(len(found), edges)
     if not connected:
         raise InvalidInput(
@@ -90,11 +101,126 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
         tuple((ready[m].name, frame) for m, frame in places),
         _offsets(ready, found, rows)[kept],
         tuple(
-            FatEdge(kept.index(e.source), kept.index(e.target), e.clips, e.members, e.parametric)
-            for e in connected
+            replace(edge, source=kept.index(edge.source), target=kept.index(edge.target))
+            for edge in connected
         ),
         removed,
+        tuple(made),
     )
+
+
+def _with_fast_poses(
+    motions: Sequence[Motion],
+    rows: Ragged,
+    found: BasePoses,
+    settings: FatGraphSettings,
+    scale: float,
+    apart: int,
+) -> BasePoses:
+    """Base poses of all motions, and of those that jog or run, if they have few of their own.
+
+    Where there are more walks, the most frequent poses are theirs. Fast poses are farther from each
+    other in time, so that neighbours of them may be farther away, too.
+    """
+    fast = [k for k, motion in enumerate(motions) if np.isin(gaits(motion), _FAST).mean() > 0.5]
+    passed = np.isin(rows.row_of(found.passes[:, 0]), fast) if len(found) else np.zeros(0, bool)
+    if len(fast) < 2 or np.count_nonzero(passed) >= _PASSES * len(fast):
+        return found
+    own = Ragged.from_rows(rows.values[rows.offsets[k] : rows.offsets[k + 1]] for k in fast)
+    shifts = rows.offsets[fast] - own.offsets[:-1]
+    more = base_poses(
+        own,
+        radius=_FAST_RADIUS * settings.radius / scale,
+        apart=apart,
+        k=settings.k,
+        most=settings.poses,
+    )
+    if not len(more):
+        return found
+    kept = found.passes[~passed]
+    poses = more.rows + shifts[own.row_of(more.rows)]
+    passes = more.passes + [0, len(found)]
+    passes[:, 0] += shifts[own.row_of(more.passes[:, 0])]
+    together = np.concatenate([kept, passes])
+    return BasePoses(
+        np.concatenate([found.rows, poses]),
+        np.concatenate([found.counts, more.counts]),
+        together[np.argsort(together[:, 0], kind="stable")],
+    )
+
+
+def _bridges(
+    motions: Sequence[Motion],
+    found: BasePoses,
+    rows: Ragged,
+    edges: Sequence[FatEdge],
+    settings: FatGraphSettings,
+) -> tuple[list[Motion], list[FatEdge]]:
+    """Motions that lead from the largest component to others and back, and their edges."""
+    parts = _components(len(found), edges)
+    strides = {
+        k: one for k, motion in enumerate(motions) if (one := Strides.of(motion)) is not None
+    }
+    made: list[Motion] = []
+    bridges: list[FatEdge] = []
+    for part in parts[1:]:
+        both = [
+            _bridge(motions, found, rows, strides, ends, settings, len(made) + number)
+            for number, ends in enumerate(((parts[0], part), (part, parts[0])))
+        ]
+        if all(one is not None for one in both):
+            made += [motion for one in both if one is not None for motion in one[0]]
+            bridges += [one[1] for one in both if one is not None]
+    return made, bridges
+
+
+def _bridge(
+    motions: Sequence[Motion],
+    found: BasePoses,
+    rows: Ragged,
+    strides: Mapping[int, Strides],
+    ends: tuple[Sequence[int], Sequence[int]],
+    settings: FatGraphSettings,
+    number: int,
+) -> tuple[list[Motion], FatEdge] | None:
+    """Transitions from a base pose of one component to one of another, as a fat edge."""
+    best: list[list[tuple[int, int]]] = []
+    poses: list[int] = []
+    for part in ends:
+        passes = {pose: _places(found, rows, pose, strides) for pose in part}
+        pose = max(passes, key=lambda one: len({motion for motion, _ in passes[one]}))
+        poses.append(int(pose))
+        best.append(_distinct(passes[pose], _BRIDGE_CLIPS))
+    usual = usual_acceleration([motions[k] for k in {place[0] for part in best for place in part}])
+    made: list[tuple[float, Motion]] = []
+    for a, start in best[0]:
+        for b, end in best[1]:
+            name = f"{motions[a].name} to {motions[b].name} (made {number})"
+            one = gait_transition(strides[a], start, strides[b], end, name=name)
+            made.append((float(joint_accelerations(one).max(initial=0.0)) / usual, one))
+    smooth = [one for rough, one in sorted(made, key=lambda pair: pair[0]) if rough < _ROUGHEST]
+    group = [(k, 0, len(one) - 1) for k, one in enumerate(smooth)]
+    edge = _fat_edge(smooth, group, poses[0], poses[1], _BRIDGE_CLIPS, settings.seed)
+    if edge is None:
+        return None
+    used = {clip.motion for clip in edge[0].clips}
+    return [one for one in smooth if one.name in used], replace(edge[0], bridge=True)
+
+
+def _places(
+    found: BasePoses, rows: Ragged, pose: int, strides: Mapping[int, Strides]
+) -> list[tuple[int, int]]:
+    """Motions and frames that pass a base pose and whose steps are known."""
+    passes = found.passes[found.passes[:, 1] == pose, 0]
+    places = (_place(int(row), rows) for row in passes)
+    return [place for place in places if place[0] in strides]
+
+
+def _distinct(places: Sequence[tuple[int, int]], count: int) -> list[tuple[int, int]]:
+    """One place of each motion, evenly chosen."""
+    own = list({motion: (motion, frame) for motion, frame in places}.values())
+    chosen = np.unique(np.linspace(0, len(own) - 1, min(count, len(own))).round().astype(int))
+    return [own[k] for k in chosen]
 
 
 def _place(row: int, rows: Ragged) -> tuple[int, int]:
@@ -192,25 +318,31 @@ def _spread_out(values: Array, count: int) -> list[int]:
     return chosen
 
 
-def _connected(count: int, edges: Sequence[FatEdge]) -> tuple[list[int], list[FatEdge]]:
-    """Base poses and edges of the largest strongly connected component."""
+def _components(count: int, edges: Sequence[FatEdge]) -> list[list[int]]:
+    """Strongly connected components with an edge inside, that of the most clips first."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     if not edges:
-        return [], []
+        return []
     ends = np.array([(edge.source, edge.target) for edge in edges])
     links = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
     part = connected_components(links, connection="strong")[1]
-    inside = [edge for edge in edges if part[edge.source] == part[edge.target]]
-    if not inside:
-        return [], []
     sizes: dict[int, int] = {}
-    for edge in inside:
-        sizes[int(part[edge.source])] = sizes.get(int(part[edge.source]), 0) + edge.members
-    best = max(sizes, key=lambda number: (sizes[number], -number))
-    kept = [pose for pose in range(count) if part[pose] == best]
-    return kept, [edge for edge in inside if part[edge.source] == best]
+    for edge in edges:
+        if part[edge.source] == part[edge.target]:
+            sizes[int(part[edge.source])] = sizes.get(int(part[edge.source]), 0) + edge.members
+    order = sorted(sizes, key=lambda number: (-sizes[number], number))
+    return [[pose for pose in range(count) if part[pose] == number] for number in order]
+
+
+def _connected(count: int, edges: Sequence[FatEdge]) -> tuple[list[int], list[FatEdge]]:
+    """Base poses and edges of the largest strongly connected component."""
+    parts = _components(count, edges)
+    if not parts:
+        return [], []
+    kept = set(parts[0])
+    return parts[0], [edge for edge in edges if edge.source in kept and edge.target in kept]
 
 
 def _offsets(motions: Sequence[Motion], found: BasePoses, rows: Ragged) -> Array:

@@ -48,6 +48,8 @@ class FatEdge:
         Number of clips found, of which the examples are some.
     parametric : ParametricMotion
         By ``turn`` in radians and ``average_speed`` in m/s.
+    bridge : bool
+        Whether its clips were made, to lead from one gait to another.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class FatEdge:
     clips: tuple[Segment, ...]
     members: int
     parametric: ParametricMotion
+    bridge: bool = False
 
     @cached_property
     def turns(self) -> tuple[float, float]:
@@ -98,6 +101,8 @@ class FatGraph:
     edges : tuple of FatEdge
     removed : dict
         Number of base poses and clips left out, by reason.
+    made : tuple of Motion
+        Transitions between gaits that no motion has.
 
     Examples
     --------
@@ -113,6 +118,7 @@ class FatGraph:
     offsets: Array
     edges: tuple[FatEdge, ...]
     removed: dict[str, int] = field(default_factory=dict)
+    made: tuple[Motion, ...] = ()
 
     def __repr__(self) -> str:
         return f"FatGraph({len(self.poses)} base poses, {len(self.edges)} fat edges)"
@@ -134,11 +140,33 @@ class FatGraph:
         A single short edge may be faster: these are the speeds of the slowest and of the fastest
         round through the graph.
         """
-        return -self._round_speed(0, -1.0), self._round_speed(1, 1.0)
+        ranges = self.gait_speeds
+        return min(slow for slow, _ in ranges), max(fast for _, fast in ranges)
 
-    def _round_speed(self, end: int, sign: float) -> float:
+    @cached_property
+    def gait_speeds(self) -> tuple[tuple[float, float], ...]:
+        """Speeds that can be kept in each gait: least and largest, m/s; the slowest gait first.
+
+        Gaits are the parts that only transitions made by `bridge` join; there is one without them.
+        """
+        parts: dict[int, set[int]] = {pose: {pose} for pose in range(len(self.poses))}
+        own = [edge for edge in self.edges if not edge.bridge]
+        for edge in own:
+            joined = parts[edge.source] | parts[edge.target]
+            for pose in joined:
+                parts[pose] = joined
+        groups = {min(part): part for part in parts.values()}.values()
+        ranges = []
+        for group in groups:
+            inside = [edge for edge in own if edge.source in group]
+            if inside:
+                ends = (self._round_speed(inside, 0, -1.0), self._round_speed(inside, 1, 1.0))
+                ranges.append((-ends[0], ends[1]))
+        return tuple(sorted(ranges))
+
+    def _round_speed(self, edges: Sequence[FatEdge], end: int, sign: float) -> float:
         """Largest mean of `sign` times one end of the speeds over a round, by bisection."""
-        ends = [(e.source, e.target, sign * e.speeds[end], e.seconds) for e in self.edges]
+        ends = [(e.source, e.target, sign * e.speeds[end], e.seconds) for e in edges]
         low, high = min(speed for *_, speed, _ in ends), max(speed for *_, speed, _ in ends)
         while high - low > 1e-3:
             middle = 0.5 * (low + high)
@@ -170,10 +198,13 @@ class FatGraph:
                     "seconds": edge.seconds,
                     "turn": list(edge.turns),
                     "speed": list(edge.speeds),
+                    "bridge": edge.bridge,
                 }
                 for edge in self.edges
             ],
             "speeds": list(self.speeds),
+            "gait_speeds": [list(speeds) for speeds in self.gait_speeds],
+            "made": [motion.name for motion in self.made],
             "removed": dict(self.removed),
         }
 

@@ -39,6 +39,9 @@ Array = NDArray[np.float64]
 _FORESIGHT = 0.9  # discount of each further edge
 _LATE = 0.8  # after this share of an edge, new controls apply to the next
 _BEND = 0.35  # rad/s by which the path is bent at most, if no blend turns enough
+# Cost of another gait, in metres that the way may be off: without it, a speed between a walk and a
+# jog would be kept by changing from one to the other and back.
+_CHANGE_OF_GAIT = 1.0
 _SEEN = 3  # frames of the next edge that the seam needs
 
 
@@ -237,7 +240,8 @@ class FatPlayer(Player):
         """Deviation from the wanted speed times duration; more examples cost less."""
         speed = self._controls["speed"]
         off = 0.0 if speed is None else abs(speed - float(np.clip(speed, *edge.speeds)))
-        return (off + 0.1 / np.sqrt(edge.members)) * edge.seconds
+        change = _CHANGE_OF_GAIT if edge.bridge else 0.0
+        return (off + 0.1 / np.sqrt(edge.members)) * edge.seconds + change
 
     def _costs_to_go(self) -> Array:
         """Cost (B,) of continuing from each base pose, by value iteration."""

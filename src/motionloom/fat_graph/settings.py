@@ -40,6 +40,9 @@ class FatGraphSettings(Settings):
     poses: int = setting(8, "At most this many base poses.", least=1)
     k: int | None = setting(None, "Neighbours of a frame that are counted, at most [all].", least=1)
     examples: int = setting(20, "Clips of a fat edge that are blended, at most.", least=2)
+    bridge: bool = setting(
+        True, "Make transitions between gaits that share no pose, such as walks and jogs."
+    )
     seed: int | Any = setting(0, "Random seed for sampling blends.", least=0)
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)

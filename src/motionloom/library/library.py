@@ -15,7 +15,6 @@ from motionloom.library.blend_verbs import BlendVerbs
 from motionloom.library.evaluation_verbs import EvaluationVerbs
 from motionloom.library.family_verbs import FamilyVerbs
 from motionloom.library.graph_verbs import GraphVerbs
-from motionloom.library.matching_verbs import MatchingVerbs
 from motionloom.library.rhythm_verbs import RhythmVerbs
 from motionloom.library.search_verbs import SearchVerbs
 from motionloom.library.word_verbs import WordVerbs
@@ -39,7 +38,7 @@ def _decoded_web(data: bytes) -> Any:
     return decoded(data)
 
 
-class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, MatchingVerbs, RhythmVerbs, WordVerbs):
+class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, WordVerbs):
     """Many motions on disk, by name.
 
     Parameters

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from motionloom.store.store import Store
 
 KIND = "motion-matching"
-_FORMAT = 6
+_FORMAT = 11
 _FASTEST = 1e6  # frames per second, and m/s^2
 
 

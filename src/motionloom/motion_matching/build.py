@@ -24,7 +24,13 @@ from motionloom.motion_matching.database import (
 from motionloom.motion_matching.features import Normalization, check_roles, matching_features
 from motionloom.motion_matching.root_motion import RootMotion
 from motionloom.motion_matching.settings import MatchingSettings
-from motionloom.motion_matching.standing import needs_standing, standing_motions
+from motionloom.motion_matching.standing import (
+    gait_changes,
+    is_made,
+    needs_gait_changes,
+    needs_standing,
+    standing_motions,
+)
 from motionloom.search.index.bucket_index import BucketIndex
 
 _LEAST_SECONDS = 0.7  # shorter takes lead nowhere
@@ -85,6 +91,14 @@ def matching_database(
             still = np.linalg.norm(np.gradient(made.root[:, [0, 2]], axis=0), axis=1) * rate < 0.05
             standing = made.contacts().standing_parts() | still[:, None]
             parts.add(made, standing, mirror=settings.mirror, at_least=1)
+    takes = parts.takes(ready[0])
+    if needs_gait_changes([found for _, found in takes], rate):
+        kinds = [
+            [take for take, found in takes if np.isin(found, wanted).mean() > 0.8]
+            for wanted in ((2,), (3, 4))
+        ]
+        for made in gait_changes(*kinds):
+            parts.add(made, made.contacts().standing_parts(), mirror=settings.mirror, at_least=1)
     ranges = tuple(parts.ranges)
     arrays = parts.arrays()
     rows = Normalization.of(arrays["features"], settings).apply(arrays["features"])
@@ -146,6 +160,20 @@ class _Parts:
         return Motion(
             like.skeleton, self.joined("rotations")[rows], self.joined("root")[rows], like.fps
         )
+
+    def takes(self, like: Motion) -> list[tuple[Motion, NDArray[np.int8]]]:
+        """Captured takes and their gaits, without mirrored copies."""
+        held = self._held
+        return [
+            (
+                Motion(
+                    like.skeleton, held["rotations"][k], held["root"][k], like.fps, name=part.name
+                ),
+                held["gaits"][k],
+            )
+            for k, part in enumerate(self.ranges)
+            if not part.mirrored and not is_made(part.name)
+        ]
 
     def walks(self, like: Motion) -> list[Motion]:
         """Takes that walk, or all if nobody walks; without mirrored copies."""

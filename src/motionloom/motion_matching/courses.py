@@ -37,8 +37,8 @@ COURSES = ("circle", "figure-eight", "zigzag", "stop-and-go", "sprint-to-stop", 
 _WALK = 1.3  # m/s
 _STAND_SECONDS = 1.5
 _LEG = 4.0  # metres between stops
-_TURNS = ((0.0, 0.0), (2.5, 90.0), (5.0, 0.0), (7.5, -90.0), (10.0, 0.0))  # second, degrees
-_TURN_SECONDS = 12.5
+TURNS = ((0.0, 0.0), (2.5, 90.0), (5.0, 0.0), (7.5, -90.0), (10.0, 0.0))  # second, degrees
+TURN_SECONDS = 12.5
 _HALF, _REACHED = np.radians(45.0), np.radians(20.0)
 
 
@@ -174,14 +174,14 @@ def _stops(player: MatchingPlayer, most: int, speed: float) -> list[FrameBlock]:
 def _turns(database: MatchingDatabase, speed: float) -> CourseResult:
     speed = float(np.clip(speed, *database.speed_range))
     player, blocks = database.player(velocity=(0.0, speed)), []
-    times = [*(second for second, _ in _TURNS[1:]), _TURN_SECONDS]
-    for (second, degrees), until in zip(_TURNS, times, strict=True):
+    times = [*(second for second, _ in TURNS[1:]), TURN_SECONDS]
+    for (second, degrees), until in zip(TURNS, times, strict=True):
         angle = np.radians(degrees)
         player.steer(velocity=(speed * np.sin(angle), speed * np.cos(angle)))
         blocks.append(player.read(round(until * player.fps) - round(second * player.fps)))
     played = FrameBlock.joined(blocks)
     motion = played.to_motion(player.skeleton, player.fps, "turn").with_quality(player.quality)
-    half, reached = response_times(motion, _TURNS)
+    half, reached = response_times(motion, TURNS)
     return CourseResult("turn", motion, None, half, reached)
 
 

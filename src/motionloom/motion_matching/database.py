@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.blending.inertialization import FADE
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import SourceStatistics
 from motionloom.motion.gait import GAITS
 from motionloom.motion_matching.features import COUNT, Normalization
 from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
-from motionloom.motion_matching.standing import MADE
+from motionloom.motion_matching.standing import is_made
 from motionloom.search.index.bucket_index import BucketIndex, Finder
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 MIRRORED = "_mirrored"
 _END_SECONDS = 1.0 / 3.0  # of each range that are not jumped to
 _ROUGH_SECONDS = 0.27  # around rough frames, in which nothing is jumped to
+_END_ROUGH_SECONDS = 0.6  # at the end of a range, in which rough frames are not played
 _MOVING = 0.3  # m/s
 ARRAYS = {
     "rotations": (np.float32, ("joints", 4)),
@@ -145,6 +145,31 @@ class MatchingDatabase:
         """The range that a frame belongs to."""
         return self.ranges[int(np.searchsorted(self.starts, frame, side="right")) - 1]
 
+    def last_frame(self, frame: int) -> int:
+        """The last frame of its range that is played on from a frame; a rough end is left out."""
+        number = int(np.searchsorted(self.starts, frame, side="right")) - 1
+        last = int(self._lasts[number])
+        return last if frame <= last else self.ranges[number].stop - 1
+
+    @cached_property
+    def _lasts(self) -> NDArray[np.int64]:
+        """Last frame of each range before a rough end, so that a jump is due before it."""
+        lasts = []
+        near, reach = round(_END_ROUGH_SECONDS * self.fps), round(_ROUGH_SECONDS * self.fps)
+        for part in self.ranges:
+            last, first = part.stop - 1, part.stop - near
+            while True:
+                found = np.flatnonzero(self.rough[max(first, part.start) : last + 1])
+                if not len(found):
+                    break
+                before = max(first, part.start) + int(found[0]) - reach
+                if before <= part.start + near:  # too little would be left
+                    last = part.stop - 1
+                    break
+                last, first = before, before - reach
+            lasts.append(last)
+        return np.array(lasts, np.int64)
+
     @cached_property
     def searchable(self) -> NDArray[np.bool_]:
         """Frames that may be jumped to (N,)."""
@@ -243,28 +268,6 @@ class MatchingDatabase:
         """`nearest` for normalized features (1, 27)."""
         return self._find(point[0], k, radius, allowed)
 
-    def seam_ratios(self, frame: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Largest acceleration of a joint (n,) after a jump from a frame to each of others.
-
-        Over the usual one of the takes, if offsets of pose and velocity fade as in
-        `motionloom.blending.inertialization`.
-        """
-        rows = np.array([frame, *others])
-        ends = self.starts[1:][np.searchsorted(self.starts, rows, side="right") - 1]
-        after = np.minimum(rows + 1, ends - 1)
-        both = np.stack([rows, after])
-        flat = both.ravel()
-        motion = Motion(self.skeleton, self.rotations[flat], self.root[flat], self.fps)
-        places = motion.positions().astype(np.float64).reshape(2, len(rows), -1, 3)
-        x, z, facing = self.places[rows].T
-        floor = (places[..., 2] - z[:, None]) + 1j * (places[..., 0] - x[:, None])
-        floor *= np.exp(-1j * facing)[:, None]
-        places = np.stack([floor.real, floor.imag, places[..., 1]], axis=-1)
-        speeds = (places[1] - places[0]) * self.fps
-        off, drift = places[0, :1] - places[0, 1:], speeds[:1] - speeds[1:]
-        pull = np.linalg.norm(FADE**2 * off + 2.0 * FADE * drift, axis=-1).max(axis=1)
-        return pull / max(self.acceleration, 1e-6)
-
     def player(self, **controls: Any) -> MatchingPlayer:
         """A player of this database; see `MatchingPlayer`."""
         from motionloom.motion_matching.player import MatchingPlayer
@@ -298,6 +301,12 @@ class MatchingDatabase:
         from motionloom.motion_matching.keyframes import fill_gaps
 
         return fill_gaps(self, motion, known)
+
+    def through_poses(self, keys: Sequence[tuple[float, Motion]]) -> Motion:
+        """A motion through poses at given seconds; see `motionloom.motion_matching.keyframes`."""
+        from motionloom.motion_matching.keyframes import through_poses
+
+        return through_poses(self, keys)
 
     def coverage(self, *, seed: int = 0) -> Coverage:
         """What the takes cover of what players ask; see `motionloom.motion_matching.coverage`."""
@@ -352,7 +361,7 @@ class MatchingDatabase:
     def takes(self) -> tuple[str, ...]:
         """Names of the takes in the library, in order."""
         found = dict.fromkeys(part.take for part in self.ranges)
-        return tuple(name for name in found if name not in MADE)
+        return tuple(name for name in found if not is_made(name))
 
     def info(self) -> dict[str, Any]:
         """Figures of the database as plain data."""
@@ -365,7 +374,7 @@ class MatchingDatabase:
             "features": COUNT,
             "tags": {name: int(np.count_nonzero(self.tag(name))) for name in self.tags},
             "speeds_m_s": list(self.speed_range),
-            "made": [part.name for part in self.ranges if part.take in MADE],
+            "made": [part.name for part in self.ranges if is_made(part.take)],
             "bytes": int(sum(getattr(self, name).nbytes for name in ARRAYS)),
             "skipped": dict(self.skipped),
         }

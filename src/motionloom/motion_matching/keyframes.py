@@ -9,6 +9,7 @@ is spread over the frames beside them, so that the motion passes through all key
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -130,6 +131,53 @@ def fill_gaps(database: MatchingDatabase, motion: Motion, known: ArrayLike) -> M
     )
 
 
+def through_poses(
+    database: MatchingDatabase, keys: Sequence[tuple[float, Motion]], *, name: str = "keys"
+) -> Motion:
+    """A motion through some poses at given times.
+
+    Parameters
+    ----------
+    database : MatchingDatabase
+        The takes to fill with.
+    keys : sequence of (float, Motion)
+        Seconds, and a motion of which the first frame is the pose; at least two, with any skeleton.
+        The first is the first frame of the result.
+    name : str
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.motion_matching import MatchingSettings, matching_database
+    >>> walks = [ml.demo.clip(kind) for kind in ("walk_left", "walk_right")]
+    >>> database = matching_database(walks, MatchingSettings())
+    >>> walk = ml.demo.clip("walk")
+    >>> len(through_poses(database, [(0.0, walk[30:31]), (1.0, walk[60:61])]))
+    31
+    """
+    if len(keys) < 2:
+        raise InvalidInput(f"at least two poses are needed; got {len(keys)}")
+    ordered = sorted(keys, key=lambda key: key[0])
+    first = ordered[0][0]
+    frames = [round((second - first) * database.fps) for second, _ in ordered]
+    if len(set(frames)) < len(frames):
+        raise InvalidInput(
+            f"poses must be at least a frame apart, {1.0 / database.fps:.3f} s; got "
+            f"{', '.join(f'{second:g}' for second, _ in ordered)}"
+        )
+    poses = [on_skeleton(hips_as_root(pose[:1]), database.skeleton) for _, pose in ordered]
+    count = frames[-1] + 1
+    rotations = np.zeros((count, len(database.skeleton), 4))
+    rotations[..., 0] = 1.0
+    root = np.zeros((count, 3))
+    known = np.zeros(count, bool)
+    for frame, pose in zip(frames, poses, strict=True):
+        rotations[frame], root[frame], known[frame] = pose.rotations[0], pose.root[0], True
+    return fill_gaps(
+        database, Motion(database.skeleton, rotations, root, database.fps, name=name), known
+    )
+
+
 def _check(database: MatchingDatabase, motion: Motion, known: NDArray[np.bool_]) -> None:
     if known.shape != (len(motion),):
         raise InvalidInput(
@@ -227,6 +275,7 @@ def _play(
     yaw = float(onto.facing[0] - own.facing[0])
     transform = PlanarTransform.from_complex(onto.place[0] - np.exp(1j * yaw) * own.place[0], yaw)
     turned, moved = (np.asarray(one, np.float64) for one in transform.apply_to_poses(turned, moved))
+    turned, moved = _bent(database, turned, moved, given[last : last + 1])
     # What is missing at the keys; rotations fade beside them, the path is bent as a whole.
     t = np.arange(count + 1)
     fade = min(count, max(round(_FADE_SECONDS * database.fps), 1))
@@ -242,3 +291,18 @@ def _play(
     inner = slice(first + 1, last)
     rotations[inner] = rot.multiply(rot.exp(turns), turned)[1:count]
     root[inner] = (moved + shift)[1:count]
+
+
+def _bent(
+    database: MatchingDatabase, turned: Array, moved: Array, key: Motion
+) -> tuple[Array, Array]:
+    """A segment turned more and more on its way, so that it ends facing as a key does."""
+    end = Motion(database.skeleton, turned[-1:], moved[-1:], database.fps)
+    missing = float(np.angle(np.exp(1j * (key.headings()[0] - end.headings()[0]))))
+    turn = missing * np.arange(len(turned)) / (len(turned) - 1)
+    floor = moved[:, 2] + 1j * moved[:, 0]
+    middle = 0.5 * (turn[1:] + turn[:-1])
+    way = floor[0] + np.concatenate([[0.0], np.cumsum(np.diff(floor) * np.exp(1j * middle))])
+    rotations = turned.copy()
+    rotations[:, 0] = rot.multiply(rot.yaw(turn), turned[:, 0])
+    return rotations, np.column_stack([way.imag, moved[:, 1], way.real])

@@ -41,6 +41,7 @@ from motionloom.motion.provenance import merged
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion_graph.paths import hips_path, sampled_path
 from motionloom.motion_matching.features import POSE, TRAJECTORY, xz
+from motionloom.motion_matching.seams import SEEN, estimated_seams, rehearsed_seam
 from motionloom.motion_matching.simulation import (
     Dynamics,
     PathFollower,
@@ -52,13 +53,16 @@ if TYPE_CHECKING:
     from motionloom.motion_matching.database import MatchingDatabase
 
 _SEARCH_SECONDS = 0.1
-_STAY_SECONDS = 0.3  # after a jump
+_STAY_SECONDS = 0.3  # after a jump ...
+_STUCK_SECONDS = 1.0  # ... and of a character that gets nowhere: takes lead away, jumps back again
+_WATCHED_SECONDS = 1.5  # in which a character gets somewhere ...
+_GETS_ON = 0.3  # ... if it moves by this share of the desired way
 _JUMP_COST = 0.2  # m: a jump must be better than going on by this ...
 _JUMP_SHARE = 0.9  # ... and by this factor
 _APART_SECONDS = 0.3  # frames nearer than this to the present one are no jump
-_END_SECONDS = 0.1  # before the end of a range a jump is due
-_BEND = 1.6  # rad/s by which the root is turned at most while walking
-_BEND_GAIN = 4.0  # 1/s
+_END_SECONDS = 0.3  # before the end of a range a jump is due, as soon as one is smooth
+_BEND = 2.0  # rad/s by which the root is turned at most while walking
+_BEND_GAIN = 5.0  # 1/s
 _DRIFT = 0.05  # of the speed, by which the root is moved towards a path at most
 _STILL = 0.15  # m/s of feet and hips: slower poses can be held
 _REST_WAY, _REST_TURN = 0.1, 0.15  # m and rad in the next second: no more is standing
@@ -66,9 +70,9 @@ _REST_LEAVES = 0.03  # m in the next third of a second: a take that leaves
 _ROUGH_SECONDS = 0.25
 _CANDIDATES = 16  # frames of least cost, of which the one with the smoothest seam is taken
 _SEAM_COST = 0.3  # m for a seam as rough as the roughest in the takes
+_REHEARSED = 6  # of them at most that are rehearsed
 _ROUGHEST = 1.2  # a seam that would be rougher is put off
 _ASIDE = 0.1  # m by which the root is moved at a jump at most
-_SEEN = 3  # frames of the next motion that a seam needs
 _CHANGED = 0.3  # m/s or rad: a desired velocity that changes more is searched at once
 WALKING_SPEED = 1.3  # m/s on a path without a desired speed
 
@@ -147,6 +151,8 @@ class MatchingPlayer(Player):
         self._place, self._heading = 0j, 0.0
         self._played = self.jumps = 0
         self._holds = False
+        self._way: list[complex] = []  # places of the last seconds, with the same desire
+        self._shown: NDArray[np.float64] | None = None  # joints of the last two frames
         self._cost = self._going_on = 0.0
         self._since_search = self._since_jump = 10_000
         self._steps = self._root_steps()
@@ -182,6 +188,7 @@ class MatchingPlayer(Player):
         if "velocity" in given:
             changed = abs(given["velocity"] - self._desired) > _CHANGED
             self._since_search = 10_000 if changed else self._since_search
+            self._way = [] if changed else self._way
             self._desired = given["velocity"]
         if "facing" in given:
             self._facing = given["facing"]
@@ -191,6 +198,7 @@ class MatchingPlayer(Player):
             elif "facing" not in given:
                 self._facing = None
         if "speed" in given:
+            self._way = [] if given["speed"] != self._speed else self._way
             self._speed = given["speed"]
             if self._follower is not None:
                 self._follower.speed = self._along_speed()
@@ -243,39 +251,61 @@ class MatchingPlayer(Player):
             frames[n] = self._frame
             transforms[n] = self._transform().to_array()
             pose = self._posed(self._frame, 1)
-            faded = self._inertializer.apply(*pose)
-            rotations[n], root[n] = faded[0][0], faded[1][0]
+            pose = self._inertializer.apply(*pose)
+            if self._foot_lock is not None:
+                pose = self._foot_lock.lock(*pose, database.contacts[self._frame][None])
+                shift = self._foot_lock.rebase()[0]
+                self._inertializer.rebase(shift)
+                self._place += complex(shift[2], shift[0])
+            rotations[n], root[n] = pose[0][0], pose[1][0]
+            self._show(*pose)
         contacts = database.contacts[frames]
-        if self._foot_lock is not None and count:
-            rotations, root = self._foot_lock.lock(rotations, root, contacts)
         sources = self._sources(frames)
         block = FrameBlock(rotations, root, contacts, self._played, sources, tuple(seams))
         self._played += count
         return block
 
+    def _show(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
+        """Keep the joints of the last two frames."""
+        joints = Motion(self.skeleton, rotations, root, self.fps).positions().astype(np.float64)
+        before = joints if self._shown is None else self._shown[1:]
+        self._shown = np.concatenate([before, joints])
+
     def _advance(self) -> bool:
         """Go to the next frame; whether that was a jump."""
         self._simulate()
+        self._way.append(self._place)
         self._since_search += 1
         self._since_jump += 1
         self._holds = self._may_hold()
         if self._holds:
             return False
-        part = self.database.range_of(self._frame)
-        left = part.stop - 1 - self._frame
+        left = self.database.last_frame(self._frame) - self._frame
+        ready = self._since_jump >= self._stay_seconds() * self.fps and not self._was_rough()
         jumped = False
         if left <= max(round(_END_SECONDS * self.fps), 1):
-            jumped = self._search(forced=left <= 1)
-        elif (
-            self._since_search >= _SEARCH_SECONDS * self.fps
-            and self._since_jump >= _STAY_SECONDS * self.fps
-            and not self._was_rough()
-        ):
-            jumped = self._search(forced=False)
+            jumped = (ready or left <= 1) and self._search(due=True, forced=left <= 1)
+        elif ready and self._since_search >= _SEARCH_SECONDS * self.fps:
+            jumped = self._search()
         if not jumped:
             self._frame += 1
         self._move()
         return jumped
+
+    def _stay_seconds(self) -> float:
+        """For how long nothing is searched after a jump.
+
+        Where no take does what is desired, jumping from take to take can be best in each frame, and
+        lead nowhere: a few frames forward, a jump back, for ever. Such a character stays longer.
+        """
+        way, self._way = self._way, self._way[-round(_WATCHED_SECONDS * self.fps) :]
+        wanted = self._desired_speed() * len(self._way) / self.fps
+        if len(way) <= len(self._way) or wanted < 0.3:
+            return _STAY_SECONDS
+        if self._follower is not None and self._follower.length - self._follower.along < wanted:
+            return _STAY_SECONDS
+        gets_on = abs(self._place - self._way[0]) > _GETS_ON * wanted
+        return _STAY_SECONDS if gets_on else _STUCK_SECONDS
 
     def _may_hold(self) -> bool:
         """Whether the pose is held: it stands, as desired, and the take is about to go on."""
@@ -325,8 +355,8 @@ class MatchingPlayer(Player):
         wanted[21:27] = xz(np.exp(1j * facings) * straight).ravel()
         return self.database.normalization.apply(wanted)[None]
 
-    def _search(self, *, forced: bool) -> bool:
-        """Jump to a better frame, if there is one; `forced`: to the best one there is."""
+    def _search(self, *, due: bool = False, forced: bool = False) -> bool:
+        """Jump to a better frame, if there is one; `due`: to any, smoothly; `forced`: anyhow."""
         database, frame = self.database, self._frame
         self._since_search = 0
         point = self._query()
@@ -334,7 +364,7 @@ class MatchingPlayer(Player):
         self._going_on = going_on
         stands = database.gaits[frame] == 1  # whoever stands starts at any moment
         most = _JUMP_SHARE * going_on - (0.0 if stands else _JUMP_COST)
-        most = np.inf if forced else most
+        most = np.inf if due else most
         if most <= 0.0:
             return False
         apart = round(_APART_SECONDS * self.fps)
@@ -349,9 +379,8 @@ class MatchingPlayer(Player):
             found, costs = database.nearest_row(point, k=1)
         if not len(found):
             return False
-        seams = database.seam_ratios(frame, found)
-        best = int(np.argmin(costs + _SEAM_COST * seams))
-        if seams[best] > _ROUGHEST and not forced:
+        best = self._smoothest(found, costs, forced=forced)
+        if best is None:
             return False
         self._cost = float(costs[best])
         self._frame = int(found[best])
@@ -359,6 +388,35 @@ class MatchingPlayer(Player):
         self._since_jump = 0
         self.jumps += 1
         return True
+
+    def _smoothest(
+        self, found: NDArray[np.int64], costs: NDArray[np.float64], *, forced: bool
+    ) -> int | None:
+        """Number of the first candidate, from the best on, whose seam is smooth as it is played.
+
+        None if there is none; `forced`: the smoothest.
+        """
+        seams = estimated_seams(self.database, self._frame, found)
+        order = np.argsort(costs + _SEAM_COST * seams, kind="stable")
+        rough: list[tuple[float, int]] = []
+        for number in order[:_REHEARSED]:
+            ratio = self._rehearsed(int(found[number]))
+            if ratio <= _ROUGHEST:
+                return int(number)
+            rough.append((ratio, int(number)))
+        return min(rough)[1] if forced else None
+
+    def _rehearsed(self, frame: int) -> float:
+        """Acceleration after a jump to a frame, over the usual one; the way is not bent."""
+        if self._shown is None:
+            return 0.0
+        step, turn = self._steps[frame]
+        place = self._place + self._step_aside(self._frame, frame)
+        place += step * cmath.exp(1j * self._heading)
+        transform = self._from_take(frame, place, self._heading + turn.real)
+        return rehearsed_seam(
+            self.database, frame, transform, self._shown, self._inertializer, self._foot_lock
+        )
 
     # --- the root ---------------------------------------------------------------------------
 
@@ -422,9 +480,13 @@ class MatchingPlayer(Player):
 
     def _transform(self) -> PlanarTransform:
         """From the take to the world, at the present frame."""
-        x, z, facing = self.database.places[self._frame]
-        yaw = self._heading - facing
-        return PlanarTransform.from_complex(self._place - cmath.exp(1j * yaw) * complex(z, x), yaw)
+        return self._from_take(self._frame, self._place, self._heading)
+
+    def _from_take(self, frame: int, place: complex, heading: float) -> PlanarTransform:
+        """The transform that puts the root of a frame to a place and heading."""
+        x, z, facing = self.database.places[frame]
+        yaw = heading - facing
+        return PlanarTransform.from_complex(place - cmath.exp(1j * yaw) * complex(z, x), yaw)
 
     def _posed(self, frame: int, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         rows = slice(frame, frame + count)
@@ -434,7 +496,7 @@ class MatchingPlayer(Player):
 
     def _seam(self) -> None:
         stop = self.database.range_of(self._frame).stop
-        rows = np.minimum(np.arange(self._frame, self._frame + _SEEN), stop - 1)
+        rows = np.minimum(np.arange(self._frame, self._frame + SEEN), stop - 1)
         rotations, root = self._transform().apply_to_poses(
             self.database.rotations[rows], self.database.root[rows]
         )

@@ -28,7 +28,7 @@ _TURNING = 6.0  # rad/s of clamped facing
 _BRAKING = 2.0  # m/s^2 towards the end of a path
 _MOVING = 0.25  # m/s: slower characters keep their facing
 _STARTING = 2.0  # m/s^2 at which the speed on a path is approached
-_ARRIVED = 0.2  # metres before the end of a path at which it is reached
+_ARRIVED = 0.3  # metres before the end of a path at which it is reached
 _WINDOW = 1.5  # metres of a path in which the nearest point is looked for
 
 

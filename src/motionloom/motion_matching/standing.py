@@ -15,7 +15,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.fat_graph.gait_transitions import Strides, gait_transition
 from motionloom.motion import Motion
+from motionloom.motion.diagnostics.quality.measures import joint_accelerations, usual_acceleration
+from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant, part_path
+from motionloom.motion.kinematics.forward import global_rotations
+from motionloom.motion.kinematics.two_bone import limb_of, reach_target, with_global_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion_matching.root_motion import RootMotion
@@ -28,7 +33,64 @@ _LEAST_STANDING = 0.5  # seconds of standing frames with which none are made
 _STAND_SECONDS = 2.0
 _RAMP_SECONDS = 0.7  # in which a walk is slowed down to nothing
 _REST_SECONDS = 0.6  # of standing before a start and after a stop
-_STEPS_SECONDS = 0.8  # of walking that a start and a stop have at least
+_LEAST_GAIT = 0.3  # seconds of a gait that a take has
+_LEAD = 0.4  # strides before and after a change of gait
+_CHANGES = 4  # takes of each gait of which changes are made
+_LIFT = 0.06  # metres by which a foot is lifted more, halfway between standing and walking
+_STEPS_SECONDS = 0.8  # of walking that a start and a stop have at least ...
+_AROUND_SECONDS = 1.6  # ... and at most
+_UNUSUAL = 0.3  # cost of a walk that is e times as fast as usual; 1: of one that goes nowhere
+
+
+def is_made(name: str) -> bool:
+    """Whether a range was made, and not captured."""
+    return name.endswith("(made)")
+
+
+def needs_gait_changes(gaits: Sequence[NDArray[np.int8]], fps: float) -> bool:
+    """Whether some takes walk (2), others jog or run (3, 4), and none does both."""
+    least = _LEAST_GAIT * fps
+    walks = [np.count_nonzero(one == 2) >= least for one in gaits]
+    runs = [np.count_nonzero(one > 2) >= least for one in gaits]
+    return any(walks) and any(runs) and not any(a and b for a, b in zip(walks, runs, strict=True))
+
+
+def gait_changes(walks: Sequence[Motion], runs: Sequence[Motion]) -> list[Motion]:
+    """Motions in which a walk becomes a jog or run, and the other way round, as smooth as these.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> made = gait_changes([ml.demo.clip("walk")], [ml.demo.clip("jog")])
+    >>> [motion.name for motion in made]
+    ['walk_p0 to jog_p0 (made)', 'jog_p0 to walk_p0 (made)']
+    """
+    both = [
+        [one for motion in _spread(takes) if (one := Strides.of(motion)) is not None]
+        for takes in (walks, runs)
+    ]
+    usual = usual_acceleration([*walks, *runs])
+    made: list[Motion] = []
+    for first, second in (both, both[::-1]):
+        for a in first:
+            for b in second:
+                name = f"{a.motion.name} to {b.motion.name} (made)"
+                start, end = round(0.6 * len(a.phase)), round(0.4 * len(b.phase))
+                change = gait_transition(a, start, b, end, lead=_LEAD, name=name)
+                if joint_accelerations(change).max(initial=0.0) < usual:
+                    made.append(change)
+    return made
+
+
+def _spread(takes: Sequence[Motion]) -> list[Motion]:
+    """Some takes, evenly chosen by speed."""
+    speeds = [
+        float(np.linalg.norm(take.root[-1, [0, 2]] - take.root[0, [0, 2]])) / take.duration
+        for take in takes
+    ]
+    order = np.argsort(speeds, kind="stable")
+    chosen = np.unique(np.linspace(0, len(order) - 1, min(_CHANGES, len(order))).round())
+    return [takes[order[int(k)]] for k in chosen]
 
 
 def needs_standing(gaits: NDArray[np.int8], fps: float) -> bool:
@@ -98,18 +160,35 @@ def _held(still: Motion, seconds: float, name: str = "") -> Motion:
 
 
 def _middle_stance(takes: Sequence[Motion]) -> tuple[Motion, int] | None:
-    """The take with the longest walk before and after a frame in which the ankles pass."""
-    best: tuple[float, Motion, int] | None = None
+    """A piece of a take that walks straight ahead at the usual speed, and its middle frame.
+
+    There the ankles pass each other, and a foot stands.
+    """
+    found: list[tuple[float, float, Motion, int, int]] = []
     for take in takes:
         ankles = take.role_positions(["left_ankle", "right_ankle"]).astype(np.float64)
-        facing = RootMotion.of(take).facing
+        root = RootMotion.of(take)
         gap = ankles[:, 0] - ankles[:, 1]
-        ahead = gap[:, 2] * np.cos(facing) + gap[:, 0] * np.sin(facing)
-        for frame in np.flatnonzero(np.sign(ahead[1:]) * np.sign(ahead[:-1]) < 0):
-            around = min(frame, len(take) - 1 - frame) / take.fps
-            if around >= _STEPS_SECONDS and (best is None or around > best[0]):
-                best = around, take, int(frame)
-    return None if best is None else best[1:]
+        ahead = gap[:, 2] * np.cos(root.facing) + gap[:, 0] * np.sin(root.facing)
+        stands = take.contacts().standing_parts().any(axis=1)
+        passes = (np.sign(ahead[1:]) * np.sign(ahead[:-1]) < 0) & np.asarray(stands)[1:]
+        for frame in map(int, np.flatnonzero(passes)):
+            around = min(frame, len(take) - 1 - frame, round(_AROUND_SECONDS * take.fps))
+            if around < _STEPS_SECONDS * take.fps:
+                continue
+            steps = np.diff(root.floor[frame - around : frame + around + 1])
+            facing = root.facing[frame - around : frame + around]
+            way = float(np.abs(steps).sum())
+            forward = np.sum(steps * np.exp(-1j * facing)) / max(way, 1e-6)
+            straight = min(float(forward.real), abs(steps.sum()) / max(way, 1e-6))
+            speed = max(way / (2.0 * around), 1e-6) * take.fps
+            found.append((straight, speed, take, frame, around))
+    if not found:
+        return None
+    usual = float(np.median([speed for _, speed, *_ in found]))
+    best = max(found, key=lambda one: one[0] - _UNUSUAL * abs(np.log(one[1] / usual)))
+    _, _, take, frame, around = best
+    return take[frame - around : frame + around + 1], around
 
 
 def _start(still: Motion, walk: Motion, frame: int) -> Motion:
@@ -155,7 +234,53 @@ def _mixed(still: Motion, walk: Motion, times: Array, weight: Array, name: str) 
     under = np.column_stack([aside, np.full(len(times), still.root[0, 1]), floor])
     rotations = rot.slerp(standing, walking, smooth[:, None])
     mixed = (1.0 - smooth[:, None]) * under + smooth[:, None] * way
-    return Motion(walk.skeleton, rot.unroll(rotations), mixed, walk.fps, name=name).clean_feet()
+    made = Motion(walk.skeleton, rot.unroll(rotations), mixed, walk.fps, name=name)
+    held = int(times[np.argmin(np.abs(np.gradient(times)))])
+    swings = _swing_side(walk, held)
+    made = _lifted(made, swings, _LIFT * 4.0 * smooth * (1.0 - smooth))
+    return made.clean_feet(contacts=_contacts(made, walk, times, weight, swings))
+
+
+def _contacts(made: Motion, walk: Motion, times: Array, weight: Array, swings: str) -> FootContacts:
+    """Contacts of a start or a stop: those of the walk, and of both feet while nobody moves."""
+    own = walk.contacts()
+    flags = own.standing_parts()[np.round(times).astype(np.int64)]
+    ramp = (weight > 0.0) & (weight < 1.0)
+    plants: dict[str, tuple[Plant, ...]] = {}
+    for number, part in enumerate(FOOT_PARTS):
+        side = part.split("_")[0]
+        stands = (flags[:, number] & ~(ramp & (side == swings))) | (weight == 0.0)
+        edges = np.flatnonzero(np.diff(stands.astype(np.int8), prepend=0, append=0))
+        heights = part_path(made, part)[:, 1]
+        plants[part] = tuple(
+            Plant(int(a), int(b), float(np.median(heights[a:b])))
+            for a, b in zip(edges[::2], edges[1::2], strict=True)
+            if b - a > 1
+        )
+    return FootContacts(plants, own.floor, len(made), made.fps)
+
+
+def _swing_side(walk: Motion, frame: int) -> str:
+    """Side of the foot that swings in a frame of a walk: the faster one."""
+    around = slice(max(frame - 1, 0), frame + 2)
+    feet = walk.role_positions(["left_ankle", "right_ankle"])[around][:, :, [0, 2]]
+    left, right = np.linalg.norm(feet[-1].astype(np.float64) - feet[0], axis=1)
+    return "left" if left > right else "right"
+
+
+def _lifted(motion: Motion, side: str, rise: Array) -> Motion:
+    """A motion one of whose feet is higher by some metres (T,): it would be dragged over the floor.
+
+    Halfway between walking and standing a foot is half as high as in a step.
+    """
+    joints, limb = limb_of(motion, (f"{side}_hip", f"{side}_knee", f"{side}_ankle"))
+    target = limb.end + rise[:, None] * [0.0, 1.0, 0.0]
+    leg = reach_target(limb, limb.start, target)
+    world = global_rotations(motion.rotations, motion.skeleton.parents).astype(np.float64)
+    turned = {joints[0]: leg.upper, joints[1]: leg.lower, joints[2]: world[:, joints[2]]}
+    rotations = motion.rotations.astype(np.float64)
+    rotations = with_global_rotations(rotations, motion.skeleton, turned)
+    return replace(motion, rotations=rot.unroll(rotations))
 
 
 def _mean_rotations(rotations: Array) -> Array:

@@ -12,6 +12,7 @@ The state is sixty numbers per character; it does not grow with time.
 from __future__ import annotations
 
 import math
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +24,10 @@ from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.feet.foot_lock import LIFT_ONSET
 from motionloom.motion.kinematics.two_bone import (
     MAX_EXTENSION,
+    bend_for_goal,
+    bend_two_bone,
     set_global_rotation,
     shortest_rotation_into,
-    solve_two_bone,
 )
 from motionloom.motion.rotations.kernels import multiply_into, rotate_into
 from motionloom.motion.skeleton import Skeleton
@@ -52,10 +54,16 @@ _CATCH_SPEED = 0.6  # m/s: slower feet are held at once
 _SKATE_SPEED = 1.5  # m/s: faster feet do not skate, they travel
 _SLOWS = 0.95  # of the last speed: a foot that slows down
 
+# In a nearly straight leg, a millimetre between hip and ankle moves the knee by centimetres, and
+# the ankle hardly depends on the bend. There the bend follows what the goal needs by a spring; the
+# more the knee is bent, the more firmly.
+_KNEE_RATE = 20.0  # 1/s for a straight knee
+_KNEE_BENT = 0.25  # radians at which the rate is twice as high
+
 # Rows of the state: per foot ankle and ball (correction, its velocity, position held, phase), then
-# the correction of the root.
+# the correction of the root. An ankle also has the correction of its knee's bend.
 _POINTS = 4
-_STATE = (_POINTS + 1, 13)
+_STATE = (_POINTS + 1, 15)
 
 
 class StreamingFootLock:
@@ -119,6 +127,31 @@ class StreamingFootLock:
     def reset(self) -> None:
         """Reset the state: the next frame does not continue the last one."""
         self._state[:] = 0.0
+
+    def copy(self) -> StreamingFootLock:
+        """Another foot lock in the same state."""
+        other = copy(self)
+        other._state = self._state.copy()
+        return other
+
+    def rebase(self) -> NDArray[np.float64]:
+        """Hand the shift of the root over to whoever moves the character; (characters, 3), y = 0.
+
+        Add it to the root of all frames to come. Nothing moves by it; the root is from then on
+        where the held feet carried it, so that legs that are free need no correction for a root
+        that follows the other foot. A nearly straight knee would bend by centimetres for it.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> walk = ml.demo.clip("walk")
+        >>> foot_lock = StreamingFootLock(walk.skeleton, walk.fps)
+        >>> foot_lock.rebase()
+        array([[0., 0., 0.]])
+        """
+        shift = self._state[:, _POINTS, :3] * [1.0, 0.0, 1.0]
+        self._state[:, :, :3] -= shift[:, None]
+        return shift
 
     def lock(
         self,
@@ -285,6 +318,17 @@ def _settle_ball(state, rise, stands, first, dt):
 
 
 @kernel
+def _bend_knee(state, more, bend, first, dt):
+    """Advance the correction of a knee's bend, column 13, towards `more`; column 14: velocity."""
+    if first:
+        state[13] = more
+        return
+    rate = _KNEE_RATE * (1.0 + (bend / _KNEE_BENT) ** 2)
+    away, speed = critically_damped_spring(state[13] - more, state[14], rate, dt)
+    state[13], state[14] = more + away, speed
+
+
+@kernel
 def _lock_all(
     q, root, contacts, levels, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
     max_root_shift, dt, states,
@@ -387,15 +431,17 @@ def _lock(
         for side in range(2):
             h, k, f = legs[side, 0], legs[side, 1], legs[side, 2]
             shifted = pelvis[:3]
-            nothing = np.abs(shifted).max() < 1e-7
+            hip, knee, ankle = place[h] + shifted, place[k] + shifted, place[f] + shifted
+            more, bend = bend_for_goal(hip, knee, ankle, goals[side])
+            _bend_knee(state[2 * side], more, bend, first, dt)
+            nothing = max(np.abs(shifted).max(), abs(state[2 * side, 13])) < 1e-7
             if nothing and np.abs(goals[side] - place[f]).max() < 1e-7:
                 continue
             ahead = balls[side] - place[f]
             ahead /= math.sqrt(ahead @ ahead) + 1e-12
-            arrived = solve_two_bone(
-                place[h] + shifted, place[k] + shifted, place[f] + shifted, goals[side], ahead,
-                upper, lower,
-            )  # fmt: skip
+            arrived = bend_two_bone(
+                hip, knee, ankle, goals[side], ahead, state[2 * side, 13], upper, lower
+            )
             target = balls[side] + state[2 * side + 1, :3]
             shortest_rotation_into(balls[side] - place[f], target - arrived, sole)
             still = np.array([1.0, 0.0, 0.0, 0.0])

@@ -32,7 +32,7 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.kernels import kernel
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.rotations.kernels import multiply_into
+from motionloom.motion.rotations.kernels import multiply_into, rotate_into
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -404,6 +404,23 @@ def _soft_extension(wanted, natural, length):
 
 
 @kernel
+def _bend_aside(thigh, along, ahead, length):
+    """Unit vector across the limb in which its middle joint points."""
+    aside = thigh - (thigh @ along) * along
+    # A straight knee may be bent slightly the wrong way and must not flip: its bend towards the
+    # toes stays positive. A bent knee decides alone, since toes may point down behind it.
+    toes = ahead - (ahead @ along) * along
+    size = math.sqrt(toes @ toes)
+    if size > 1e-6:
+        toes /= size
+        part = aside @ toes
+        kept = 0.5 * (part + math.hypot(part, _STRAIGHT_OFFSET_FRAMEWISE * length))
+        weight = 1.0 / (1.0 + ((aside @ aside) / (_CLEARLY_BENT * length) ** 2) ** 2)
+        aside += weight * (kept - part) * min(1.0, size / _TOES_AHEAD) * toes
+    return aside / (math.sqrt(aside @ aside) + 1e-12)
+
+
+@kernel
 def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
     """World rotations of thigh and shank, into `upper` and `lower`, that bring the ankle to `goal`.
 
@@ -418,18 +435,7 @@ def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
     wanted = math.sqrt(reach @ reach)
     far = max(_soft_extension(wanted, natural, a + b), 1.02 * abs(a - b) + 1e-6)
     along = line / natural
-    aside = thigh - (thigh @ along) * along
-    # A straight knee may be bent slightly the wrong way and must not flip: its bend towards the
-    # toes stays positive. A bent knee decides alone, since toes may point down behind it.
-    toes = ahead - (ahead @ along) * along
-    size = math.sqrt(toes @ toes)
-    if size > 1e-6:
-        toes /= size
-        part = aside @ toes
-        kept = 0.5 * (part + math.hypot(part, _STRAIGHT_OFFSET_FRAMEWISE * (a + b)))
-        weight = 1.0 / (1.0 + ((aside @ aside) / (_CLEARLY_BENT * (a + b)) ** 2) ** 2)
-        aside += weight * (kept - part) * min(1.0, size / _TOES_AHEAD) * toes
-    aside /= math.sqrt(aside @ aside) + 1e-12
+    aside = _bend_aside(thigh, along, ahead, a + b)
     cosine = min(1.0, max(-1.0, (a * a + far * far - b * b) / (2.0 * a * far)))
     bent = a * (cosine * along + math.sqrt(1.0 - cosine * cosine) * aside)
     swing, turn = np.empty(4), np.empty(4)
@@ -439,6 +445,55 @@ def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
     shortest_rotation_into(shank, far * along - bent, turn)
     multiply_into(swing, turn, lower)
     return hip + reach * (far / wanted)
+
+
+@kernel
+def bend_for_goal(hip, knee, ankle, goal):
+    """How much more the knee must bend for the ankle to reach `goal`, and the bend then; radians.
+
+    Both bends are taken as positive, so that nothing changes for a goal that is as far as the
+    ankle, even if the knee is bent slightly the wrong way.
+    """
+    thigh, shank, line, reach = knee - hip, ankle - knee, ankle - hip, goal - hip
+    a, b = math.sqrt(thigh @ thigh), math.sqrt(shank @ shank)
+    natural = math.sqrt(line @ line)
+    far = _soft_extension(math.sqrt(reach @ reach), natural, a + b)
+    far = max(far, 1.02 * abs(a - b) + 1e-6)
+    bend = _bend(a, b, far)
+    return bend - _bend(a, b, natural), bend
+
+
+@kernel
+def _bend(a, b, far):
+    """Angle between two bones whose ends are `far` apart; 0 is straight."""
+    return math.acos(min(1.0, max(-1.0, (far * far - a * a - b * b) / (2.0 * a * b))))
+
+
+@kernel
+def bend_two_bone(hip, knee, ankle, goal, ahead, more, upper, lower):
+    """World rotations of thigh and shank that bend the knee by `more` radians and aim at `goal`.
+
+    Returns where the ankle arrives: on the line from the hip to the goal. With `more` from
+    `bend_for_goal` that is the goal itself; a caller that changes it slowly keeps the knee of a
+    nearly straight leg from jerking, at the price of millimetres of the ankle.
+    """
+    thigh, shank, line, reach = knee - hip, ankle - knee, ankle - hip, goal - hip
+    length = math.sqrt(thigh @ thigh) + math.sqrt(shank @ shank)
+    along = line / math.sqrt(line @ line)
+    aside = _bend_aside(thigh, along, ahead, length)
+    turn, swing, bent = np.empty(4), np.empty(4), np.empty(3)
+    sine = math.sin(0.5 * more)
+    turn[0] = math.cos(0.5 * more)
+    turn[1] = sine * (aside[1] * along[2] - aside[2] * along[1])
+    turn[2] = sine * (aside[2] * along[0] - aside[0] * along[2])
+    turn[3] = sine * (aside[0] * along[1] - aside[1] * along[0])
+    rotate_into(turn, shank, bent)
+    bent += thigh
+    shortest_rotation_into(bent, reach, swing)
+    for c in range(4):
+        upper[c] = swing[c]
+    multiply_into(swing, turn, lower)
+    return hip + reach * math.sqrt((bent @ bent) / (reach @ reach))
 
 
 @kernel

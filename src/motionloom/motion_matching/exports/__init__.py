@@ -1,5 +1,43 @@
-"""Matching databases as files of other programs."""
+"""Matching databases as files of other programs: one door for all formats."""
 
-from motionloom.motion_matching.exports.export import FORMATS, export_database
+from __future__ import annotations
+
+from pathlib import Path
+
+from motionloom.errors import InvalidInput
+from motionloom.motion_matching.database import MatchingDatabase
+from motionloom.motion_matching.exports.engines import write_engine
+from motionloom.motion_matching.exports.orangeduck import write_orangeduck
+from motionloom.motion_matching.exports.unity import write_unity
+
+FORMATS = {
+    "orangeduck": "database.bin and features.bin",
+    "unity": ".mmskeleton, .mmpose and .mmfeatures of JLPM22's MotionMatching",
+    "glb": "one GLB file per take with a root bone, and a script for Unreal",
+    "fbx": "the same as FBX",
+}
+
+
+def export_database(database: MatchingDatabase, folder: str | Path, format: str) -> list[Path]:
+    """Write a database to a folder, which is made if need be; returns the files.
+
+    Parameters
+    ----------
+    database : MatchingDatabase
+    folder : str or Path
+    format : {"orangeduck", "unity", "glb", "fbx"}
+    """
+    if format not in FORMATS:
+        raise InvalidInput(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise InvalidInput(f"{place}: not a folder; a matching database is several files")
+    place.mkdir(parents=True, exist_ok=True)
+    if format == "orangeduck":
+        return write_orangeduck(database, place)
+    if format == "unity":
+        return write_unity(database, place)
+    return write_engine(database, place, suffix=f".{format}")
+
 
 __all__ = ["FORMATS", "export_database"]

@@ -98,7 +98,6 @@ import unreal
 
 FOLDER = "/Game/MotionMatching"  # where assets go
 SCHEMA = "/Game/MotionMatching/Schema"  # your PoseSearchSchema
-SKELETON = ""  # asset of your skeleton; empty: the one that the first file brings
 FILES = [
 FILES_HERE
 ]
@@ -131,25 +130,39 @@ def database():
     if unreal.EditorAssetLibrary.does_asset_exist(path):
         return unreal.load_asset(path)
     tools = unreal.AssetToolsHelpers.get_asset_tools()
-    return tools.create_asset(
-        "Database", FOLDER, unreal.PoseSearchDatabase, unreal.PoseSearchDatabaseFactory()
-    )
+    return tools.create_asset("Database", FOLDER, unreal.PoseSearchDatabase, None)
 
 
-def entry(sequence):
-    """One animation of a database; its type depends on the version of Unreal."""
-    for name in ("PoseSearchDatabaseSequence", "PoseSearchDatabaseAnimationAsset"):
-        kind = getattr(unreal, name, None)
-        if kind is None:
+def entries(found):
+    """Property of a database that lists its animations, and its value, one per way to fill it.
+
+    Unreal 5.0 and 5.1 have ``sequences``, 5.2 and 5.3 ``animation_assets``. Later versions show
+    neither to Python.
+    """
+    listed = []
+    for sequence in found:
+        one = unreal.PoseSearchDatabaseSequence()
+        one.set_editor_property("sequence", sequence)
+        listed.append(one)
+    yield "sequences", listed
+    makers = [
+        getattr(unreal, name, None)
+        for name in ("StructUtilsFunctionLibrary", "BlueprintInstancedStructLibrary")
+    ]
+    for maker in makers:
+        if maker is not None and hasattr(maker, "make_instanced_struct"):
+            yield "animation_assets", [maker.make_instanced_struct(one) for one in listed]
+
+
+def filled(target, found):
+    """Whether this version of Unreal lets Python put animations into a database."""
+    for name, value in entries(found):
+        try:
+            target.set_editor_property(name, value)
+        except Exception:  # the property does not exist in this version
             continue
-        one = kind()
-        for field in ("sequence", "anim_asset", "animation_asset"):
-            try:
-                one.set_editor_property(field, sequence)
-            except Exception:
-                continue
-            return one
-    raise RuntimeError("this version of Unreal has no PoseSearchDatabaseSequence that Python sees")
+        return True
+    return False
 
 
 def main():
@@ -161,12 +174,16 @@ def main():
         unreal.log_warning("no PoseSearchSchema at " + SCHEMA + "; set it in the database by hand")
     else:
         target.set_editor_property("schema", schema)
-    entries = [unreal.InstancedStruct() for _ in found]
-    for holder, sequence in zip(entries, found):
-        unreal.StructUtilsFunctionLibrary.make_instanced_struct(holder, entry(sequence))
-    target.set_editor_property("animation_assets", entries)
+    done = filled(target, found)
     unreal.EditorAssetLibrary.save_loaded_asset(target)
-    unreal.log("motionloom: " + str(len(found)) + " animations in " + target.get_path_name())
+    if done:
+        unreal.log("motionloom: " + str(len(found)) + " animations in " + target.get_path_name())
+    else:
+        unreal.log_warning(
+            "motionloom: this version of Unreal does not let Python fill a database; select the "
+            + str(len(found)) + " animations in " + FOLDER + " and drag them into "
+            + target.get_path_name()
+        )
 
 
 main()

@@ -1,0 +1,86 @@
+"""How rough a jump to another frame will be: estimated for many frames, rehearsed for a few.
+
+Both are ratios: the largest acceleration of a joint over the usual one of the takes, the 99.9th
+percentile, as in `motionloom.motion.diagnostics.quality`. The estimate knows that offsets of pose
+and velocity fade like a spring. The rehearsal plays the next quarter of a second with copies of
+inertialization and foot lock: what a held foot does to a knee is not seen otherwise.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.inertialization import FADE, Inertializer
+from motionloom.motion import Motion
+from motionloom.motion.feet.streaming import StreamingFootLock
+from motionloom.motion.rotations.planar_transform import PlanarTransform
+
+if TYPE_CHECKING:
+    from motionloom.motion_matching.database import MatchingDatabase
+
+Array = NDArray[np.float64]
+
+SEEN = 3  # frames of the next motion that a seam needs
+_SECONDS = 0.25  # of the next motion that are rehearsed
+_LEAST = 1e-6  # m/s^2: takes that stand still
+
+
+def estimated_seams(database: MatchingDatabase, frame: int, others: NDArray[np.int64]) -> Array:
+    """Ratios (n,) after a jump from a frame to each of others, if offsets fade and nothing else."""
+    rows = np.array([frame, *others])
+    ends = database.starts[1:][np.searchsorted(database.starts, rows, side="right") - 1]
+    after = np.minimum(rows + 1, ends - 1)
+    both = np.stack([rows, after])
+    flat = both.ravel()
+    motion = Motion(database.skeleton, database.rotations[flat], database.root[flat], database.fps)
+    places = motion.positions().astype(np.float64).reshape(2, len(rows), -1, 3)
+    x, z, facing = database.places[rows].T
+    floor = (places[..., 2] - z[:, None]) + 1j * (places[..., 0] - x[:, None])
+    floor *= np.exp(-1j * facing)[:, None]
+    places = np.stack([floor.real, floor.imag, places[..., 1]], axis=-1)
+    speeds = (places[1] - places[0]) * database.fps
+    off, drift = places[0, :1] - places[0, 1:], speeds[:1] - speeds[1:]
+    pull = np.linalg.norm(FADE**2 * off + 2.0 * FADE * drift, axis=-1).max(axis=1)
+    return np.asarray(pull / max(database.acceleration, _LEAST))
+
+
+def rehearsed_seam(
+    database: MatchingDatabase,
+    frame: int,
+    transform: PlanarTransform,
+    last: NDArray[np.float64],
+    inertializer: Inertializer,
+    foot_lock: StreamingFootLock | None,
+) -> float:
+    """Ratio of a jump to a frame as it would be played.
+
+    Parameters
+    ----------
+    database : MatchingDatabase
+    frame : int
+        The next frame.
+    transform : PlanarTransform
+        From its take to the world.
+    last : ndarray, shape (2, J, 3)
+        Joints in the last two frames, as they were played.
+    inertializer, foot_lock
+        Of the player, after the last frame; they are not changed.
+    """
+    count = max(round(_SECONDS * database.fps), 1) + 2
+    stop = database.range_of(frame).stop
+    rows = np.minimum(np.arange(frame, frame + max(count, SEEN)), stop - 1)
+    rotations, root = transform.apply_to_poses(database.rotations[rows], database.root[rows])
+    fades = copy(inertializer)
+    fades.seam(rotations[:SEEN], root[:SEEN])
+    rotations, root = fades.apply(rotations[:count], root[:count])
+    if foot_lock is not None:
+        contacts = database.contacts[rows[:count]]
+        rotations, root = foot_lock.copy().lock(rotations, root, contacts)
+    joints = Motion(database.skeleton, rotations, root, database.fps).positions()
+    joints = np.concatenate([last, joints.astype(np.float64)])
+    largest = np.linalg.norm(np.diff(joints, n=2, axis=0), axis=-1).max() * database.fps**2
+    return float(largest) / max(database.acceleration, _LEAST)
