@@ -161,6 +161,13 @@ def test_without_anywidget_the_small_figure_is_shown(monkeypatch):
     assert "pip install &#x27;motionloom[notebook]&#x27;" in figure._repr_html_()
 
 
+def test_a_page_that_was_not_built_is_said_so(monkeypatch, tmp_path):
+    widget = pytest.importorskip("motionloom.studio.widget")
+    monkeypatch.setattr(widget, "_SCRIPT", tmp_path / "widget.js")
+    with pytest.raises(InvalidInput, match="the stage is not built in this installation; run"):
+        ml.view(ml.demo.clip("walk"))
+
+
 BOOK = """
 import numpy as np
 import motionloom as ml

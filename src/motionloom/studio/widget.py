@@ -14,7 +14,7 @@ from motionloom.studio.bodies import BODIES
 from motionloom.studio.messages import pack
 from motionloom.studio.notebook import Subject
 
-_STATIC = Path(__file__).parent / "static"
+_SCRIPT = Path(__file__).parent / "static" / "widget.js"
 
 
 class StageView(anywidget.AnyWidget):
@@ -35,7 +35,7 @@ class StageView(anywidget.AnyWidget):
         Why the last choice or target could not be shown; empty if it was.
     """
 
-    _esm = _STATIC / "widget.js"
+    _esm = _SCRIPT if _SCRIPT.is_file() else "export default {};"
     frame = traitlets.Int(0).tag(sync=True)
     playing = traitlets.Bool(True).tag(sync=True)
     selection = traitlets.Tuple(
@@ -50,7 +50,7 @@ class StageView(anywidget.AnyWidget):
     _region = traitlets.Bytes(b"").tag(sync=True)
 
     def __init__(self, subject: Subject, *, height: int = 420) -> None:
-        if not (_STATIC / "widget.js").is_file():
+        if not _SCRIPT.is_file():
             raise InvalidInput(
                 "the stage is not built in this installation; run python build_page.py in a clone, "
                 "or install a released wheel"
