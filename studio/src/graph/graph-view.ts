@@ -81,9 +81,6 @@ export class GraphView extends View {
       this.draw(false);
       event.preventDefault();
     });
-    this.listen("artifacts", () => {
-      if (this.drawn && !this.busy && !this.job) void this.attempt("", () => this.fetch()); // edited in another window
-    });
     this.floor = new FloorPath(this.studio.stage);
     this.floor.addEventListener("drawn", () => {
       this.draw(false);

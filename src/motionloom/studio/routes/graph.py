@@ -241,7 +241,6 @@ def edit(request: TransitionEdit, state: State) -> EditCounts:
     """Remove, lock or restore a transition in all motion graphs of the library."""
     edits = state.library.edit_motion_graph(request.action, request.transition)
     state.invalidate(lambda key: key[0] in ("graph", "walk"))
-    state.notify("kept")
     return EditCounts(removed=len(edits.removed), locked=len(edits.locked))
 
 
