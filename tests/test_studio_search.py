@@ -490,3 +490,20 @@ def test_accepted_matches_are_exported_and_load_again(client, library, tmp_path,
 def test_what_is_not_in_the_library_is_not_exported(client, clip, words):
     answer = client.post("/api/export", json={"clips": [clip]})
     assert answer.status_code in (404, 422) and words in answer.json()["error"]
+
+
+def test_mirrored_matches_are_found_and_told(tmp_path):
+    takes = ("kick_front_mid_right_p0", "kick_front_mid_left_p0", "walk_p0")
+    with corpus_library(tmp_path / "takes.loom", takes) as library:
+        with TestClient(create_app(library), base_url="http://localhost") as client:
+            asked = {"query": "kick_front_mid_right_p0:20-50", "max": 2}
+            plain = client.post("/api/search", json=asked)
+            both = client.post("/api/search", json={**asked, "mirror": True})
+            menu = client.get("/api/search/menu").json()
+    assert not any(row["mirrored"] for row in messages.unpack(plain.content)[0]["matches"])
+    head, _ = messages.unpack(both.content)
+    told = {row["motion"]: row["mirrored"] for row in head["matches"]}
+    assert told == {"kick_front_mid_right_p0": False, "kick_front_mid_left_p0": True}
+    assert "--mirror" in head["lines"]["cli"]
+    offered = {one["name"]: "mirror" in one["options"] for one in menu["methods"]}
+    assert offered["dtw"] and not offered["web"]

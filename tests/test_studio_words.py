@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from fewer_joints import without_joints
 from studio_takes import corpus_library
 
-from motionloom.studio import create_app
+from motionloom.studio import create_app, messages
 from motionloom.studio.routes import words
 
 TAKES = ("walk_p0", "kick_front_high_right_p0", "sit_stand_p0", "jump_up_p0", "punch_mid_left_p0")
@@ -106,3 +106,67 @@ def test_many_motions_are_described_by_a_job(library, monkeypatch):
         job = client.post("/api/find/prepare").json()["job"]
         assert app.state.studio.jobs.wait(job["id"]).state == "done"
         assert client.post("/api/find/prepare").json()["job"] is None
+
+
+# --- scripts --------------------------------------------------------------------------------
+
+
+def acted(client, **body) -> dict:
+    started = client.post("/api/act", json=body)
+    assert started.status_code == 200, started.text
+    return client.app.state.studio.jobs.wait(started.json()["id"]).model_dump()
+
+
+def test_a_script_is_acted_with_its_options_and_its_plan(client, library):
+    job = acted(client, script="walk 2 s, kick with the right foot")
+    assert job["state"] == "done" and job["done"] == job["total"], job["error"]
+    result = job["result"]
+    expected = library.act("walk 2 s, kick with the right foot")
+    phrases = [row["number"] for row in result["plan"] if row["number"] >= 0]
+    assert phrases == sorted(phrases) and set(phrases) == {0, 1}
+    assert [row["segment"] for row in result["plan"]] == [str(row) for row in expected.plan]
+    assert [each["text"] for each in result["phrases"]] == ["walk 2 s", "kick with the right foot"]
+    assert result["quality"]["line"]
+
+    head, arrays = messages.unpack(
+        client.post("/api/act/motion", json={"script": result["script"]}).content
+    )
+    assert head["frames"] == len(expected.motion) == len(arrays["positions"])
+    kept = client.post(
+        "/api/subjects/file",
+        json={"subject": {"kind": "act", "script": result["script"]}, "suffix": "bvh"},
+    )
+    assert kept.content.startswith(b"HIERARCHY")
+
+
+def test_another_segment_can_stand_for_a_phrase(client):
+    first = acted(client, script="kick with the right foot, walk 2 s")["result"]
+    other = first["phrases"][0]["options"][-1]["segment"].split(":")[0]
+    chosen = f"{other}:10-60"
+    result = acted(client, script="kick with the right foot, walk 2 s", instead={"0": chosen})[
+        "result"
+    ]
+    assert result["script"] == f"{chosen}, walk 2 s"
+    assert [row["number"] for row in result["plan"] if row["number"] >= 0] == [0, 1]
+    assert result["plan"][0]["motion"] == other
+    assert chosen in result["lines"]["cli"]
+
+
+def test_phrases_that_nothing_shows_are_named_with_what_comes_near(client):
+    result = acted(client, script="walk 2 s, juggle, kick backwards with the left foot")["result"]
+    assert result["plan"] == []
+    assert [bool(each["options"]) for each in result["phrases"]][:2] == [True, False]
+    assert any("kick" in text for text in result["phrases"][2]["near"] or ["kick"])
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"script": " , "}, "at least one phrase"),
+        ({"script": "walk " * 500}, "at most 2000 characters"),
+        ({"script": "walk", "instead": {"3": "walk_p0:1-9"}}, "there is no phrase 3"),
+    ],
+)
+def test_an_impossible_script_says_what_is_wrong(client, body, said):
+    job = acted(client, **body)
+    assert job["state"] == "failed" and said in job["error"]

@@ -14,12 +14,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import motionloom as ml
+from motionloom.character import Material, body_mesh
+from motionloom.formats import gltf
 
 HERE = Path(__file__).parent
 COMMAND = [sys.executable, "-c", "from motionloom.cli import main; main()"]
@@ -164,16 +168,98 @@ def crowd(page):
     turn(page, (6.3, 4.6, 9.4), (0.0, 0.2, 0.6))
 
 
+def words(page):
+    go(page, "#/search?words=kicks high with the right foot")
+    rows = page.locator("loom-word-results li .open")
+    rows.nth(3).wait_for()
+    rows.first.click()
+    on_stage(page, 1)
+    page.evaluate("studio.stage.set({ body: true })")
+    page.wait_for_timeout(2500)  # captions, figures and the body are there
+    freeze(page, 1.1)
+    page.evaluate("studio.stage.home()")
+
+
+def act(page):
+    go(page, "#/act?script=walk 3 s, sit down, stand up, kick twice with the right foot")
+    on_stage(page, 1)
+    page.evaluate("studio.stage.set({ body: true })")
+    page.wait_for_timeout(2000)
+    freeze(page, 4.0)
+    page.evaluate("studio.stage.home()")
+
+
+def controller(page):
+    go(
+        page,
+        "#/controller?only=walk_p0,walk_slow_p0,walk_fast_p0,walk_left_p0,walk_right_p0,jog_p0",
+    )
+    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-controller-view')"
+    page.locator("loom-controller-view #play").click()
+    page.wait_for_function(f"() => {view}.pilot?.moments.length > 0")
+    page.evaluate("studio.stage.set({ body: false })")  # software draws bones more often
+    page.keyboard.down("w")
+    page.wait_for_function(f"() => Math.hypot(...{view}.pilot.shown.state.velocity) > 0.9")
+    page.keyboard.down("d")
+    page.wait_for_timeout(9000)
+    page.locator("loom-controller-view #live").scroll_into_view_if_needed()
+    page.evaluate("studio.stage.clock.pause(); studio.stage.set({ body: true })")
+    page.wait_for_timeout(2500)
+    page.keyboard.up("w")
+    page.keyboard.up("d")
+
+
+def character(page):
+    go(page, "#/library?take=kick_front_high_right_p0")
+    on_stage(page, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        hero = dressed_character(Path(folder) / "hero.glb")
+        page.locator("loom-stage-bar #character-file").set_input_files(hero)
+        page.wait_for_function(
+            "() => studio.stage.characters[0]?.motion.body?.startsWith('character-')"
+        )
+    page.wait_for_timeout(2500)
+    freeze(page, 1.0)
+    page.evaluate("studio.stage.home()")
+
+
+def dressed_character(path):
+    """A character with clothes of three colours: stands for a user's own."""
+    motion = ml.demo.clip("walk", performer=2)[:1]
+    body = body_mesh(motion.skeleton, example=motion)
+    skeleton = motion.skeleton
+    part = {role: int(skeleton.points([role])[0]) for role in skeleton.roles}
+    legs = [part[r] for r in part if re.search("hips|hip$|knee", r)]
+    bare = [part[r] for r in part if re.search("neck|head|elbow|wrist|hand", r)]
+    owner = np.take_along_axis(body.joints, body.weights.argmax(axis=1)[:, None], 1)[:, 0]
+    worn = np.where(np.isin(owner, legs), 0, np.where(np.isin(owner, bare), 1, 2))
+    looks = [("jeans", (0.05, 0.1, 0.28)), ("skin", (0.55, 0.3, 0.2)), ("shirt", (0.5, 0.05, 0.06))]
+    meshes = [
+        replace(
+            body,
+            name=name,
+            triangles=body.triangles[worn[body.triangles[:, 0]] == number],
+            material=Material(name, colour),
+        )
+        for number, (name, colour) in enumerate(looks)
+    ]
+    gltf.writer.write_meshes(motion, path, meshes)
+    return path
+
+
 PICTURES = {
     "library": library, "piles": piles, "stage": stage, "search": search, "family": family,
     "grid": grid, "dance": dance, "parametric": parametric, "graph": graph, "movements": movements,
-    "crowd": crowd,
+    "crowd": crowd, "words": words, "act": act, "controller": controller, "character": character,
 }  # fmt: skip
 
 
 def go(page, address):
     """Open a deep link with default settings."""
-    page.evaluate("address => { localStorage.clear(); location.hash = address; }", address)
+    page.evaluate(
+        "address => { localStorage.clear(); sessionStorage.clear(); location.hash = address; }",
+        address,
+    )
     page.reload()
     page.wait_for_function("() => window.studio && studio.library.name && studio.live.connected")
 

@@ -3,6 +3,8 @@
 import { LitElement, css, html, type PropertyValues } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
+import "./act/act-view";
+import "./controller/controller-view";
 import "./dance/crowd-view";
 import "./dance/dance-view";
 import "./graph/graph-view";
@@ -38,6 +40,8 @@ const VIEWS: ViewEntry[] = [
   { path: "grid", title: "Distance grid", tag: "loom-grid-view", wide: true },
   { path: "parametric", title: "Parametric", tag: "loom-parametric-view" },
   { path: "graph", title: "Graph", tag: "loom-graph-view", wide: true },
+  { path: "act", title: "Act", tag: "loom-act-view" },
+  { path: "controller", title: "Controller", tag: "loom-controller-view" },
   { path: "dance", title: "Dance", tag: "loom-dance-view" },
   { path: "crowd", title: "Crowd", tag: "loom-crowd-view" },
 ];

@@ -182,3 +182,41 @@ def test_the_selection_makes_one_from_the_form(windows, kicks):
     page.wait_for_function(READY)
     assert page.evaluate(f"{VIEW}.opened.by") == ["right_ankle@33"]
     in_address(page, "name=made")
+
+
+def test_a_pad_aims_by_pointer_and_by_keys_and_says_what_is_out_of_reach(kick):
+    pad = kick.locator("loom-parametric-view loom-scatter svg")
+    pad.scroll_into_view_if_needed()
+    before = kick.evaluate(f"[...{VIEW}.target]")
+    pad.focus()
+    kick.keyboard.press("ArrowRight")
+    finished(kick)
+    settled(kick)
+    after = kick.evaluate(f"[...{VIEW}.target]")
+    assert after[0] > before[0] and after[1:] == pytest.approx(before[1:], abs=0.01)
+
+    box = pad.bounding_box()
+    kick.mouse.move(box["x"] + 4, box["y"] + 4)  # a corner that no example is near
+    kick.mouse.down()
+    kick.mouse.move(box["x"] + 3, box["y"] + 3)
+    finished(kick)
+    assert kick.evaluate(f"{VIEW}.answer.outside")
+    expect(pad).to_have_class("outside")
+    kick.mouse.up()
+    finished(kick)
+    settled(kick)
+    # The target is brought back, and it is said where it was.
+    expect(kick.locator("loom-parametric-view #refused")).to_contain_text("is out of reach by")
+    asked, brought = kick.evaluate(f"[{VIEW}.refused.target, {VIEW}.target]")
+    assert np.linalg.norm(np.subtract(asked, brought)) > 0.02
+    assert kick.locator("loom-parametric-view loom-scatter .refused").count() == 1
+
+    # Other parameters can be chosen for the pad.
+    kick.get_by_label("Parameter upwards").select_option(label="z")
+    settled(kick)
+    assert kick.evaluate(f"{VIEW}.pad") == [0, 2]
+    pad.focus()
+    before = kick.evaluate(f"[...{VIEW}.target]")
+    kick.keyboard.press("ArrowUp")
+    finished(kick)
+    assert kick.evaluate(f"{VIEW}.target[2]") != pytest.approx(before[2], abs=1e-4)

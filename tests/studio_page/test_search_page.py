@@ -276,3 +276,18 @@ def test_the_grid_is_painted_zoomed_and_moved(page):
         page.locator(f"[data-layer={layer}]").click()
         _wait(page, f"{GRID}.{part}")
     in_address(page, "layers=chains.minima.path")
+
+
+def test_mirrored_matches_are_searched_for_and_told(page):
+    go(page, "search", query="kick_front_mid_right_p0:20-50", max=12)
+    cards = page.locator("loom-search-view .card")
+    expect(cards.first).to_be_visible()
+    assert not cards.filter(has_text="mirrored").count()
+    page.locator("loom-search-form #mirror").check()
+    in_address(page, "mirror=1")
+    settled(page)
+    left = page.locator("loom-search-view .card[title^='kick_front_mid_left_p0']")
+    expect(left.first).to_contain_text("mirrored")
+    expect(page.locator("loom-search-view loom-code")).to_contain_text("--mirror")
+    page.locator("loom-search-form #method").select_option("web")
+    expect(page.locator("loom-search-form #mirror")).to_have_count(0)

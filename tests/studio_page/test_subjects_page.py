@@ -20,7 +20,10 @@ KICK = "kick_front_high_right_p0"
 WALK = "walk_p0"
 VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-{}-view')"
 GRAPH = VIEW.format("graph")
-VIEWS = ["library", "search", "family", "grid", "parametric", "graph", "dance", "crowd"]
+VIEWS = [
+    "library", "search", "family", "grid", "parametric", "graph", "act", "controller",
+    "dance", "crowd",
+]  # fmt: skip
 AXE = Path(__file__).parents[2] / "studio" / "node_modules" / "axe-core" / "axe.min.js"
 
 

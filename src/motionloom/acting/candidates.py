@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.acting.script import Phrase
+from motionloom.acting.script import Phrase, parse_script
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import body_height, facing, leg_length
 from motionloom.motion.segment import Segment, split_segment
@@ -156,6 +156,28 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
     found.sort(key=lambda each: (-each.match, each.motion, each.start))
     best = [each for each in found if each.match >= found[0].match - _CLOSE]
     return _varied(best)
+
+
+@dataclass(frozen=True)
+class PhraseOptions:
+    """A phrase of a script, the segments that show it, best first, and what comes near.
+
+    `near` has texts of other events, where nothing shows the phrase.
+    """
+
+    phrase: str
+    candidates: tuple[PhraseCandidate, ...]
+    near: tuple[str, ...] = ()
+
+
+def phrase_options(index: TextIndex, library: Store, script: str) -> list[PhraseOptions]:
+    """What each phrase of a script may be acted with; see `motionloom.Library.phrase_options`."""
+    made = []
+    for phrase in parse_script(script):
+        found = tuple(candidates(index, library, phrase))
+        near = () if found else tuple(nearest_phrases(index, phrase))
+        made.append(PhraseOptions(phrase.text, found, near))
+    return made
 
 
 def _match(

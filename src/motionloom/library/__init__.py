@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from motionloom.acting.candidates import PhraseOptions
     from motionloom.acting.plan import PlannedPhrase
     from motionloom.acting.rehearsal import ActedScript
     from motionloom.blending.player import FrameBlock, Player
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 # Module -> names; loaded on first use, so that the help of a command imports nothing heavy.
 _NAMES = {
+    "acting.candidates": ("PhraseOptions",),
     "acting.rehearsal": ("ActedScript",),
     "acting.plan": ("PlannedPhrase",),
     "blending.player": (
@@ -148,6 +150,7 @@ __all__ = [
     "Music",
     "ParameterKind",
     "ParametricMotion",
+    "PhraseOptions",
     "PlannedPhrase",
     "Player",
     "SynthesisResult",

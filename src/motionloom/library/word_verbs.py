@@ -15,6 +15,7 @@ from motionloom.store.ingest.labels import checked_labels
 from motionloom.words.settings import FINENESS
 
 if TYPE_CHECKING:
+    from motionloom.acting.candidates import PhraseOptions
     from motionloom.acting.plan import PlannedPhrase
     from motionloom.acting.rehearsal import ActedScript
     from motionloom.evaluation.sentences import SentenceScores
@@ -118,6 +119,29 @@ class WordVerbs(Store):
         text, ``take:30-90``, can stand for the phrase in another script.
         """
         return self.act(script, workers=workers, progress=progress).plan
+
+    def phrase_options(
+        self, script: str, *, workers: int | None = None, progress: Progress | None = None
+    ) -> list[PhraseOptions]:
+        """Segments that each phrase of a script may be acted with, to choose another than `plan`.
+
+        Returns
+        -------
+        options : list of PhraseOptions
+            ``phrase``, as written, its ``candidates``, best first, and what comes ``near`` where
+            there are none. The text of a candidate, ``take:30-90``, can stand for the phrase.
+
+        Examples
+        --------
+        >>> fly, kick = lib.phrase_options("fly, kick high")
+        >>> len(fly.candidates), kick.candidates[0].motion
+        (0, 'kick_front_high_right')
+        """
+        from motionloom.acting.candidates import phrase_options
+        from motionloom.words.text_index import open_index
+
+        index = open_index(self, workers=workers, progress=progress)
+        return phrase_options(index, self, script)
 
     def act(
         self, script: str, *, workers: int | None = None, progress: Progress | None = None

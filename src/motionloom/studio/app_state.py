@@ -25,13 +25,12 @@ _FEWER = {
     "crowd-steps": 4,
     "film": 3,
     "walk": 6,
+    "acted": 4,
+    "matching": 3,
+    "character": 3,
 }  # kinds of many megabytes each
-_LIBRARY_WIDE = (
-    "family",
-    "graph",
-    "prepared",
-    "walk",
-)  # kinds that depend on all motions and labels
+# Kinds that depend on all motions and labels.
+_LIBRARY_WIDE = ("family", "graph", "prepared", "walk", "matching")
 
 
 # What changed: motions of the library, their labels, artifacts saved by name; or the jobs.

@@ -14,6 +14,7 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,17 @@ from starlette.concurrency import run_in_threadpool
 
 from motionloom.checked_files import parse_json
 from motionloom.errors import InvalidInput, MotionloomError
-from motionloom.library import DancePlayer, Player, TempoClock
+from motionloom.library import DancePlayer, FrameBlock, Player, TempoClock
 from motionloom.studio.app_state import AppState, Change
 from motionloom.studio.messages import pack, pose_arrays, skeleton_head
 from motionloom.studio.routes.dance import choreography_of
 from motionloom.studio.routes.graph import GraphRequest, graph_of
+from motionloom.studio.routes.matching import (
+    MatchingRequest,
+    Recording,
+    matching_of,
+    record,
+)
 from motionloom.studio.routes.parametric import parametric_of
 
 _LOG = logging.getLogger(__name__)
@@ -165,10 +172,17 @@ def ping(window: BrowserWindow, message: Message) -> Answer:
 def read_player(window: BrowserWindow, message: Message) -> Answer:
     """The next frames of a player, after steering it: ``player, count, controls``."""
     player = window.player(message.get("player"))
+    return _frames(player, message, player)
+
+
+def _frames(player: Player, message: Message, steered: Player) -> Answer:
+    """The next frames of a player, after steering."""
     count = _frame_count(message)
     controls = message.get("controls") or {}
+    if not isinstance(controls, dict):
+        raise InvalidInput(f"controls must be an object; got {str(controls)[:80]}")
     if controls:
-        player.steer(**controls)
+        steered.steer(**controls)
     block = player.read(count)
     head = {
         "start": block.start,
@@ -280,6 +294,49 @@ def read_dance(window: BrowserWindow, message: Message) -> Answer:
     return {"start": blocks[0].start, "frames": count, "nodes": nodes}, arrays
 
 
+class RecordedPlayer(Player):
+    """A character of motion matching whose frames are recorded."""
+
+    def __init__(self, player: Player, recording: Recording) -> None:
+        self.player, self.recording = player, recording
+        self.skeleton, self.fps = player.skeleton, player.fps
+
+    def _read(self, count: int) -> FrameBlock:
+        block = self.player.read(count)
+        self.recording.add(block)
+        return block
+
+
+def start_match(window: BrowserWindow, message: Message) -> Answer:
+    """Start a character of motion matching: ``takes``, as in ``POST /api/matching``.
+
+    The head has ``player``, for ``match/read``, the ``recording`` (the id of a subject), ``fps``
+    and the skeleton.
+    """
+    database = matching_of(window.state, MatchingRequest.validated(message.get("takes") or {}))
+    key, recording = record(window.state, database)
+    player = RecordedPlayer(database.player(), recording)
+    head = {"player": window.add(player), "recording": key, "fps": database.fps}
+    return {**head, **skeleton_head(database.skeleton)}, {}
+
+
+def read_match(window: BrowserWindow, message: Message) -> Answer:
+    """The next frames of a character, after steering it: ``player, count, controls``.
+
+    The head has what it does, in its last frame: ``take``, ``frame``, ``mirrored``, ``cost``,
+    ``going_on``, ``place``, ``velocity``, ``desired``, ``trajectory``, ``tag``, ``jumps``; and
+    ``milliseconds`` of computation.
+    """
+    began = time.perf_counter()
+    player = window.player(message.get("player"))
+    if not isinstance(player, RecordedPlayer):
+        raise InvalidInput(f"player {message.get('player')!r} is not one of motion matching")
+    head, arrays = _frames(player, message, player.player)
+    state = asdict(player.player.state())  # type: ignore[attr-defined]
+    milliseconds = round(1e3 * (time.perf_counter() - began), 2)
+    return {**head, **state, "milliseconds": milliseconds}, arrays
+
+
 REQUESTS: dict[str, Callable[[BrowserWindow, Message], Answer]] = {
     "ping": ping,
     "player/read": read_player,
@@ -287,6 +344,8 @@ REQUESTS: dict[str, Callable[[BrowserWindow, Message], Answer]] = {
     "dance/start": start_dance,
     "dance/read": read_dance,
     "graph/start": start_walk,
+    "match/start": start_match,
+    "match/read": read_match,
     "parametric/reach": reach,
 }
 

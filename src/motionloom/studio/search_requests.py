@@ -68,6 +68,7 @@ class SearchRequest(QueryRequest):
 
     rank: Literal["movement", "distance"] | None = from_setting(Dtw, "rank")
     exclude_query: bool = from_setting(SearchSettings, "exclude_query")
+    mirror: bool = from_setting(SearchSettings, "mirror")
 
     def matches(self, library: Library) -> Matches:
         """Matches in the library; the query cannot be a file."""

@@ -17,6 +17,7 @@ type State =
   { kind: "sending" | "importing"; done: number; total: number; job?: Job } | { kind: "done"; outcome: ImportResult };
 
 const PARALLEL = 4; // parallel uploads
+const CHARACTER = /\.glb$/i; // on the stage: the character that takes are shown on
 const SONG = /\.(midi?|kar|wav|mp3|ogg|flac)$/i;
 
 @customElement("loom-import-panel")
@@ -56,7 +57,8 @@ export class ImportPanel extends LitElement {
       if (!hasFiles(event)) return;
       event.preventDefault();
       this.over = false;
-      void this.dropped(event.dataTransfer!);
+      const onStage = event.composedPath().some((one) => (one as HTMLElement).tagName === "MAIN");
+      void this.dropped(event.dataTransfer!, onStage);
     });
     this.studio.addEventListener("import", (event) => {
       const folder = (event as CustomEvent<boolean>).detail;
@@ -64,7 +66,12 @@ export class ImportPanel extends LitElement {
     });
   }
 
-  private async dropped(given: DataTransfer): Promise<void> {
+  private async dropped(given: DataTransfer, onStage: boolean): Promise<void> {
+    const [first] = given.files;
+    if (onStage && given.files.length === 1 && CHARACTER.test(first.name)) {
+      await this.studio.own.load(first);
+      return;
+    }
     const entries = [...given.items]
       .map((item) => item.webkitGetAsEntry?.())
       .filter((one) => one !== null && one !== undefined);
@@ -182,7 +189,7 @@ export class ImportPanel extends LitElement {
   render() {
     return html`<input id="files" type="file" multiple hidden aria-label="Files to import" @change=${this.chosen} />
       <input id="folder" type="file" webkitdirectory hidden aria-label="Folder to import" @change=${this.chosen} />
-      ${this.over ? html`<div class="veil">Drop takes to import them into ${this.studio.library.name}, or a song to dance to it</div>` : nothing}
+      ${this.over ? html`<div class="veil">Drop takes to import them into ${this.studio.library.name}, a song to dance to it,<br>or a GLB on the stage: it becomes the character</div>` : nothing}
       ${this.state ? html`<div class="panel" role="status">${this.panel(this.state)}</div>` : nothing}`;
   }
 }

@@ -55,13 +55,22 @@ export function rowOf(motion: MotionData, frame: number): number {
 const CACHE = new Map<string, Promise<MotionData>>();
 const CACHED = 40;
 
+let worn = ""; // id of the character on which takes are shown
+
+/** Show takes on a character of the user ("": on their own skeletons). */
+export function wearCharacter(id: string): void {
+  worn = id;
+}
+
 /** A motion of the library, from the cache or from the server. */
 export function fetchMotion(name: string): Promise<MotionData> {
-  const cached = CACHE.get(name);
+  const key = `${worn}\n${name}`;
+  const cached = CACHE.get(key);
   if (cached) return cached;
-  const request = getArrays("motions/{name}/frames", { path: { name } }).then(motionFrom);
-  request.catch(() => CACHE.delete(name));
-  CACHE.set(name, request);
+  const query = worn ? { character: worn } : {};
+  const request = getArrays("motions/{name}/frames", { path: { name }, query }).then(motionFrom);
+  request.catch(() => CACHE.delete(key));
+  CACHE.set(key, request);
   if (CACHE.size > CACHED) CACHE.delete(CACHE.keys().next().value!);
   return request;
 }

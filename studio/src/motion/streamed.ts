@@ -8,7 +8,7 @@ import type { MotionData } from "./motion";
 
 const BUFFER_SECONDS = 30;
 
-type ReadKind = "player/read" | "dance/read";
+type ReadKind = "player/read" | "dance/read" | "match/read";
 
 /** A motion that grows, in a ring buffer of the latest frames. */
 export class StreamedMotion implements MotionData {
@@ -69,8 +69,8 @@ export interface FeedOptions<Kind extends ReadKind> {
   kind: Kind;
   /** Seconds to buffer; short, so that steering acts soon. */
   lead?: number;
-  /** Frames per request. */
-  count?: number;
+  /** Frames per request, or as many as are missing. */
+  count?: number | (() => number);
   /** Values sent with every request, such as controls of the player. */
   controls?: () => object;
   /** Called with every answer. */
@@ -103,7 +103,11 @@ export class Feed<Kind extends ReadKind> {
     const { kind, count = 6, controls, onRead, onError } = this.options;
     this.reading = true;
     try {
-      const message = await this.live.request(kind, { player: this.player, count, ...controls?.() });
+      const message = await this.live.request(kind, {
+        player: this.player,
+        count: typeof count === "number" ? count : count(),
+        ...controls?.(),
+      });
       if (this.ended) return;
       const alone = "positions" in message.arrays;
       this.motions.forEach((motion, number) => motion.push(message, alone ? "" : `_${number}`));

@@ -60,6 +60,8 @@ export interface Match extends Clip {
   distance: number;
   tier: number;
   label: string | null;
+  /** Found as the mirror image of the query. */
+  mirrored: boolean;
 }
 export interface QuerySegment {
   motion: string;
@@ -182,6 +184,32 @@ export interface Music {
   downbeats: number[];
 }
 
+/** A phrase of a script, the segments that show it, best first, or what comes near. */
+export interface ScriptPhrase {
+  text: string;
+  near: string[];
+  options: { segment: string; text: string; match: number }[];
+}
+/** A segment of an acted script: seconds [start, end) of the result. */
+export interface PlannedPhrase {
+  /** Number of its phrase; -1 for a bridge. */
+  number: number;
+  segment: string;
+  text: string;
+  match: number;
+  seam: number;
+  start: number;
+  end: number;
+}
+export interface ActedScript {
+  /** With the segments that were chosen by hand. */
+  script: string;
+  phrases: ScriptPhrase[];
+  plan: PlannedPhrase[];
+  quality: Quality | null;
+  lines: CodeLines;
+}
+
 /** Quality of a synthesized motion: one line, and a sentence for each limit passed. */
 export interface Quality {
   line: string;
@@ -290,11 +318,42 @@ export interface ReachHead {
   milliseconds: number;
 }
 
+/** A matching database. */
+export interface MatchingInfo {
+  takes: number;
+  frames: number;
+  fps: number;
+  /** Seconds of each gait and label. */
+  tags: Record<string, number>;
+  /** Slowest and fastest, m/s. */
+  speeds: [number, number];
+  /** Whether standing poses were made, because no take has any. */
+  made: boolean;
+  skipped: Record<string, string>;
+  lines: CodeLines;
+}
+/** What a character of motion matching does: places are x, z, facing; velocities x, z. */
+export interface MatchState {
+  take: string;
+  frame: number;
+  mirrored: boolean;
+  cost: number;
+  going_on: number;
+  place: [number, number, number];
+  velocity: [number, number];
+  desired: [number, number];
+  trajectory: [number, number, number][];
+  tag: string;
+  jumps: number;
+}
+
 /** Headers of the answers to live requests, by kind. */
 export interface LiveHeads {
   "dance/read": { start: number };
   "dance/start": { player: number; fps: number; meter: number; characters: Bones[] };
   "graph/start": Bones & { player: number; fps: number };
+  "match/read": MatchState & { start: number; seams: number[]; milliseconds: number };
+  "match/start": Bones & { player: number; recording: string; fps: number };
   "parametric/reach": ReachHead;
   "player/close": unknown;
   "player/read": { start: number; seams: number[]; sources: PlayedSource[] };
@@ -313,6 +372,7 @@ export interface Answers {
   "get parametric": ParametricEntry[];
   "get parametric/kinds": ParameterKind[];
   "get search/menu": SearchMenu;
+  "post act": Job<ActedScript>;
   "post crowds": Job<CrowdResult>;
   "post dance/choreographies": Job<Choreography>;
   "post dance/tunes": Music;
@@ -320,6 +380,8 @@ export interface Answers {
   "post families/grow": Job;
   "post families/lines": { lines: CodeLines };
   "post graphs": Job<GraphInfo>;
+  "post matching": Job<MatchingInfo>;
+  "post matching/coverage": Job<{ id: string; sentences: string[] }>;
   "post movements": Job;
   "post movements/{name}/edits": MovementGraphData;
   "post parametric": Job<{ name: string; left_out: string[] }>;
@@ -332,6 +394,7 @@ export interface Answers {
 
 /** JSON headers of array messages, by path. */
 export interface Heads {
+  "act/motion": MotionHead;
   "crowds/{id}": CrowdHead;
   "dance/performances": DanceHead;
   "graphs/drawn": GraphHead;

@@ -4,6 +4,80 @@
  */
 
 export interface paths {
+    "/api/act": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ActRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["JobStatus"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/act/motion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ScriptRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/subjects/retarget": {
         parameters: {
             query?: never;
@@ -72,6 +146,78 @@ export interface paths {
                 };
             };
         };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/characters/{filename}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    filename: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CharacterInfo"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/characters/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    key: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CharacterInfo"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1405,7 +1551,83 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/motions/{name}/frames": {
+    "/api/matching": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["MatchingRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["JobStatus"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/matching/coverage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["MatchingRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["JobStatus"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/matching/coverage/{key}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1415,6 +1637,42 @@ export interface paths {
         get: {
             parameters: {
                 query?: never;
+                header?: never;
+                path: {
+                    key: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/motions/{name}/frames": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    character?: string | null;
+                };
                 header?: never;
                 path: {
                     name: string;
@@ -2687,7 +2945,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Found"];
+                        "application/json": components["schemas"]["FindResults"];
                     };
                 };
             };
@@ -2738,6 +2996,28 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** ActRequest */
+        ActRequest: {
+            /** Script */
+            script: string;
+            /**
+             * Instead
+             * @default {}
+             */
+            instead?: {
+                [key: string]: string;
+            };
+        };
+        /** ActedSubject */
+        ActedSubject: {
+            /** Script */
+            script: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "act";
+        };
         /** AlternativePeriod */
         AlternativePeriod: {
             /** Period */
@@ -2783,6 +3063,17 @@ export interface components {
             /** Text */
             text: string;
         };
+        /** CharacterInfo */
+        CharacterInfo: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Vertices */
+            vertices: number;
+            /** Joints */
+            joints: number;
+        };
         /** ChoreographyRequest */
         ChoreographyRequest: {
             /**
@@ -2817,6 +3108,16 @@ export interface components {
             cli: string;
             /** Python */
             python: string;
+        };
+        /** ControlledSubject */
+        ControlledSubject: {
+            /** Id */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "played";
         };
         /** CrowdRequest */
         CrowdRequest: {
@@ -3148,7 +3449,7 @@ export interface components {
         /** FilmRequest */
         FilmRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"] | components["schemas"]["ActedSubject"] | components["schemas"]["ControlledSubject"];
             /**
              * Suffix
              * @default gif
@@ -3181,8 +3482,8 @@ export interface components {
              */
             without?: string[];
         };
-        /** Found */
-        Found: {
+        /** FindResults */
+        FindResults: {
             /** Matches */
             matches: components["schemas"]["FoundSegment"][];
             /** Unknown */
@@ -3344,7 +3645,7 @@ export interface components {
         /** KeepRequest */
         KeepRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"] | components["schemas"]["ActedSubject"] | components["schemas"]["ControlledSubject"];
             /** Name */
             name: string;
             /**
@@ -3415,6 +3716,29 @@ export interface components {
             fps: number | null;
             /** Motions */
             motions: components["schemas"]["MotionRow"][];
+        };
+        /** MatchingRequest */
+        MatchingRequest: {
+            /**
+             * Within
+             * @default []
+             */
+            within?: string[];
+            /**
+             * Only
+             * @default []
+             */
+            only?: string[];
+            /**
+             * Without
+             * @default []
+             */
+            without?: string[];
+            /**
+             * Mirror
+             * @default true
+             */
+            mirror?: boolean;
         };
         /** MissingWebs */
         MissingWebs: {
@@ -3731,7 +4055,7 @@ export interface components {
         /** RetargetRequest */
         RetargetRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"] | components["schemas"]["ActedSubject"] | components["schemas"]["ControlledSubject"];
             skeleton: components["schemas"]["SkeletonModel"];
             /**
              * Character
@@ -3751,6 +4075,11 @@ export interface components {
                 number,
                 number
             ] | null;
+        };
+        /** ScriptRequest */
+        ScriptRequest: {
+            /** Script */
+            script: string;
         };
         /** SearchMenu */
         SearchMenu: {
@@ -3854,6 +4183,11 @@ export interface components {
              * @default false
              */
             exclude_query?: boolean;
+            /**
+             * Mirror
+             * @default false
+             */
+            mirror?: boolean;
         };
         /** SegmentSubject */
         SegmentSubject: {
@@ -3923,7 +4257,7 @@ export interface components {
         /** SubjectFileRequest */
         SubjectFileRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"] | components["schemas"]["ActedSubject"] | components["schemas"]["ControlledSubject"];
             /**
              * Suffix
              * @default bvh
@@ -3934,7 +4268,7 @@ export interface components {
         /** SubjectSearchRequest */
         SubjectSearchRequest: {
             /** Subject */
-            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"];
+            subject: components["schemas"]["SegmentSubject"] | components["schemas"]["WalkSubject"] | components["schemas"]["DanceSubject"] | components["schemas"]["ParametricSubject"] | components["schemas"]["CrowdSubject"] | components["schemas"]["PosesSubject"] | components["schemas"]["ActedSubject"] | components["schemas"]["ControlledSubject"];
             /**
              * Max
              * @default 20

@@ -5,6 +5,7 @@ import { StreamedMotion } from "../motion/streamed";
 import { getJson, send, type Answer } from "../net/api";
 import { Live } from "../net/live";
 import { pendingCount } from "../net/pending";
+import { OwnCharacter } from "../stage/own-character";
 import type { Character, CharacterSpec, Stage } from "../stage/stage";
 import { replaceRoute, readRoute, pushRoute, type Route } from "./route";
 import { segmentSubject, type Subject } from "./subject-bar";
@@ -32,6 +33,8 @@ declare global {
  * "escape" and "undo" (cancelable), "picked" (takes that are selected together), "disconnected", "connected", and "reconnected" after a lost connection. */
 export class Studio extends EventTarget {
   readonly live = new Live();
+  /** The user's own character, if takes are shown on one. */
+  readonly own = new OwnCharacter(this);
   /** Class for motion that is synthesized while it plays; here for use from the console. */
   readonly streamed = StreamedMotion;
   stage!: Stage;
@@ -91,6 +94,7 @@ export class Studio extends EventTarget {
     });
     this.live.addEventListener("changed", (event) => this.changed((event as CustomEvent<string>).detail));
     this.live.connect();
+    this.own.restore();
     await this.refresh();
   }
 
@@ -181,6 +185,7 @@ export class Studio extends EventTarget {
   async open(name: string, over: string[] = []): Promise<void> {
     const opening = ++this.openings;
     try {
+      await this.own.ready;
       const motions = await Promise.all([name, ...over].map(fetchMotion));
       if (opening !== this.openings) return; // another take was opened in the meantime
       const again = this.take === name;

@@ -85,7 +85,8 @@ export class SubjectBar extends LitElement {
       this.said = "";
       this.requestUpdate();
     };
-    for (const name of ["take", "selection", "library"]) this.studio.addEventListener(name, again);
+    for (const name of ["take", "selection"]) this.studio.addEventListener(name, again);
+    this.studio.addEventListener("library", () => this.requestUpdate()); // "kept as ..." stays: that is what changed it
     addEventListener("pointerdown", (event) => {
       if (!event.composedPath().includes(this)) this.closeMenus();
     });

@@ -28,6 +28,10 @@ export class ParametricView extends View {
   @state() private hold = true;
   @state() private dots = true;
   @state() private making = false;
+  /** The axes that the pad shows, horizontally and vertically. */
+  @state() private pad: [number, number] = [0, 1];
+  /** A target that was out of reach, and by how much: it was moved to the nearest accessible one. */
+  @state() private refused: { target: number[]; off: number } | null = null;
   private accessible: Float32Array = new Float32Array(0);
   private examples: Float32Array = new Float32Array(0);
   private aim?: Target;
@@ -116,6 +120,9 @@ export class ParametricView extends View {
       this.opened = message.meta;
       this.target =
         target.length === message.meta.axes.length ? target : [...this.examples.slice(0, message.meta.axes.length)];
+      const { axes } = message.meta;
+      this.pad = axes.length === 3 ? [0, axes.join() === "x,y,z" ? 1 : 2] : [0, 1];
+      this.refused = null;
       this.place();
       await this.reach(this.target);
     } catch (error) {
@@ -148,6 +155,7 @@ export class ParametricView extends View {
     this.aim.addEventListener("move", () => {
       const [x, y, z] = this.aim!.place;
       this.target = this.spatial === "space" ? [x, y, z] : [x, z];
+      this.refused = null;
       this.drag.submit(this.target);
     });
     this.aim.addEventListener("drop", () => this.dropped());
@@ -161,7 +169,10 @@ export class ParametricView extends View {
   private dropped(): void {
     this.drag.whenDone().then(
       () => {
-        if (this.answer?.outside) this.move(this.answer.reached);
+        if (this.answer?.outside) {
+          this.refused = { target: [...this.target], off: this.answer.off };
+          this.move(this.answer.reached);
+        }
         this.link();
       },
       () => {},
@@ -252,12 +263,20 @@ export class ParametricView extends View {
     const { answer } = this;
     if (!answer) return html`<p class="faint">…</p>`;
     const centimetres = this.unit() === "cm";
-    const off = centimetres ? `${(100 * answer.off).toFixed(1)} cm` : `${answer.off.toFixed(3)} ${this.unit()}`;
+    const far = (off: number) => (centimetres ? `${(100 * off).toFixed(1)} cm` : `${off.toFixed(3)} ${this.unit()}`);
+    const off = far(answer.off);
+    const { refused } = this;
     return html`<div class="readout" role="status">
       <b id="error" class=${answer.outside ? "far" : "near"}>${off}</b>
       <span>${answer.outside ? html`<span class="far">out of reach: this is the nearest accessible target</span>` : "from the target"}</span>
       <span class="faint number" id="milliseconds">${answer.milliseconds.toFixed(0)} ms</span>
-      <span class="faint">on the server, for ${answer.frames} frames</span></div>`;
+      <span class="faint">on the server, for ${answer.frames} frames</span>
+      ${
+        refused
+          ? html`<span class="far" id="refused" style="grid-column: 1 / -1">${refused.target.map(rounded).join(", ")} is out of reach by ${far(refused.off)};
+        the target was moved to the nearest that the examples reach.</span>`
+          : ""
+      }</div>`;
   }
 
   private axis(index: number) {
@@ -266,6 +285,7 @@ export class ParametricView extends View {
     const set = (event: Event, done: boolean) => {
       const values = [...this.target];
       values[index] = Number(inputValue(event));
+      this.refused = null;
       this.move(values);
       if (done) this.dropped();
     };
@@ -274,6 +294,28 @@ export class ParametricView extends View {
       <input type="range" aria-label=${`Target ${opened!.axes[index]}`} min=${low} max=${high} step="0.001" .value=${value}
         @input=${(e: Event) => set(e, false)} @change=${(e: Event) => set(e, true)} />
       <input type="number" aria-label=${`Target ${opened!.axes[index]} (number)`} step="0.01" .value=${value} @change=${(e: Event) => set(e, true)} /></div>`;
+  }
+
+  /** A pad for two of the parameters, or a line for one. */
+  private padOf({ axes }: ParametricHead) {
+    const shown = axes.length > 1 ? this.pad : [0];
+    const choose = (side: 0 | 1) => (event: Event) => {
+      const chosen = Number(inputValue(event));
+      const other = this.pad[1 - side] === chosen ? this.pad[side] : this.pad[1 - side]; // they change places
+      this.pad = side === 0 ? [chosen, other] : [other, chosen];
+    };
+    const menu = (side: 0 | 1, title: string) =>
+      html`<select aria-label=${title} @change=${choose(side)}>${axes.map((axis, at) => html`<option value=${at} ?selected=${at === this.pad[side]}>${axis}</option>`)}</select>`;
+    const aim = (event: CustomEvent<number[]>) => {
+      const values = [...this.target];
+      shown.forEach((axis, at) => (values[axis] = event.detail[at]));
+      this.refused = null;
+      this.move(values);
+    };
+    return html`<section>${axes.length > 2 ? html`<div class="row">${menu(0, "Parameter across")}<span class="faint">across,</span>${menu(1, "Parameter upwards")}<span class="faint">upwards</span></div>` : ""}
+      <loom-scatter .names=${axes} .columns=${shown} .samples=${this.accessible} .examples=${this.examples} .target=${this.target}
+        .reached=${this.answer?.reached ?? []} .refused=${this.refused?.target ?? []} ?outside=${this.answer?.outside ?? false}
+        @aim=${aim} @drop=${() => this.dropped()}></loom-scatter></section>`;
   }
 
   private bars() {
@@ -300,16 +342,10 @@ export class ParametricView extends View {
 
   private controls() {
     const opened = this.opened!;
-    const flat = !this.spatial && opened.axes.length <= 2;
     return html`
       <p>${opened.examples.length} examples, parameter <b>${opened.by.join(", ")}</b>.
-        <span class="faint">${this.spatial ? "Drag the ball on the stage: blue dots are accessible targets, orange dots are examples." : "Drag the ring."}</span></p>
-      ${
-        flat
-          ? html`<loom-scatter .axes=${opened.axes} .samples=${this.accessible} .examples=${this.examples} .target=${this.target}
-        .reached=${this.answer?.reached ?? []} @aim=${(e: CustomEvent<number[]>) => this.move(e.detail)}></loom-scatter>`
-          : ""
-      }
+        <span class="faint">${this.spatial ? "Drag the ball on the stage, or the ring below: blue dots are accessible targets, orange dots are examples." : "Drag the ring."}</span></p>
+      ${this.padOf(opened)}
       <section>${opened.axes.map((_, index) => this.axis(index))}</section>
       <section>${this.readout()}</section>
       <section class="row">

@@ -72,7 +72,7 @@ export function matchCard(
       <loom-figure aria-hidden="true" .figure=${given.figure} .ghost=${given.ghost} .seconds=${given.seconds}></loom-figure>
       <span class="rank">${number + 1}</span><span class="far">${distanceText(row.distance, given.unit)}</span>
       <div class="about"><div class="name">${shortName(row.motion)}</div>
-        <div class="faint">${row.start_frame}–${row.end_frame}${row.label ? ` · ${row.label}` : ""}${given.tiers ? ` · tier ${row.tier}` : ""}</div></div></button>
+        <div class="faint">${row.start_frame}–${row.end_frame}${row.label ? ` · ${row.label}` : ""}${given.tiers ? ` · tier ${row.tier}` : ""}${row.mirrored ? html` · <b>mirrored</b>` : ""}</div></div></button>
     <span class="judge">
       <button class="yes" tabindex=${given.stop ? 0 : -1} aria-label="Accept ${which}" aria-pressed=${verdict === "accepted"} title="Accept (A)" @click=${judge("accepted")}>✓</button>
       <button class="no" tabindex=${given.stop ? 0 : -1} aria-label="Reject ${which}" aria-pressed=${verdict === "rejected"} title="Reject (R)" @click=${judge("rejected")}>✕</button></span>

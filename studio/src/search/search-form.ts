@@ -167,6 +167,12 @@ export class SearchForm extends LitElement {
       ${this.has("radius") ? this.radius() : ""}
       ${this.logSlider("max", this.family ? "max members" : "max matches", 1, 500, 100)}
       ${this.threshold()}
+      ${
+        this.has("mirror") && !this.family
+          ? html`<label class="check" title="Also find it with left and right exchanged: a left kick for a right one">
+        <input id="mirror" type="checkbox" .checked=${settings.mirror} @change=${(event: Event) => this.set({ mirror: isChecked(event) })} />mirrored, too</label>`
+          : ""
+      }
       ${slow ? html`<p class="all warn">A frame distance compares all frames at query time, which takes long in a library of this size.</p>` : ""}
       <details ?open=${[settings.within, settings.only, settings.without].some((one) => one.length)}>
         <summary>more settings</summary><div>

@@ -25,6 +25,7 @@ export const DEFAULTS: Settings = {
   weights: null,
   rank: null,
   exclude_query: false,
+  mirror: false,
   tiers: "all",
   apart: 0.2,
 };
@@ -33,7 +34,7 @@ const TEXTS = ["query", "method", "features", "distance", "steps", "weights", "r
 const NUMBERS = ["k", "radius", "max", "max_distance", "apart"] as const;
 const LISTS = ["within", "only", "without", "accept", "reject"] as const;
 const FAMILY_ONLY = ["tiers", "apart"];
-const SEARCH_ONLY = ["rank", "exclude_query"];
+const SEARCH_ONLY = ["rank", "exclude_query", "mirror"];
 
 /** Settings of the address; without a query there, the selected segment is the query. */
 export function settingsOf(studio: Studio, address: Record<string, string>): Settings {
@@ -53,7 +54,7 @@ function settingsFrom(query: Record<string, string>): Settings {
     if (query[key] && Number.isFinite(value)) Object.assign(settings, { [key]: value });
   }
   for (const key of LISTS) if (query[key]) settings[key] = query[key].split(",").filter(Boolean);
-  settings.exclude_query = query.exclude_query === "1";
+  for (const key of ["exclude_query", "mirror"] as const) settings[key] = query[key] === "1";
   return settings;
 }
 
@@ -65,6 +66,11 @@ export function addressOf(settings: Settings): Record<string, string | number | 
     changed[key] = Array.isArray(value) ? value.join(",") : typeof value === "boolean" ? Number(value) : value;
   }
   return changed;
+}
+
+/** Whether a text is a segment, NAME:START-END in frames or seconds, or the name of a take; else it is words. */
+export function isSegment(text: string, takes: readonly { name: string }[]): boolean {
+  return /^\S(.*\S)?:\d+(\.\d+)?s?-\d+(\.\d+)?s?$/.test(text) || takes.some(({ name }) => name === text);
 }
 
 /** The method of the settings. */

@@ -9,15 +9,16 @@ import { finished, getJson, send, sendForArrays, type Body, type Job } from "../
 import { Latest } from "../net/live";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
-import { parseSegment, segmentText } from "../page/studio";
+import { parseSegment, segmentText, type Segment } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
 import "./export-bar";
 import { cardStyles, matchCard } from "./match-card";
 import { showMatch, showQuery, type Overlay } from "./match-overlay";
 import "./search-form";
-import { addressOf, searchBody, filtersOnly, settingsOf, DEFAULTS, type Settings } from "./search-settings";
+import { addressOf, searchBody, filtersOnly, isSegment, settingsOf, DEFAULTS, type Settings } from "./search-settings";
 import { clipText, verdicts, type Verdict } from "./verdicts";
+import "./word-results";
 
 type SearchResults = Heads["search"] & { frames: Int32Array; length: number };
 
@@ -33,6 +34,8 @@ const MOST_VERDICTS = 30;
 export class SearchView extends View {
   @state() private menu: SearchMenu | null = null;
   @state() private settings: Settings = { ...DEFAULTS };
+  /** A description to find by, instead of a segment. */
+  @state() private words = "";
   @state() private results: SearchResults | null = null;
   @state() private lines: CodeLines = { cli: "", python: "" };
   @state() private job: Job | null = null;
@@ -47,6 +50,7 @@ export class SearchView extends View {
   private loading?: AbortController;
   private shown = 0;
   private wanted = ""; // the match of the address that is to be shown
+  private picked = ""; // segment of the found one that is shown: no query
   private running: { began: number; controller: AbortController } | null = null;
   private readonly searching = new Latest<Settings>((settings) => this.search(settings));
   private readonly describing = new Latest<Settings>(
@@ -100,6 +104,12 @@ export class SearchView extends View {
   }
 
   protected routeChanged(query: Record<string, string>): void {
+    this.words = query.words ?? "";
+    if (this.words) {
+      this.forget();
+      this.settings = { ...DEFAULTS };
+      return;
+    }
     const settings = settingsOf(this.studio, query);
     const again = JSON.stringify(settings) !== JSON.stringify(this.settings) || !this.results;
     if (settings.query !== this.settings.query) this.forget();
@@ -137,12 +147,20 @@ export class SearchView extends View {
   /** Use the segment selected on the timeline as the query. */
   private selected(): void {
     const { selection } = this.studio;
-    if (selection && selection.end - selection.start > 1 && segmentText(selection) !== this.settings.query)
-      this.change({ query: segmentText(selection) });
+    const text = selection && segmentText(selection);
+    if (selection && selection.end - selection.start > 1 && text !== this.settings.query && text !== this.picked)
+      this.change({ query: text! });
+  }
+
+  /** What was typed: a segment to search for, or words. */
+  private asked(text: string): void {
+    if (!text || isSegment(text, this.studio.library.motions)) this.change({ query: text });
+    else this.studio.go("search", { words: text });
   }
 
   private change(changes: Partial<Settings>): void {
     const before = this.settings;
+    this.words = this.picked = "";
     this.settings = { ...before, ...changes };
     if (this.settings.query !== before.query) this.forget();
     this.openVerdicts();
@@ -360,8 +378,8 @@ export class SearchView extends View {
     const known = parseSegment(query);
     const family = { ...addressOf(this.settings), max_distance: undefined, rank: undefined, exclude_query: undefined };
     return html`<div class="query"><label for="query" class="faint">query</label>
-      <input id="query" placeholder="NAME:START-END, or select on the timeline" .value=${query}
-        @change=${(event: Event) => this.change({ query: inputValue(event).trim() })} />
+      <input id="query" placeholder="words, as in “kicks high, then turns left”; or a segment: drag on the timeline" .value=${this.words || query}
+        @change=${(event: Event) => this.asked(inputValue(event).trim())} />
       <button ?disabled=${!this.results} title="Show the query on the timeline, to change it"
         @click=${() => showQuery(this.studio, this.results!.query)}>on the timeline</button>
       <button ?disabled=${!known} title="Match graph of the query" @click=${() => this.studio.go("family", family)}>family</button>
@@ -404,6 +422,9 @@ export class SearchView extends View {
     const frames = this.studio.library.motions.reduce((sum, one) => sum + one.frames, 0);
     const seconds = results ? (results.query.end_frame - results.query.start_frame) / results.query.fps : 1;
     const tiers = rows.some(({ row }) => row.tier > 1);
+    if (this.words)
+      return html`${this.head()}<loom-word-results .studio=${this.studio} .text=${this.words}
+        @pick=${(event: CustomEvent<Segment>) => (this.picked = segmentText(event.detail))}></loom-word-results>`;
     return html`${this.head()}
       <loom-search-form .menu=${this.menu} .settings=${settings} .frames=${frames}
         .distances=${results?.matches.map((one) => one.distance) ?? []}
@@ -417,7 +438,7 @@ export class SearchView extends View {
           : ""
       }
       ${this.stateLine(rows.length)}
-      ${!settings.query ? html`<div class="empty">Select a segment on the timeline,<br>or enter one: <code>walk_p0:10-60</code></div>` : ""}
+      ${!settings.query ? html`<div class="empty">Describe what you look for: <q>kicks high with the right foot</q>,<br>select a segment on the timeline, or enter one: <code>walk_p0:10-60</code></div>` : ""}
       <div class="cards" role="list" aria-label="Matches">${repeat(
         rows,
         ({ row, number }) => this.keyOf(row, number),

@@ -4,6 +4,7 @@
 import * as THREE from "three";
 import { getArrays } from "../net/api";
 import type { Character } from "./character";
+import { ShadowLayers } from "./shadows";
 
 const DETAILED = 4; // characters up to which bodies have many triangles
 const TEXELS = 3; // per bone: the rows of its matrix
@@ -15,6 +16,8 @@ export interface BodyMesh {
   joints: Int32Array;
   weights: Float32Array;
   unbind: Float32Array; // (P, 3, 4)
+  /** Linear colours (V, 3) of a user's own character; the neutral body has that of its motion. */
+  colours?: Float32Array;
 }
 
 export type Detail = "high" | "low";
@@ -39,6 +42,7 @@ function fetchBody(key: string, detail: Detail): Promise<BodyMesh> {
 
 const DECLARED = /* glsl */ `
   attribute vec4 skinBones, skinShare;
+  attribute vec3 skinColour;
   attribute float skinFoot;
   attribute vec4 bodyColour, bodyStands;
   attribute float bodyRow;
@@ -56,8 +60,10 @@ const SKINNED = /* glsl */ `
 
 type Bones = { value: THREE.DataTexture | null };
 
-function bodyMaterial(bones: Bones, transparent: boolean): THREE.Material {
+function bodyMaterial(bones: Bones, transparent: boolean, painted: boolean): THREE.Material {
   const material = new THREE.MeshStandardMaterial({ transparent, roughness: 0.72, metalness: 0 });
+  // Programs are shared by the text of the next function, which is the same for all kinds of paint.
+  material.customProgramCacheKey = () => `body ${painted}`;
   material.onBeforeCompile = (shader) => {
     shader.uniforms.bones = bones;
     shader.vertexShader = `${DECLARED} varying vec4 vBodyColour; varying float vBodyGlow;
@@ -67,7 +73,8 @@ function bodyMaterial(bones: Bones, transparent: boolean): THREE.Material {
         `${SKINNED}
         vec3 objectNormal = normalize(mat3(skin) * normal);
         float stands = skinFoot < 0.0 ? 0.0 : bodyStands[int(skinFoot)];
-        vBodyColour = vec4(mix(bodyColour.rgb, vec3(1.0), 0.6 * stands), bodyColour.a); vBodyGlow = 0.35 * stands;`,
+        vBodyColour = vec4(mix(${painted ? "skinColour" : "bodyColour.rgb"}, vec3(1.0), ${painted ? "0.25" : "0.6"} * stands), bodyColour.a);
+        vBodyGlow = ${painted ? "0.0" : "0.35 * stands"};`,
       )
       .replace("#include <begin_vertex>", "vec3 transformed = (skin * vec4(position, 1.0)).xyz;");
     // A light from behind on the edges, so that figures stand out from the floor and from each other.
@@ -83,27 +90,6 @@ function bodyMaterial(bones: Bones, transparent: boolean): THREE.Material {
   return material;
 }
 
-function shadowMaterial(bones: Bones): THREE.Material {
-  return new THREE.ShaderMaterial({
-    transparent: true,
-    depthWrite: false,
-    stencilWrite: true,
-    stencilRef: 0,
-    stencilFunc: THREE.EqualStencilFunc,
-    stencilZPass: THREE.IncrementStencilOp,
-    uniforms: { bones },
-    vertexShader: `${DECLARED}
-      void main() {
-        ${SKINNED}
-        vec3 place = (skin * vec4(position, 1.0)).xyz;
-        place.xz -= vec2(0.35, 0.45) * place.y;
-        place.y = 0.004;
-        gl_Position = projectionMatrix * viewMatrix * vec4(place, 1.0);
-      }`,
-    fragmentShader: "void main() { gl_FragColor = vec4(0.0, 0.0, 0.0, 0.32); }",
-  });
-}
-
 /** All characters of one skeleton. */
 class BodyGroup {
   readonly group = new THREE.Group();
@@ -112,7 +98,7 @@ class BodyGroup {
   private matrices = new Float32Array(0);
   private readonly bones: Bones = { value: null };
   private readonly geometry = new THREE.InstancedBufferGeometry();
-  private readonly shadow: THREE.Mesh;
+  private readonly shadow: ShadowLayers;
   private readonly width: number; // bones
   private colours = new Float32Array(0);
   private stands = new Float32Array(0);
@@ -130,19 +116,21 @@ class BodyGroup {
     attribute("normal", mesh.normals, 3);
     attribute("skinBones", mesh.joints, 4);
     attribute("skinShare", mesh.weights, 4);
+    if (mesh.colours) attribute("skinColour", mesh.colours, 3);
     attribute(
       "skinFoot",
       Float32Array.from({ length: mesh.joints.length / 4 }, (_, v) => feet[mesh.joints[4 * v]]),
       1,
     );
     geometry.setIndex(new THREE.BufferAttribute(new Uint32Array(mesh.triangles), 1));
-    const body = new THREE.Mesh(geometry, bodyMaterial(this.bones, transparent));
+    const body = new THREE.Mesh(geometry, bodyMaterial(this.bones, transparent, Boolean(mesh.colours)));
     body.renderOrder = transparent ? 2 : 0;
-    this.shadow = new THREE.Mesh(geometry, shadowMaterial(this.bones));
-    this.shadow.renderOrder = -5;
-    body.frustumCulled = this.shadow.frustumCulled = false;
+    this.shadow = new ShadowLayers(geometry, DECLARED, `${SKINNED} vec3 place = (skin * vec4(position, 1.0)).xyz;`, {
+      bones: this.bones,
+    });
+    body.frustumCulled = false;
     this.group.add(body);
-    if (!transparent) this.group.add(this.shadow);
+    if (!transparent) this.group.add(...this.shadow.meshes);
     this.grow(1);
   }
 
@@ -168,7 +156,7 @@ class BodyGroup {
     this.geometry.instanceCount = this.count;
     this.bones.value!.needsUpdate = true;
     for (const name of ["bodyColour", "bodyStands"]) this.geometry.getAttribute(name).needsUpdate = true;
-    this.shadow.visible = shadows;
+    this.shadow.show(shadows, this.count > DETAILED);
   }
 
   dispose(): void {

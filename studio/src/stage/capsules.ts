@@ -2,6 +2,7 @@
 // shape from the points, so that a frame needs one draw call, no matrices and no allocation.
 
 import * as THREE from "three";
+import { ShadowLayers } from "./shadows";
 
 const FLOATS = 3 + 3 + 3 + 4 + 4;
 
@@ -77,27 +78,6 @@ function bodyMaterial(transparent: boolean): THREE.Material {
   return material;
 }
 
-/** Shadows: the same capsules projected onto the floor; the stencil darkens each pixel once. */
-function shadowMaterial(): THREE.Material {
-  return new THREE.ShaderMaterial({
-    transparent: true,
-    depthWrite: false,
-    depthTest: true,
-    stencilWrite: true,
-    stencilRef: 0,
-    stencilFunc: THREE.EqualStencilFunc,
-    stencilZPass: THREE.IncrementStencilOp,
-    vertexShader: `${DECLARED}
-      void main() {
-        ${BUILT}
-        capsulePoint.xz -= vec2(0.35, 0.45) * capsulePoint.y;
-        capsulePoint.y = 0.004;
-        gl_Position = projectionMatrix * viewMatrix * vec4(capsulePoint, 1.0);
-      }`,
-    fragmentShader: "void main() { gl_FragColor = vec4(0.0, 0.0, 0.0, 0.32); }",
-  });
-}
-
 export class Capsules {
   readonly group = new THREE.Group();
   count = 0;
@@ -107,15 +87,15 @@ export class Capsules {
   private readonly coarse = capsuleGeometry(8, 2);
   private readonly flat = capsuleGeometry(6, 1); // for shadows, which are not shaded
   private readonly meshes: THREE.Mesh[];
+  private readonly shadow?: ShadowLayers;
 
   constructor(options: { transparent?: boolean; shadows?: boolean } = {}) {
     const body = new THREE.Mesh(this.fine, bodyMaterial(options.transparent ?? false));
     body.renderOrder = options.transparent ? 2 : 0;
     this.meshes = [body];
     if (options.shadows) {
-      const shadow = new THREE.Mesh(this.flat, shadowMaterial());
-      shadow.renderOrder = -5;
-      this.meshes.push(shadow);
+      this.shadow = new ShadowLayers(this.flat, DECLARED, `${BUILT} vec3 place = capsulePoint;`);
+      this.meshes.push(...this.shadow.meshes);
     }
     for (const mesh of this.meshes) mesh.frustumCulled = false;
     this.group.add(...this.meshes);
@@ -177,8 +157,9 @@ export class Capsules {
     this.group.visible = this.count > 0;
   }
 
-  set shadows(shown: boolean) {
-    if (this.meshes[1]) this.meshes[1].visible = shown;
+  /** Show or hide shadows; those of a crowd are hard. */
+  shadows(shown: boolean, crowd: boolean): void {
+    this.shadow?.show(shown, crowd);
   }
 
   private get geometries() {

@@ -60,6 +60,7 @@ export class StageBar extends LitElement {
     const again = () => this.requestUpdate();
     for (const kind of ["characters", "display"]) this.studio.stage.addEventListener(kind, again);
     for (const kind of ["help", "library"]) this.studio.addEventListener(kind, again);
+    this.studio.own.addEventListener("change", again);
     this.studio.addEventListener("escape", (event) => {
       const menu = this.renderRoot.querySelector("details[open]");
       if (!menu) return;
@@ -97,6 +98,22 @@ export class StageBar extends LitElement {
       )}</div></details>`;
   }
 
+  /** The user's own character: a button to choose its file, or its name and a button to clear it. */
+  private character() {
+    const { own } = this.studio;
+    const chosen = (event: Event) => {
+      const input = event.target as HTMLInputElement;
+      const file = input.files?.[0];
+      input.value = "";
+      if (file) void own.load(file);
+    };
+    const choose = () => this.renderRoot.querySelector<HTMLInputElement>("#character-file")!.click();
+    return html`<div class="group" role="group" aria-label="Character">
+      <input id="character-file" type="file" accept=".glb" hidden aria-label="GLB file of a character" @change=${chosen} />
+      <button id="character" title="Show takes on your own character: a skinned mesh in a GLB file; or drop the file on the stage" @click=${choose}>${own.current ? own.current.name : "Character…"}</button>
+      ${own.current ? html`<button id="clear-character" title="Show the neutral body again" aria-label="Clear the character" @click=${() => void own.clear()}>×</button>` : nothing}</div>`;
+  }
+
   private legend() {
     const { characters } = this.stage;
     const shown = characters.slice(0, SHOWN);
@@ -124,6 +141,7 @@ export class StageBar extends LitElement {
         <div class="group" role="group" aria-label="Figure">
           ${this.toggle("body", "Body", "Draw the body instead of bones (B)")}
           ${this.toggle("contacts", "Contacts", "Highlight feet in contact with the floor")}</div>
+        ${this.character()}
         <div class="group" role="group" aria-label="Traces">
           ${this.toggle("ghosts", "Ghosts", "Poses before and after the current one (G)")}
           ${this.toggle("path", "Path", "Path of the hips on the floor (P)")}${this.trails()}</div>

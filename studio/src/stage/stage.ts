@@ -315,7 +315,7 @@ export class Stage extends EventTarget {
     this.solid.end(crowd);
     this.transparent.end(crowd);
     this.bodies.end(display.shadows);
-    this.solid.shadows = display.shadows;
+    this.solid.shadows(display.shadows, crowd);
   }
 
   /** Ghosts: bones only, since transparent bodies behind each other are hard to tell apart. */

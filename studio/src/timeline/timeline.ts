@@ -2,6 +2,7 @@
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
+import { live } from "lit/directives/live.js";
 import { getArrays, getJson, send } from "../net/api";
 import { copyText } from "../page/code-line";
 import { inputValue } from "../page/form-input";
@@ -10,6 +11,8 @@ import { segmentText, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { theme } from "../page/theme";
 import { HEIGHT, RULER, drawPlayhead, drawStrips, speedOf, type Strips } from "./strips";
+import "./caption-lanes";
+import type { MotionWords, Said } from "./caption-lanes";
 import { TimeAxis } from "./time-axis";
 
 const NEAR = 6; // pixels within which a handle is grabbed
@@ -28,6 +31,10 @@ export class Timeline extends LitElement {
   @state() private copied = false;
   /** Whether beats are dragged, instead of segments selected. */
   @state() private editing = false;
+  /** Captions and labelled segments of the take. */
+  @state() private words: MotionWords | null = null;
+  /** The caption or label that is selected. */
+  @state() private said: Said | null = null;
   private readonly axis = new TimeAxis(58);
   private strips: Strips | null = null;
   private drag: Drag | null = null;
@@ -54,6 +61,10 @@ export class Timeline extends LitElement {
     .selection code { font: 12px ui-monospace, monospace; color: var(--accent); user-select: all; white-space: nowrap;
       overflow: hidden; text-overflow: ellipsis; }
     .selection span { white-space: nowrap; }
+    .selection form { display: flex; gap: 4px; }
+    .selection form input { width: 20ch; font-size: 12px; padding: 3px 7px; user-select: text; }
+    loom-caption-lanes { margin-top: 3px; }
+    @media (max-width: 860px) { .selection { margin-left: 0; flex-wrap: wrap; } }
     .strips { position: relative; height: ${HEIGHT}px; outline-offset: 2px; }
     canvas { position: absolute; inset: 0; width: 100%; height: 100%; touch-action: none; }
     #head { cursor: crosshair; }
@@ -68,7 +79,13 @@ export class Timeline extends LitElement {
     stage.addEventListener("frame", () => this.follow());
     this.studio.addEventListener("take", () => void this.reload());
     this.studio.addEventListener("artifacts", () => void this.reload()); // beats, perhaps of another window
-    this.studio.addEventListener("selection", again);
+    this.studio.addEventListener("selection", () => {
+      const { selection } = this.studio;
+      if (this.said && (selection?.start !== this.said.start_frame || selection.end !== this.said.end_frame))
+        this.said = null; // another segment was drawn
+      this.requestUpdate();
+    });
+    this.studio.addEventListener("library", () => void this.loadWords());
     theme.addEventListener("change", again);
     this.studio.addEventListener("escape", (event) => {
       if (!this.editing) return;
@@ -105,7 +122,9 @@ export class Timeline extends LitElement {
     this.axis.fit(clock.start, clock.end === Infinity ? clock.start + LIVE_SECONDS : clock.end, fresh);
     this.requestUpdate();
     const mine = this.strips;
+    if (fresh || take === null) this.words = this.said = null;
     if (!mine || take === null || one?.motion.name !== take) return;
+    void this.loadWords();
     const request = { path: { name: take } };
     const current = () => this.strips === mine;
     try {
@@ -123,6 +142,35 @@ export class Timeline extends LitElement {
     }
   }
 
+  /** Load captions and labelled segments of the take; labels may have changed. */
+  private async loadWords(): Promise<void> {
+    const { take } = this.studio;
+    if (take === null) return;
+    const words = await getJson("motions/{name}/words", { path: { name: take } }).catch(() => null); // removed meanwhile
+    if (this.studio.take === take) this.words = words;
+  }
+
+  /** Play a caption or label, and select its frames. */
+  private choose(one: Said): void {
+    const { studio } = this;
+    if (studio.take === null) return;
+    this.said = one;
+    studio.select({ motion: studio.take, start: one.start_frame, end: one.end_frame });
+    if (studio.lead) studio.stage.clock.seek(studio.lead.timeOf(one.start_frame));
+  }
+
+  /** Label the selected segment, or take a label from it. */
+  private async label(text: string, remove = false): Promise<void> {
+    const { selection } = this.studio;
+    if (!selection || !text.trim()) return;
+    await this.studio.attempt(async () => {
+      const body = { places: [segmentText(selection)], label: text.trim(), remove };
+      await send("post", "library/labels", { body });
+      this.said = null;
+      await this.loadWords();
+    });
+  }
+
   private resize(): void {
     this.width = this.box.clientWidth;
     for (const canvas of [this.stripCanvas, this.headCanvas]) {
@@ -131,7 +179,8 @@ export class Timeline extends LitElement {
       canvas.height = HEIGHT * fine;
       canvas.getContext("2d")!.setTransform(fine, 0, 0, fine, 0, 0);
     }
-    this.draw();
+    this.requestUpdate();
+    this.draw(); // at once, or the canvas is empty for a moment
   }
 
   private get selected(): readonly [number, number] | null {
@@ -163,7 +212,7 @@ export class Timeline extends LitElement {
     } else if (clock.playing && this.axis.zoomed && this.drag === null) {
       const before = this.axis.start;
       this.axis.reveal(clock.time);
-      if (before !== this.axis.start) this.draw();
+      if (before !== this.axis.start) this.requestUpdate();
     }
     const text = this.where();
     if (text === this.shown) return;
@@ -259,7 +308,7 @@ export class Timeline extends LitElement {
     } else if (drag.kind === "pan") {
       this.axis.pan(((drag.x - x) / (this.width - this.axis.gutter)) * (this.axis.end - this.axis.start));
       drag.x = x;
-      this.draw();
+      this.requestUpdate();
     } else {
       if (!drag.moved && Math.abs(x - drag.x) < CLICK) return;
       drag.moved = true;
@@ -327,7 +376,19 @@ export class Timeline extends LitElement {
       return html`<span class="faint">drag on the strips to select a segment</span>`;
     const text = segmentText(selection);
     const frames = selection.end - selection.start;
-    return html`<span>${frames} frames, ${(frames / lead.motion.fps).toFixed(2)} s</span><code id="segment">${text}</code>
+    const { said } = this;
+    const add = (event: Event) => {
+      event.preventDefault();
+      void this.label(this.renderRoot.querySelector<HTMLInputElement>("#segment-label")!.value);
+    };
+    return html`${said ? html`<button id="find-words" title="Find motions that are described so: ${said.text}" @click=${() => this.studio.go("search", { words: said.text })}>find these words</button>` : nothing}
+      ${
+        said?.kind === "label"
+          ? html`<button id="remove-label" title="Take this label from the segment" @click=${() => void this.label(said.text, true)}>remove label</button>`
+          : html`<form @submit=${add}><input id="segment-label" aria-label="Label of the selected segment" placeholder="label this segment" .value=${live(said?.text ?? "")} />
+            <button>label</button></form>`
+      }
+      <span>${frames} frames, ${(frames / lead.motion.fps).toFixed(2)} s</span><code id="segment">${text}</code>
       <button title="Copy the segment as the command line writes it" @click=${() => this.copy(text)}>${this.copied ? "copied" : "copy"}</button>
       <button title="Clear the selection (Esc)" @click=${() => this.studio.select(null)}>clear</button>`;
   }
@@ -364,6 +425,12 @@ export class Timeline extends LitElement {
           aria-valuemax=${clock.end === Infinity ? nothing : clock.end.toFixed(2)} aria-valuenow=${clock.time.toFixed(2)}
           @pointerdown=${this.down} @pointermove=${this.move} @pointerup=${this.up} @pointercancel=${this.up}
           @wheel=${this.wheel} @dblclick=${this.clear}></canvas>
-      </div>`;
+      </div>
+      ${
+        this.studio.take !== null && this.strips
+          ? html`<loom-caption-lanes .words=${this.words} .axis=${this.axis} .span=${`${this.axis.start} ${this.axis.end}`} .width=${this.width}
+          .timeOf=${this.strips.timeOf} .chosen=${this.said} @choose=${(event: CustomEvent<Said>) => this.choose(event.detail)}></loom-caption-lanes>`
+          : nothing
+      }`;
   }
 }

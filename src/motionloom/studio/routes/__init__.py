@@ -1,7 +1,9 @@
 """HTTP requests by subject. Each module has one `router`; `ROUTERS` lists them."""
 
 from motionloom.studio.routes import (
+    acting,
     armatures,
+    characters,
     clusters,
     crowd,
     dance,
@@ -9,6 +11,7 @@ from motionloom.studio.routes import (
     graph,
     grid,
     library,
+    matching,
     motions,
     movements,
     parametric,
@@ -22,7 +25,7 @@ from motionloom.studio.routes import (
 ROUTERS = tuple(
     module.router
     for module in (
-        armatures, clusters, crowd, dance, export, graph, grid, library, motions, movements,
-        parametric, poses, search, subjects, uploads, words,
+        acting, armatures, characters, clusters, crowd, dance, export, graph, grid, library,
+        matching, motions, movements, parametric, poses, search, subjects, uploads, words,
     )
 )  # fmt: skip

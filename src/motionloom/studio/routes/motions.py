@@ -17,6 +17,7 @@ from motionloom.studio.app_state import State
 from motionloom.studio.bodies import BODIES
 from motionloom.studio.messages import foot_contacts
 from motionloom.studio.responses import array_response, motion_response
+from motionloom.studio.routes.characters import BODY, character_of, on_character
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
@@ -69,18 +70,27 @@ class MotionBeats(BaseModel):
 
 
 @router.get("/motions/{name:path}/frames", response_class=Response)
-def frames(name: str, state: State) -> Response:
-    """The whole motion as packed arrays: positions, orientations and contacts."""
+def frames(name: str, state: State, character: str | None = None) -> Response:
+    """The whole motion as packed arrays: positions, orientations and contacts.
+
+    With the id of a character (``PUT /api/characters/FILE.glb``) it is retargeted to it.
+    """
+    if character:
+        moved = on_character(state, character, name)
+        return motion_response(moved, name=name, body=f"{BODY}{character}")
     return motion_response(state.library[name])
 
 
 @router.get("/bodies/{key}", response_class=Response)
-def body(key: str, detail: Literal["high", "low"] = "high") -> Response:
+def body(key: str, state: State, detail: Literal["high", "low"] = "high") -> Response:
     """The body of a skeleton, by the ``body`` of a motion's head, as packed arrays.
 
     ``vertices``, ``normals`` (V, 3), ``triangles`` (F, 3), ``joints``, ``weights`` (V, 4) and
-    ``unbind`` (P, 3, 4), the inverse matrices of joints and end sites in the bind pose.
+    ``unbind`` (P, 3, 4), the inverse matrices of joints and end sites in the bind pose. A
+    character of the user has ``colours`` (V, 3), too.
     """
+    if key.startswith(BODY):
+        return array_response({"body": key}, **character_of(state, key.removeprefix(BODY)).mesh)
     return array_response({"body": key}, **BODIES.arrays(key, detail))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from motionloom.library.settings import LAZY_K, SEARCH_METHODS, Dtw
+from motionloom.library.settings import LAZY_K, SEARCH_METHODS, Dtw, MatchWeb
 from motionloom.plots.match_graph import TIER_COLOURS, family_distances, graph_layout
 from motionloom.settings import described, form
 from motionloom.studio.app_state import AppState, State
@@ -173,10 +173,15 @@ def _method(library: Library, name: str) -> SearchMethod:
         about=(cls.__doc__ or "").partition("\n")[0].rstrip("."),
         unit=None if measure is None else measure.unit,
         whole_clips=measure is not None,
-        options=[*([] if measure else options), *_COMMON_OPTIONS],
+        options=[*([] if measure else options), *_COMMON_OPTIONS, *_mirror(cls)],
         # dtw ranks by movement and then filters; lazy and web search within the threshold.
         threshold_filters=measure is not None or cls is Dtw,
     )
+
+
+def _mirror(cls: type) -> tuple[str, ...]:
+    """A match web knows the takes of the library alone, and has no mirrored query."""
+    return () if cls is MatchWeb else ("mirror",)
 
 
 _FIELDS = {argument: field for field, argument in ARGUMENTS.items()}

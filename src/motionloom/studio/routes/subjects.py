@@ -1,7 +1,7 @@
 """What is on the stage, whatever made it: as a file, a film, or kept as takes of the library.
 
-A subject is a segment of a take, a walk, a dance, a parametric motion at a target, a crowd, or
-poses sent by another program.
+A subject is a segment of a take, a walk, a dance, a parametric motion at a target, a crowd, an
+acted script, what a controller played, or poses sent by another program.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.request_models import Name
 from motionloom.studio.responses import FileFormat, file_response, scene_file_response
+from motionloom.studio.routes.acting import ScriptRequest, acted_of
 from motionloom.studio.routes.crowd import crowd_of
 from motionloom.studio.routes.dance import DanceRequest, dance_of
 from motionloom.studio.routes.graph import WalkRequest, walk_of
+from motionloom.studio.routes.matching import PlayedSubject
 from motionloom.studio.routes.parametric import parametric_of
 from motionloom.studio.skeleton_requests import PosesSubject
 
@@ -101,8 +103,31 @@ class CrowdSubject(BaseModel):
         return crowd_of(state, self.id).scene.motions
 
 
+class ActedSubject(ScriptRequest):
+    """A script that was acted."""
+
+    kind: Literal["act"]
+
+    def motions(self, state: AppState) -> Sequence[Motion]:
+        """The motion of the script."""
+        return [acted_of(state, self.script).motion]
+
+
+class ControlledSubject(PlayedSubject):
+    """What a character of motion matching has played."""
+
+    kind: Literal["played"]
+
+
 Subject = Annotated[
-    SegmentSubject | WalkSubject | DanceSubject | ParametricSubject | CrowdSubject | PosesSubject,
+    SegmentSubject
+    | WalkSubject
+    | DanceSubject
+    | ParametricSubject
+    | CrowdSubject
+    | PosesSubject
+    | ActedSubject
+    | ControlledSubject,
     Field(discriminator="kind"),
 ]
 

@@ -65,7 +65,7 @@ class FoundSegment(BaseModel):
     whole: bool
 
 
-class Found(BaseModel):
+class FindResults(BaseModel):
     """What was found, best first.
 
     `unknown` has the words that no motion is described by, with what is spelt like them, or "".
@@ -115,11 +115,11 @@ def prepare(state: State) -> Description:
 
 
 @router.post("/find")
-def find(request: FindRequest, state: State) -> Found:
+def find(request: FindRequest, state: State) -> FindResults:
     """Segments that answer a description, best first, with the words that matched."""
     began = time.perf_counter()
     found = state.library.find(request.text, workers=1, **request.arguments())
-    return Found(
+    return FindResults(
         matches=[_segment(state.library, each) for each in found],
         unknown=found.unknown,
         seconds=round(time.perf_counter() - began, 4),

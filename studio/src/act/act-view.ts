@@ -1,0 +1,221 @@
+// Act view: a script in words becomes one motion. The plan shows which segment acts each phrase; another can be chosen.
+
+import { css, html, nothing } from "lit";
+import { customElement, query, state } from "lit/decorators.js";
+import { motionFrom } from "../motion/motion";
+import type { ActedScript, PlannedPhrase, ScriptPhrase } from "../net/answers";
+import { finished, send, sendForArrays, type Job } from "../net/api";
+import "../page/code-line";
+import { inputValue } from "../page/form-input";
+import "../page/progress-line";
+import { qualityLines } from "../page/quality";
+import { sharedStyles } from "../page/style";
+import { View } from "../page/view";
+import { shortName } from "../search/match-card";
+
+const EXAMPLE = "walk forward 3 s, sit down, stand up, kick twice with the right foot";
+
+@customElement("loom-act-view")
+export class ActView extends View {
+  @state() private acted: ActedScript | null = null;
+  @state() private job: Job | null = null;
+  @state() private busy = false;
+  @state() private playing = -1; // row of the plan that is on the stage now
+  private instead: Record<number, string> = {};
+  private turn = 0;
+  private wanted = "";
+
+  @query("textarea") private script!: HTMLTextAreaElement;
+
+  static styles = [
+    sharedStyles,
+    css`
+    :host { display: grid; gap: 10px; align-content: start; grid-template-columns: minmax(0, 1fr); }
+    textarea { font: inherit; width: 100%; min-height: 84px; resize: vertical; color: var(--ink); background: var(--well); border: 1px solid var(--line);
+      border-radius: 6px; padding: 7px 9px; }
+    ol { list-style: none; margin: 0; padding: 0; display: grid; gap: 6px; }
+    li { border: 1px solid var(--line); border-left: 3px solid var(--edge); border-radius: 6px; padding: 5px 8px; display: grid; gap: 4px; min-width: 0; }
+    li.now { border-left-color: var(--accent); background: color-mix(in srgb, var(--accent) 9%, transparent); }
+    li.bridge { border-style: dotted; color: var(--faint); font-size: 12px; }
+    li.missing { border-left-color: var(--bad); }
+    .top { display: flex; justify-content: space-between; gap: 8px; align-items: baseline; }
+    .top b { overflow-wrap: anywhere; }
+    .top button { font-size: 11px; padding: 1px 7px; font-variant-numeric: tabular-nums; }
+    select { width: 100%; font-size: 12px; min-width: 0; }
+    .said { font-size: 12px; overflow-wrap: anywhere; }
+    .warn { color: var(--bad); }
+    .near { display: flex; flex-wrap: wrap; gap: 4px; } .near button { font-size: 12px; white-space: normal; text-align: left; }
+  `,
+  ];
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    this.listen("frame", () => this.follow(), this.studio.stage);
+  }
+
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.turn++;
+  }
+
+  /** Query: script, and instead: the segments chosen for phrases, as a JSON object by their numbers. */
+  protected routeChanged(query: Record<string, string>): void {
+    const { script = "", instead = "{}" } = query;
+    const wanted = `${script}\n${instead}`;
+    const shown = this.studio.stage.characters.length && this.studio.subject?.body().kind === "act";
+    if (!script || (wanted === this.wanted && shown)) return;
+    this.wanted = wanted;
+    this.instead = parsed(instead);
+    void this.updateComplete.then(() => (this.script.value = script));
+    void this.act(script);
+  }
+
+  private async act(script: string): Promise<void> {
+    const turn = ++this.turn;
+    const current = () => turn === this.turn && this.isConnected;
+    this.busy = true;
+    await this.studio.attempt(async () => {
+      try {
+        const job = await send("post", "act", { body: { script, instead: this.instead } });
+        const acted = await finished(job, (now) => current() && (this.job = now));
+        if (!current()) return;
+        this.acted = acted;
+        if (acted.plan.length) await this.show(acted, current);
+        else this.studio.show([]);
+      } catch (error) {
+        if (current()) {
+          this.wanted = ""; // so that the same script can be acted again
+          throw error;
+        }
+      } finally {
+        if (turn === this.turn) this.busy = false;
+      }
+    });
+  }
+
+  private async show({ script, lines }: ActedScript, current: () => boolean): Promise<void> {
+    const motion = motionFrom(await sendForArrays("act/motion", { body: { script } }));
+    if (!current()) return;
+    this.studio.show([{ motion, title: "script" }], null, {
+      title: "acted script",
+      body: () => ({ kind: "act", script }),
+      cli: lines.cli,
+      python: lines.python,
+    });
+    this.studio.stage.clock.seek(0);
+    this.studio.stage.clock.play();
+  }
+
+  private follow(): void {
+    const { time } = this.studio.stage.clock;
+    const rows = this.acted?.plan ?? [];
+    const now = rows.findIndex((row) => time >= row.start && time < row.end);
+    if (now !== this.playing) this.playing = now;
+  }
+
+  private go(instead: Record<number, string>): void {
+    const script = this.script.value.trim();
+    if (!script) return;
+    const chosen = Object.keys(instead).length ? JSON.stringify(instead) : undefined;
+    this.wanted = ""; // act again even if the address stays the same
+    this.studio.go("act", { script, instead: chosen });
+  }
+
+  /** Act the script as it is written now; choices belong to the script that they were made for. */
+  private readonly submit = (event?: Event): void => {
+    event?.preventDefault();
+    this.go(this.script.value.trim() === this.studio.route.query.script ? this.instead : {});
+  };
+
+  private choose(number: number, segment: string): void {
+    const instead = { ...this.instead, [number]: segment };
+    if (!segment) delete instead[number];
+    this.script.value = this.studio.route.query.script ?? this.script.value; // the script that the plan is of
+    this.go(instead);
+  }
+
+  /** Replace a phrase that nothing shows by one that the library has. */
+  private replace(text: string, near: string): void {
+    this.script.value = this.script.value.replace(text, near.replace(/[,;.]/g, ""));
+    this.go({});
+  }
+
+  private phraseOf(row: PlannedPhrase): ScriptPhrase | undefined {
+    return this.acted!.phrases[row.number];
+  }
+
+  private readonly key = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.submit();
+  };
+
+  private row(row: PlannedPhrase, place: number) {
+    const { clock } = this.studio.stage;
+    const phrase = this.phraseOf(row);
+    const seek = html`<button title="Play from here" aria-label=${`Play ${phrase?.text ?? "the bridge"}`} @click=${() => {
+      clock.seek(row.start);
+      clock.play();
+    }}>${row.start.toFixed(1)}–${row.end.toFixed(1)} s</button>`;
+    const now = place === this.playing ? "now" : "";
+    if (!phrase)
+      return html`<li class="bridge ${now}"><div class="top"><span>bridge: ${row.text} <span title=${row.segment}>(${shortName(row.segment, 30)})</span></span>${seek}</div></li>`;
+    const first = this.acted!.plan.findIndex((one) => one.number === row.number) === place;
+    return html`<li class=${now}><div class="top"><b>${phrase.text}</b>${seek}</div>
+      ${first ? this.options(row, phrase) : html`<span class="said faint">${row.segment}</span>`}
+      <span class="said faint">${row.text}${row.seam > 0 ? ` · seam ${row.seam.toFixed(2)}` : ""}</span></li>`;
+  }
+
+  /** The segments that may act a phrase. */
+  private options(row: PlannedPhrase, phrase: ScriptPhrase) {
+    const chosen = this.instead[row.number] ?? "";
+    return html`<select aria-label=${`Segment for ${phrase.text}`} ?disabled=${this.busy} @change=${(event: Event) => this.choose(row.number, inputValue(event))}>
+      <option value="" ?selected=${!chosen}>${chosen ? "chosen by the plan" : `${row.segment} (by the plan)`}</option>
+      ${phrase.options.map((one) => html`<option value=${one.segment} ?selected=${one.segment === chosen}>${one.segment}: ${one.text} (${Math.round(100 * one.match)} %)</option>`)}</select>`;
+  }
+
+  private missing(phrase: ScriptPhrase) {
+    if (phrase.options.length)
+      return html`<li><div class="top"><b>${phrase.text}</b><span class="faint">${phrase.options.length} found</span></div></li>`;
+    return html`<li class="missing"><b>${phrase.text}</b><span class="warn">No motion of this library shows it.</span>
+      ${
+        phrase.near.length
+          ? html`<span class="said faint">What comes near:</span><span class="near">${phrase.near.map(
+              (near) =>
+                html`<button title="Put this into the script instead" @click=${() => this.replace(phrase.text, near)}>${near}</button>`,
+            )}</span>`
+          : html`<span class="said faint">Nothing comes near. Search for other words, or label a segment with these.</span>`
+      }</li>`;
+  }
+
+  render() {
+    const { acted } = this;
+    return html`<h2>Act a script</h2>
+      <form @submit=${this.submit}>
+        <label class="faint" for="script">Phrases, one after the other; “3 s”, “twice” and “wave while walking” are understood, TAKE:START-END too.</label>
+        <textarea id="script" placeholder=${EXAMPLE} @keydown=${this.key}></textarea>
+        <div class="row"><button id="act" class="main" ?disabled=${this.busy} title="Ctrl+Enter">Act</button>
+          ${this.script?.value ? nothing : html`<button type="button" id="example" @click=${() => (this.script.value = EXAMPLE)}>example</button>`}
+          <span class="faint" role="status">${this.busy && !this.job ? "acting…" : nothing}</span></div></form>
+      ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : nothing}
+      ${
+        acted
+          ? html`<ol id="plan" aria-label="Plan">${acted.plan.length ? acted.plan.map((row, place) => this.row(row, place)) : acted.phrases.map((phrase) => this.missing(phrase))}</ol>
+        ${qualityLines(acted.quality)}
+        ${acted.plan.length ? html`<loom-code .cli=${acted.lines.cli} .python=${acted.lines.python}></loom-code>` : nothing}`
+          : nothing
+      }`;
+  }
+}
+
+/** Segments by numbers of phrases, from the address. */
+function parsed(text: string): Record<number, string> {
+  try {
+    const given: unknown = JSON.parse(text);
+    return Object.fromEntries(
+      Object.entries(given as object).filter(
+        ([number, segment]) => /^\d+$/.test(number) && typeof segment === "string",
+      ),
+    );
+  } catch {
+    return {};
+  }
+}

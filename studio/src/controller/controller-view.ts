@@ -1,0 +1,272 @@
+// Controller view: a character that is steered by keyboard, mouse or gamepad, by motion matching over chosen takes.
+
+import { css, html, nothing, svg } from "lit";
+import { customElement, state } from "lit/decorators.js";
+import type { MatchingInfo } from "../net/answers";
+import { finished, send, type Job } from "../net/api";
+import "../page/code-line";
+import { counted, durationText } from "../page/counts";
+import { inputValue, isChecked } from "../page/form-input";
+import "../page/progress-line";
+import { sharedStyles } from "../page/style";
+import { View } from "../page/view";
+import { Pilot } from "./pilot";
+
+const SHOWN = 10; // seconds of the cost curve
+const WIDTH = 360;
+const HEIGHT = 84;
+const TELL = 120; // milliseconds between updates of the figures
+
+@customElement("loom-controller-view")
+export class ControllerView extends View {
+  @state() private info: MatchingInfo | null = null;
+  @state() private job: Job | null = null;
+  @state() private pilot: Pilot | null = null;
+  @state() private walkSpeed = 1.3;
+  @state() private runSpeed = 3;
+  @state() private gait = "";
+  @state() private strafe = false;
+  @state() private follow = false;
+  @state() private behind = true;
+  @state() private report: { id: string; sentences: string[] } | null = null;
+  private built = "";
+  private told = 0;
+
+  static styles = [
+    sharedStyles,
+    css`
+    :host { display: grid; gap: 12px; align-content: start; grid-template-columns: minmax(0, 1fr); }
+    h3 { font-size: 13px; margin: 0 0 4px; }
+    form { display: grid; gap: 8px; }
+    select, input:not([type="checkbox"]) { width: 100%; min-width: 0; }
+    label.check { display: flex; gap: 6px; align-items: center; } label.check input { width: auto; }
+    label > span { display: flex; justify-content: space-between; }
+    dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 12px; margin: 0; background: var(--well); border-radius: 6px; padding: 8px 10px; }
+    dt { color: var(--faint); } dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+    svg { width: 100%; display: block; background: var(--well); border-radius: 6px; }
+    svg text { fill: var(--faint); font-size: 10px; }
+    .going { fill: none; stroke: var(--cool); stroke-width: 1.5; } .jump { stroke: var(--accent); stroke-width: 1.5; }
+    kbd { font: 11px ui-monospace, monospace; border: 1px solid var(--line); border-radius: 3px; padding: 0 4px; background: var(--raised); }
+    ul { margin: 4px 0; padding-left: 18px; } .warning { color: var(--warn); }
+    #play { justify-self: start; }
+  `,
+  ];
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    this.listen("frame", () => this.tell(), this.studio.stage);
+    this.listen("reconnected", () => {
+      this.built = "";
+      this.routeChanged(this.studio.route.query);
+    });
+  }
+
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.stop();
+  }
+
+  /** Query: within (a label), only (names with commas), all ("1"), mirror ("no"). */
+  protected routeChanged(query: Record<string, string>): void {
+    const wanted = JSON.stringify(query);
+    if (wanted === this.built || !(query.within || query.only || query.all)) return;
+    this.built = wanted;
+    this.stop();
+    this.info = this.report = null;
+    void this.studio.attempt(async () => {
+      const job = await send("post", "matching", { body: this.takes });
+      const info = await finished(job, (now) => wanted === this.built && (this.job = now)).catch((error: unknown) => {
+        this.built = ""; // so that it can be built again
+        throw error;
+      });
+      if (wanted !== this.built || !this.isConnected) return;
+      this.info = info;
+      const [slow, fast] = info.speeds;
+      this.walkSpeed = Math.min(Math.max(1.3, slow), fast);
+      this.runSpeed = Math.max(fast, this.walkSpeed);
+      this.gait = "";
+    });
+  }
+
+  /** The takes of the address, for the server. */
+  private get takes() {
+    const { within, only, mirror } = this.studio.route.query;
+    const list = (text: string) =>
+      text
+        .split(",")
+        .map((one) => one.trim())
+        .filter(Boolean);
+    return {
+      ...(within && { within: list(within) }),
+      ...(only && { only: list(only) }),
+      ...(mirror === "no" && { mirror: false }),
+    };
+  }
+
+  private stop(): void {
+    this.pilot?.stop();
+    this.pilot = null;
+  }
+
+  private play(): void {
+    if (this.pilot) {
+      this.stop();
+      return;
+    }
+    const pilot = new Pilot(this.studio, this.takes);
+    this.pilot = pilot;
+    this.steer();
+    pilot.addEventListener("ended", () => {
+      if (this.pilot === pilot) this.pilot = null;
+    });
+    void this.studio.attempt(async () => {
+      try {
+        await pilot.start();
+      } catch (error) {
+        pilot.stop();
+        throw error;
+      }
+    });
+  }
+
+  /** Hand the settings of the form to the character. */
+  private steer(): void {
+    const { walkSpeed, runSpeed, strafe, follow, behind } = this;
+    if (this.pilot) Object.assign(this.pilot, { walkSpeed, runSpeed, strafe, follow, behind, gait: this.gait || null });
+  }
+
+  protected updated(): void {
+    this.steer();
+  }
+
+  private tell(): void {
+    const now = performance.now();
+    if (!this.pilot || now - this.told < TELL) return;
+    this.told = now;
+    this.requestUpdate();
+  }
+
+  private build(event: Event): void {
+    event.preventDefault();
+    const value = (id: string) => this.renderRoot.querySelector<HTMLInputElement>(`#${id}`)!.value.trim() || undefined;
+    const only = value("only");
+    const within = only ? undefined : value("within");
+    const mirror = this.renderRoot.querySelector<HTMLInputElement>("#mirror")!.checked ? undefined : "no";
+    this.built = ""; // build again even if the address stays the same
+    this.studio.go("controller", { within, only, all: only || within ? undefined : "1", mirror });
+  }
+
+  private async measure(): Promise<void> {
+    await this.studio.attempt(async () => {
+      const job = await send("post", "matching/coverage", { body: this.takes });
+      this.report = await finished(job, (now) => (this.job = now));
+    });
+  }
+
+  /** Names of the takes that are open in the library. */
+  private get open(): string[] {
+    const { take = "", with: over = "" } = this.studio.visited.get("library")?.query ?? {};
+    return [take, ...over.split("|")].filter(Boolean);
+  }
+
+  private form() {
+    const { within = "", only = "", mirror } = this.studio.route.query;
+    const { open } = this;
+    const fill = () => {
+      this.renderRoot.querySelector<HTMLInputElement>("#only")!.value = open.join(", ");
+    };
+    return html`<form @submit=${this.build}>
+      <label><span class="faint">takes with the label</span><select id="within">
+        <option value="">any (all takes)</option>
+        ${[...this.studio.labels].map(([label, count]) => html`<option value=${label} ?selected=${label === within}>${label} (${count})</option>`)}</select></label>
+      <label><span class="faint">or takes by name</span><input id="only" placeholder="name, name: all that walk, run, turn, start and stop" .value=${only} /></label>
+      <div class="row"><label class="check"><input id="mirror" type="checkbox" .checked=${mirror !== "no"} />mirrored, too</label>
+        ${open.length ? html`<button type="button" id="open-takes" @click=${fill}>${counted(open.length, "open take")}</button>` : nothing}
+        <button id="build" class="main" ?disabled=${this.job !== null}>Make a controller</button></div></form>`;
+  }
+
+  private facts(info: MatchingInfo) {
+    const skipped = Object.entries(info.skipped);
+    const tags = Object.entries(info.tags).map(([tag, seconds]) => `${tag} ${durationText(seconds)}`);
+    return html`<p>${counted(info.takes, "take")}, ${counted(info.frames, "frame")} at ${info.fps} fps;
+      ${info.speeds[0].toFixed(1)} to ${info.speeds[1].toFixed(1)} m/s. <span class="faint">${tags.join(", ")}.</span>
+      ${info.made ? html`<span class="faint">Nobody stands in these takes: standing, starting and stopping are made from steps.</span>` : nothing}
+      ${skipped.length ? html`<span class="faint">Not used: ${skipped.map(([name, why]) => `${name} (${why})`).join("; ")}</span>` : nothing}</p>`;
+  }
+
+  private speed(id: "walkSpeed" | "runSpeed", title: string) {
+    const most = Math.max(this.info!.speeds[1] * 1.25, 2);
+    return html`<label><span class="faint">${title}<b>${this[id].toFixed(1)} m/s</b></span>
+      <input id=${id} type="range" min="0.4" max=${most.toFixed(1)} step="0.1" .value=${String(this[id])} @input=${(event: Event) => (this[id] = Number(inputValue(event)))} /></label>`;
+  }
+
+  private switches(info: MatchingInfo) {
+    const check = (id: "strafe" | "follow" | "behind", text: string, title: string) =>
+      html`<label class="check" title=${title}><input id=${id} type="checkbox" .checked=${this[id]} @change=${(event: Event) => (this[id] = isChecked(event))} />${text}</label>`;
+    return html`<section><button id="play" class=${this.pilot ? "" : "main"} aria-pressed=${Boolean(this.pilot)} @click=${() => this.play()}>${this.pilot ? "Stop" : "Play"}</button>
+      <p class="faint"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> or arrow keys walk, with <kbd>Shift</kbd> faster; drag to turn the camera.
+        Gamepad: left stick walks, right stick turns the camera, RT runs, LB strafes.</p>
+      <div class="row">
+        <label><span class="faint">gait</span><select id="gait" @change=${(event: Event) => (this.gait = inputValue(event))}>
+          <option value="" ?selected=${!this.gait}>any</option>
+          ${Object.keys(info.tags).map((tag) => html`<option value=${tag} ?selected=${tag === this.gait}>${tag}</option>`)}</select></label>
+        ${check("strafe", "strafe", "Keep facing where the character faces now")}
+        ${check("follow", "follow the pointer", "Walk to the point of the floor under the pointer")}
+        ${check("behind", "camera behind", "The camera turns with the character")}</div>
+      ${this.speed("walkSpeed", "walking speed")}${this.speed("runSpeed", "with Shift")}</section>`;
+  }
+
+  private live(pilot: Pilot) {
+    const moment = pilot.shown;
+    if (!moment) return nothing;
+    const { state } = moment;
+    const speed = Math.hypot(...state.velocity);
+    const wanted = Math.hypot(...state.desired);
+    return html`<section><h3>What is played</h3>
+      <dl id="live"><dt>take</dt><dd id="matched">${state.take}, frame ${state.frame}${state.mirrored ? ", mirrored" : ""}</dd>
+        <dt>gait</dt><dd>${state.tag || "none"}</dd>
+        <dt>speed</dt><dd>${speed.toFixed(2)} of ${wanted.toFixed(2)} m/s</dd>
+        <dt>cost</dt><dd>${state.cost.toFixed(2)} m at the last jump, ${state.going_on.toFixed(2)} m to go on; ${counted(state.jumps, "jump")}</dd>
+        <dt>latency</dt><dd id="latency">${pilot.latency === null ? "–" : `${pilot.latency.toFixed(0)} ms`} from key to picture;
+          answers in ${pilot.answer.toFixed(0)} ms (${pilot.server.toFixed(1)} ms on the server)</dd>
+        <dt>pictures</dt><dd>${pilot.rate} per second</dd></dl>
+      ${this.curve(pilot)}</section>`;
+  }
+
+  /** Cost of going on over the last seconds; jumps as marks, down to their cost. */
+  private curve(pilot: Pilot) {
+    const fps = pilot.motion?.fps ?? 30;
+    const end = pilot.moments.at(-1)!.frame;
+    const shown = pilot.moments.filter((one) => one.frame > end - SHOWN * fps);
+    const high = Math.max(0.5, ...shown.map((one) => one.state.going_on));
+    const x = (frame: number) => (WIDTH * (1 - (end - frame) / (SHOWN * fps))).toFixed(1);
+    const y = (cost: number) => (HEIGHT - 6 - (HEIGHT - 22) * Math.min(cost / high, 1)).toFixed(1);
+    const line = shown.map((one) => `${x(one.frame)},${y(one.state.going_on)}`).join(" ");
+    return html`<svg id="cost" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Cost of going on in the last ${SHOWN} seconds, up to ${high.toFixed(1)} metres; jumps are marked">
+      <polyline class="going" points=${line}></polyline>
+      ${shown.filter((one) => one.jumped).map((one) => svg`<line class="jump" x1=${x(one.frame)} x2=${x(one.frame)} y1=${y(one.state.cost)} y2=${HEIGHT - 4}></line>`)}
+      <text x="4" y="11">cost of going on (blue), jumps (orange); ${high.toFixed(1)} m, ${SHOWN} s</text></svg>`;
+  }
+
+  private coverage() {
+    const { report } = this;
+    return html`<section><h3>What the takes cover</h3>
+      <div class="row"><button id="coverage" ?disabled=${this.job !== null} title="Plays courses and two minutes of random steering: about a minute" @click=${() => this.measure()}>Measure</button>
+        ${report ? html`<a id="report" href=${`api/matching/coverage/${report.id}`} target="_blank" rel="noopener">open the report</a>` : html`<span class="faint">which speeds, turns, starts and stops, and which capture would help</span>`}</div>
+      ${report ? html`<ul>${report.sentences.map((one) => html`<li>${one}</li>`)}</ul>` : nothing}</section>`;
+  }
+
+  render() {
+    const { info } = this;
+    return html`<h2>Controller</h2>
+      <p class="faint">A character that does what you ask, from these takes: a few times a second the frame is played on that is most like the present one and leads where you steer.</p>
+      ${this.form()}
+      ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : nothing}
+      ${
+        info
+          ? html`${this.facts(info)}${this.switches(info)}${this.pilot ? this.live(this.pilot) : nothing}${this.coverage()}
+        <loom-code .cli=${info.lines.cli} .python=${info.lines.python}></loom-code>`
+          : nothing
+      }`;
+  }
+}

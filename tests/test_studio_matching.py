@@ -1,0 +1,159 @@
+"""The controller of the studio: databases, steering over the websocket, what was played."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+from studio_takes import corpus_library
+
+import motionloom as ml
+from motionloom.studio import create_app, messages
+from motionloom.studio.routes import matching
+
+WALKS = ("walk_p0", "walk_left_p0", "walk_right_p0")
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    path = tmp_path_factory.mktemp("studio") / "takes.loom"
+    with (
+        corpus_library(path, (*WALKS, "kick_front_mid_right_p0")) as library,
+        TestClient(create_app(library), base_url="http://localhost") as one,
+    ):
+        yield one
+
+
+def built(client, **takes) -> dict:
+    started = client.post("/api/matching", json=takes)
+    assert started.status_code == 200, started.text
+    return client.app.state.studio.jobs.wait(started.json()["id"]).model_dump()
+
+
+class Window:
+    """A window that sends live requests."""
+
+    def __init__(self, socket) -> None:
+        self.socket = socket
+
+    def ask(self, kind: str, **message):
+        self.socket.send_text(json.dumps({"id": 1, "kind": kind, **message}))
+        return messages.unpack(self.socket.receive_bytes())
+
+
+@pytest.fixture
+def window(client):
+    with client.websocket_connect("ws://localhost/api/live") as socket:
+        yield Window(socket)
+
+
+def test_a_database_is_built_from_a_label_or_names(client):
+    job = built(client, only=list(WALKS))
+    assert job["state"] == "done", job["error"]
+    info = job["result"]
+    assert info["takes"] == 3 and info["fps"] == 30.0 and info["tags"]["walk"] > 1.0
+    assert 0.3 < info["speeds"][0] < info["speeds"][1] < 3.0
+    assert "--only walk_p0,walk_left_p0,walk_right_p0" in info["lines"]["cli"]
+    assert built(client, within=["walk"])["state"] == "done"
+
+
+def test_takes_in_which_nobody_travels_are_refused_with_the_reason(client):
+    job = built(client, only=["kick_front_mid_right_p0"])
+    assert job["state"] == "failed" and "the take stays in place" in job["error"]
+
+
+def test_too_many_frames_are_refused(client, monkeypatch):
+    monkeypatch.setattr(matching, "_MAX_FRAMES", 100)
+    answer = client.post("/api/matching", json={"only": list(WALKS)})
+    assert answer.status_code == 422 and "at most 100 frames" in answer.json()["error"]
+
+
+def test_a_character_is_steered_and_tells_what_it_does(client, window):
+    started, _ = window.ask("match/start", takes={"only": list(WALKS)})
+    assert started["fps"] == 30.0 and "hips" in started["roles"]
+    number = started["player"]
+    window.ask("match/read", player=number, count=30, controls={"velocity": [0.0, 1.3]})
+    head, arrays = window.ask("match/read", player=number, count=45, controls={})
+    assert arrays["positions"].shape[0] == 45 and arrays["contacts"].shape == (45, 4)
+    assert head["start"] == 30 and head["milliseconds"] > 0.0
+    assert head["take"] in WALKS or head["take"].endswith("(made)")
+    assert head["desired"] == [0.0, 1.3] and len(head["trajectory"]) == 3
+    assert head["velocity"][1] > 0.6  # it walks along +Z
+
+    hips = arrays["positions"][:, started["roles"]["hips"]]
+    assert hips[-1, 2] - hips[0, 2] > 0.8
+
+    # What was played is one motion: the frames that were read.
+    subject = {"kind": "played", "id": started["recording"]}
+    kept = client.post("/api/subjects/keep", json={"subject": subject, "name": "steered"})
+    assert kept.json() == {"names": ["steered"]}
+    library = client.app.state.studio.library
+    assert len(library["steered"]) == 75
+    again = library["steered"].positions()[30:, library["steered"].skeleton.points(["hips"])[0]]
+    np.testing.assert_allclose(again, hips, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "said"),
+    [
+        ("match/start", {"takes": {"only": ["nobody"]}}, "nobody"),
+        ("match/start", {"takes": {"only": 3}}, "takes of the controller: only"),
+        ("match/read", {"player": 99}, "no player 99"),
+    ],
+)
+def test_requests_say_what_is_wrong(window, kind, message, said):
+    head, _ = window.ask(kind, **message)
+    assert said in head["error"]
+
+
+def test_controls_are_checked_and_the_character_goes_on(window):
+    number = window.ask("match/start", takes={"only": list(WALKS)})[0]["player"]
+    for controls, said in (
+        ({"gait": "fly"}, "no frame has the tag 'fly'"),
+        ({"velocity": [1.0]}, "velocity"),
+        ({"jump": True}, "no control 'jump'"),
+        ([1], "controls must be an object"),
+    ):
+        head, _ = window.ask("match/read", player=number, count=2, controls=controls)
+        assert said in head["error"]
+    head, _ = window.ask("match/read", player=number, count=2, controls={"gait": "walk"})
+    assert head["frames"] == 2
+
+
+def test_what_was_played_is_kept_for_a_time_only(monkeypatch):
+    monkeypatch.setattr(matching, "_RECORDED_SECONDS", 2.0)
+    walk = ml.demo.clip("walk")
+    held = matching.Recording(walk.skeleton, walk.fps)
+    with pytest.raises(ml.errors.InvalidInput, match="nothing was played yet"):
+        held.motion()
+    for start in range(0, 100, 10):
+        rows = slice(start, start + 10)
+        held.add(
+            ml.library.FrameBlock(
+                walk.rotations[rows], walk.root[rows], np.zeros((10, 4), bool), start
+            )
+        )
+    np.testing.assert_array_equal(held.motion().root, walk.root[40:100])
+
+
+def test_a_recording_that_is_gone_is_named(client):
+    subject = {"kind": "played", "id": "gone"}
+    answer = client.post("/api/subjects/file", json={"subject": subject, "suffix": "bvh"})
+    assert answer.status_code == 422 and "play it again" in answer.json()["error"]
+
+
+@pytest.mark.slow
+def test_the_coverage_report_is_a_page(client):
+    started = client.post("/api/matching/coverage", json={"only": list(WALKS)}).json()
+    job = client.app.state.studio.jobs.wait(started["id"])
+    assert job.state == "done", job.error
+    assert job.result["sentences"]
+    page = client.get(f"/api/matching/coverage/{job.result['id']}")
+    assert page.headers["content-type"].startswith("text/html") and "<img" in page.text
+    gone = client.get("/api/matching/coverage/other")
+    assert gone.status_code == 422 and "make it again" in gone.json()["error"]
