@@ -23,6 +23,8 @@ from motionloom.motion.easing import smooth_step
 from motionloom.motion.retargeting.retarget import on_skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
+from motionloom.motion_matching.database import MIRRORED
+from motionloom.motion_matching.standing import is_made
 
 if TYPE_CHECKING:
     from motionloom.motion_matching.database import MatchingDatabase
@@ -216,7 +218,7 @@ def _segment(
         starts = [
             np.arange(part.start + before, part.stop - length - after)
             for part in database.ranges
-            if part.stop - length - after > part.start + before
+            if part.stop - length - after > part.start + before and not _changes_gait(part.name)
         ]
         if not starts:
             continue
@@ -229,6 +231,11 @@ def _segment(
         if costs[k] < best[0]:
             best = (float(costs[k]), int(frames[k]), length)
     return best[1], best[2]
+
+
+def _changes_gait(name: str) -> bool:
+    """Whether a range is a change of gait that was made, which is neither a walk nor a run."""
+    return is_made(name.removesuffix(MIRRORED)) and " to " in name
 
 
 def _pair_rows(
