@@ -11,14 +11,14 @@ const KEY = "motionloom.character"; // of the session of this window
 /** Fires "change". */
 export class OwnCharacter extends EventTarget {
   current: CharacterInfo | null = null;
-  /** Resolves when the character of this session is known; takes are opened after it. */
+  /** Resolves when the character of this window is known; takes are opened after it. */
   ready: Promise<void> = Promise.resolve();
 
   constructor(private readonly studio: Studio) {
     super();
   }
 
-  /** Show the character of this session again, as after a reload; the server may have forgotten it. */
+  /** Show the character of this window again, as after a reload; the server may have forgotten it. */
   restore(): void {
     this.ready = this.restored();
   }
