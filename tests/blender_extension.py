@@ -14,6 +14,8 @@ import random
 import sys
 import types
 
+from waiting import LIMIT
+
 
 def main(extension, task, output):
     with open(task) as file:
@@ -313,7 +315,7 @@ def modal():
         seen.append(sorted(second.invoke(context, Event())))
     finally:
         operators.bpy = real
-    operator._call.wait(600)
+    operator._call.wait(LIMIT)
     seen.append(sorted(operator.modal(context, Event())))
     Window.motionloom.words = ""
     bpy.ops.motionloom.find()
@@ -325,7 +327,7 @@ def modal():
     finally:
         operators.bpy = real
     for _ in range(3):
-        follower._call.wait(600)
+        follower._call.wait(LIMIT)
         target.location.z -= 0.05
         bpy.context.view_layer.update()
         followed.append(sorted(follower.modal(context, Event())))

@@ -77,7 +77,7 @@ def parquet_equal(table, name):
 def test_the_card_lists_its_tables_and_cannot_be_changed_by_labels(tmp_path):
     pytest.importorskip("pyarrow")
     library = ml.Library.create(tmp_path / "odd.loom")
-    library.add_motion(ml.demo.clip("jog")[:5], name="jog", labels=["---\nlicense: mine", "$x"])
+    library.add_motion(ml.demo.clip("jog")[:5], name="jog", labels=["--- license: mine", "$x"])
     card = (library.export_motions(tmp_path / "data", to="parquet") / "README.md").read_text()
     head, rest = card.removeprefix("---\n").split("\n---\n", 1)
     for table in ("frames", "motions", "labels", "skeletons"):

@@ -22,7 +22,9 @@ from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.settings import ChoreographySettings
+from motionloom.studio.live import RecordedPlayer
 from motionloom.studio.routes.graph import ReplayPlayer, SteeringEvent
+from motionloom.studio.routes.matching import Recording
 
 
 class Kind(NamedTuple):
@@ -64,12 +66,20 @@ def kinds() -> dict[str, Kind]:
                          "speed must be a finite number, at least 0"),
         "dance": Kind(DancePlayer, lambda: steps.player(112.0, seed=2), {"target": (1.0, 2.0)},
                       {"tempo": 90.0, "direction": 1.0, "speed": np.nan}, "speed must be 1 finite"),
+        "recorded": Kind(RecordedPlayer, lambda: RecordedPlayer(
+                             matched.player(velocity=(0.0, 1.2)),
+                             Recording(matched.skeleton, matched.fps)),
+                         {"velocity": (1.0, 0.0)}, {"velocity": (1.0, 0.0), "speed": -1.0},
+                         "speed must be a finite number, at least 0"),
         "replayed": Kind(ReplayPlayer, lambda: ReplayPlayer(graph.player(3), answer), {},
                          {"faster": True}, "no control 'faster'"),
     }  # fmt: skip
 
 
-KINDS = ("blend", "parametric", "graph", "route", "fat graph", "matching", "dance", "replayed")
+KINDS = (
+    "blend", "parametric", "graph", "route", "fat graph", "matching", "dance", "recorded",
+    "replayed",
+)  # fmt: skip
 
 
 @pytest.fixture(params=KINDS)

@@ -300,6 +300,10 @@ class RecordedPlayer(Player):
     def __init__(self, player: Player, recording: Recording) -> None:
         self.player, self.recording = player, recording
         self.skeleton, self.fps = player.skeleton, player.fps
+        self.controls = player.controls  # type: ignore[misc]  # those of the recorded player
+
+    def _steer(self, **controls: Any) -> None:
+        self.player.steer(**controls)
 
     def _read(self, count: int) -> FrameBlock:
         block = self.player.read(count)

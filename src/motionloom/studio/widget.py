@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ class StageView(anywidget.AnyWidget):
         traitlets.Int(), traitlets.Int(), allow_none=True, default_value=None
     ).tag(sync=True)
     choice = traitlets.Int(0).tag(sync=True)
-    target = traitlets.Tuple().tag(sync=True)
+    target = traitlets.Any(()).tag(sync=True)
     error = traitlets.Unicode("").tag(sync=True)
     _choices = traitlets.List(traitlets.Unicode()).tag(sync=True)
     _height = traitlets.Int(420).tag(sync=True)
@@ -94,14 +95,16 @@ class StageView(anywidget.AnyWidget):
 
     @traitlets.validate("target")
     def _target_fits(self, proposal: Any) -> tuple[float, ...]:
-        value, first = proposal["value"], self._subject.target
-        if len(value) != len(first) or any(
-            isinstance(one, bool) or not isinstance(one, int | float) for one in value
-        ):
+        value, count = proposal["value"], len(self._subject.target)
+        try:
+            target = tuple(float(one) for one in value)
+        except (TypeError, ValueError):
+            target = ()
+        if len(target) != count or not all(map(math.isfinite, target)):
             raise traitlets.TraitError(
-                f"target must be {len(first)} numbers, one per parameter; got {value}"
+                f"target must be {count} numbers, one per parameter; got {value}"
             )
-        return tuple(float(one) for one in value)
+        return target
 
     def _show(self, change: Any) -> None:
         try:

@@ -66,7 +66,7 @@ def near_cells(
     >>> bounds = np.abs(np.subtract.outer(frames, frames)) + np.minimum(frames, 4.0)
     >>> limits = WebLimits(near=1.0 / COARSER)
     >>> near_cells(bounds, np.array([0, 12]), limits).cells.sum(axis=1)
-    array([2, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    array([2, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     """
     limit = COARSER * limits.near
     if not (bounds < limit).any():
