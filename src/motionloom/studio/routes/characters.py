@@ -162,7 +162,8 @@ def _bound(mesh: SkinnedMesh, bind: NDArray) -> tuple[NDArray, NDArray]:
 def _colours(mesh: SkinnedMesh) -> NDArray[np.float32]:
     """Linear colours (V, 3): the material's, times its texture at each vertex."""
     look = mesh.material
-    colour = np.tile(np.float32(_PAINT if look is None else look.colour), (len(mesh.vertices), 1))
+    paint = np.array(_PAINT if look is None else look.colour, np.float32)
+    colour = np.tile(paint, (len(mesh.vertices), 1))
     if look is None or look.texture is None or mesh.uvs is None:
         return colour
     pixels = _image(look.texture)
