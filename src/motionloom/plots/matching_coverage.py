@@ -93,12 +93,14 @@ def coverage_figure(report: Coverage) -> Figure:
 
 
 def _grid(axes: Axes, colours, values, form: str, title: str, palette: str) -> None:
-    axes.imshow(colours, cmap=palette, aspect="auto", origin="lower")
+    image = axes.imshow(colours, cmap=palette, aspect="auto", origin="lower")
     for s in range(len(SPEEDS)):
         for t in range(len(TURNS)):
             if np.isfinite(values[s, t]) and values[s, t] > 0.0:
                 text = form.format(values[s, t])
-                axes.text(t, s, text, ha="center", va="center", size=7, color=TEXT)
+                cell = image.cmap(image.norm(colours[s, t]))[:3]
+                ink = "white" if np.mean(cell) < 0.45 else TEXT  # readable on dark cells
+                axes.text(t, s, text, ha="center", va="center", size=7, color=ink)
     axes.set_xticks(range(len(TURNS)), [f"{angle:.0f}" for angle in np.degrees(TURNS)], size=8)
     axes.set_yticks(range(len(SPEEDS)), [f"{speed:g}" for speed in SPEEDS], size=8)
     axes.set_xlabel("turn, degrees per second (left is positive)", size=8, color=FAINT)
