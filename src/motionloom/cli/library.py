@@ -17,6 +17,7 @@ from motionloom.cli.wording import worded
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import ClusterSettings, FindSettings, ImportSettings
 from motionloom.motion.segment import split_segment
+from motionloom.settings import MotionChoice, motion_choice
 
 if TYPE_CHECKING:
     from motionloom.library import ImportReport, Library, TextMatch
@@ -64,9 +65,11 @@ def import_(
         raise typer.Exit(1)
 
 
+@settings_options
 def export(
     lib: Annotated[Path, LIB],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")],
+    choice: MotionChoice,
     to: Annotated[
         str, typer.Option(metavar="SUFFIX", help="Format of the motion files, one per motion.")
     ] = "bvh",
@@ -76,13 +79,6 @@ def export(
             "--parquet", help="Tables of frames, motions, labels and skeletons with a data card."
         ),
     ] = False,
-    label: Annotated[
-        list[str] | None, typer.Option("--label", help="Only motions with this label.")
-    ] = None,
-    only: Annotated[list[str] | None, typer.Option("--only", help="Only these motions.")] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", help="All motions but these.")
-    ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Write the motions and labels of a library into a folder.
@@ -91,15 +87,16 @@ def export(
     datasets.load_dataset read.
     """
     library = open_library(lib)
-    chosen = library.select(label=label or None, only=only or None, exclude=exclude or None)
-    with progress("exporting", len(chosen)) as advance:
+    chosen = motion_choice(choice)
+    count = len(library.select(**chosen))
+    with progress("exporting", count) as advance:
         written = library.export_motions(
-            folder, to="parquet" if parquet else to, only=chosen, progress=advance
+            folder, to="parquet" if parquet else to, **chosen, progress=advance
         )
     if json:
-        print_json({"folder": str(written), "motions": len(chosen)})
+        print_json({"folder": str(written), "motions": count})
     else:
-        remark(f"wrote {counted(len(chosen), 'motion')} to {written}")
+        remark(f"wrote {counted(count, 'motion')} to {written}")
 
 
 def _as_dict(report: ImportReport, lib: Library) -> dict:
