@@ -21,7 +21,7 @@ from benchmarks.timing import Contestant, Log, Result, compare, timings
 from motionloom.distance import frame_distance
 from motionloom.motion import Motion
 from motionloom.motion_graph import motion_graph
-from motionloom.motion_graph.candidates import error_bands
+from motionloom.motion_graph.transitions.candidates import error_bands
 
 SUMMARY = "motion graphs: error functions, transitions, endless motion"
 PACKAGES = ()

@@ -26,7 +26,7 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import PathFit
-from motionloom.motion_graph.paths import hips_path, sampled_path
+from motionloom.motion_graph.walks.paths import hips_path, sampled_path
 from motionloom.motion_matching import run_course
 from motionloom.motion_matching.courses import TURN_SECONDS, TURNS, course_path, response_times
 from motionloom.motion_matching.simulation import PathFollower

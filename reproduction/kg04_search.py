@@ -309,7 +309,7 @@ def figure_12(data: Data) -> Iterator[Claim]:
 def _draw_pair(library: Library, path: Path) -> None:
     import matplotlib.pyplot as plt
 
-    from motionloom.plots.filmstrip import write_strip
+    from motionloom.plots.figures.filmstrip import write_strip
 
     figure, axes = plt.subplots(2, 1, figsize=(9.0, 4.4), layout="constrained")
     for each, kind in zip(axes, ("pick_up_mid", "put_back_mid"), strict=True):

@@ -25,7 +25,7 @@ from motionloom.demo.tunes import write_tune
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, landings
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.plots.page import FAINT, TEXT
+from motionloom.plots.pages.page import FAINT, TEXT
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance import Dance
 from motionloom.rhythm.meter import estimated_meter

@@ -31,7 +31,7 @@ from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.retargeting.retarget import conformed
-from motionloom.plots.top_view import COLOURS, OUTLINE, write_top_view
+from motionloom.plots.figures.top_view import COLOURS, OUTLINE, write_top_view
 from motionloom.rhythm.choreography import Choreography, grouped_movements
 from motionloom.rhythm.settings import ChoreographySettings
 from reproduction.claims import Claim, Data, not_made

@@ -34,7 +34,9 @@ from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion_graph import motion_graph
-from motionloom.motion_graph.candidates import (
+from motionloom.motion_graph.mogra import read_mogra
+from motionloom.motion_graph.settings import GraphSettings, Sectors
+from motionloom.motion_graph.transitions.candidates import (
     TransitionCandidates,
     error_bands,
     error_function,
@@ -42,10 +44,8 @@ from motionloom.motion_graph.candidates import (
     pruned,
     transition_candidates,
 )
-from motionloom.motion_graph.foot_support import FootSupport
-from motionloom.motion_graph.mogra import read_mogra
-from motionloom.motion_graph.settings import GraphSettings, Sectors
-from motionloom.motion_graph.transitions import blended, window_centres
+from motionloom.motion_graph.transitions.foot_support import FootSupport
+from motionloom.motion_graph.transitions.transitions import blended, window_centres
 from reproduction.claims import Claim, Data, Paper, not_made
 
 PAPER = Paper(

@@ -32,7 +32,7 @@ def figure_2(data: Data) -> Iterator[Claim]:
     if data.clips is None or data.cmu is None:
         yield not_made("Figure 2", "Distance measures agree on near neighbours.", NEEDS_CMU)
         return
-    from motionloom.plots.evaluation_report import write_rank_correlations
+    from motionloom.plots.pages.evaluation_report import write_rank_correlations
 
     others = [name for name in MEASURES if name not in SETS]
     small, studies = {}, {}

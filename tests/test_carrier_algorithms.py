@@ -18,7 +18,7 @@ from motionloom.motion.diagnostics.quality import joint_accelerations
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion_graph import motion_graph
 from motionloom.parametric.signals import EXTREMES, floor_curvature, floor_steps
-from motionloom.plots.stick_figure import stick_figure
+from motionloom.plots.figures.stick_figure import stick_figure
 from motionloom.rhythm import Choreography
 
 KINDS = ("fixed", "travelling")

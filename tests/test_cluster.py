@@ -215,8 +215,8 @@ def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_
 @pytest.fixture
 def small_portions(monkeypatch):
     """Every row of clips, every pair of takes is a task of its own."""
-    monkeypatch.setattr("motionloom.motion_graph.pair_candidates.MIN_TASK_CELLS", 1)
-    monkeypatch.setattr("motionloom.motion_graph.pair_candidates.MAX_TASK_CELLS", 1)
+    monkeypatch.setattr("motionloom.motion_graph.transitions.pair_candidates.MIN_TASK_CELLS", 1)
+    monkeypatch.setattr("motionloom.motion_graph.transitions.pair_candidates.MAX_TASK_CELLS", 1)
 
 
 def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, small_portions):

@@ -9,8 +9,8 @@ import motionloom as ml
 from motionloom.distance import frame_distance
 from motionloom.evaluation.motion_graphs import score_motion_graph
 from motionloom.motion_graph import motion_graph
-from motionloom.motion_graph.foot_support import FootSupport
 from motionloom.motion_graph.settings import TransitionSettings
+from motionloom.motion_graph.transitions.foot_support import FootSupport
 
 
 @pytest.fixture(scope="module")

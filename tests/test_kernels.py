@@ -227,6 +227,21 @@ def test_the_digest_tells_constants_apart_in_tuples_and_closures(monkeypatch):
     assert digest(2.0) != before
 
 
+def test_the_digest_tells_modules_apart(monkeypatch):
+    """Compiled code imports the module it was compiled in, which may have moved since."""
+
+    def digest(module):
+        def doubled(value):
+            return value * 2.0
+
+        doubled.__module__ = module
+        return kernel(doubled).content
+
+    monkeypatch.setattr("motionloom.kernels.kernels", {})
+    assert digest("motionloom.a") == digest("motionloom.a")
+    assert digest("motionloom.a") != digest("motionloom.b")
+
+
 def test_the_digest_of_every_kernel_can_be_computed():
     digests = {name: each.content for name, each in kernels.items()}
     assert len(digests) > 4

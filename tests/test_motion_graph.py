@@ -18,17 +18,17 @@ from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.segment import intervals
 from motionloom.motion_graph import TransitionSettings, motion_graph
 from motionloom.motion_graph.artifact import read_graph
-from motionloom.motion_graph.candidates import (
+from motionloom.motion_graph.components import endless
+from motionloom.motion_graph.mogra import graph_from_mogra, read_mogra, write_mogra
+from motionloom.motion_graph.transitions.candidates import (
     TransitionCandidates,
     error_bands,
     error_function,
     pruned,
     transition_candidates,
 )
-from motionloom.motion_graph.components import endless
-from motionloom.motion_graph.foot_support import FootSupport, agreement
-from motionloom.motion_graph.mogra import graph_from_mogra, read_mogra, write_mogra
-from motionloom.motion_graph.transitions import find_transitions, window_centres
+from motionloom.motion_graph.transitions.foot_support import FootSupport, agreement
+from motionloom.motion_graph.transitions.transitions import find_transitions, window_centres
 from reproduction.kr14 import FIGURE_4_12
 
 WALKS = ("walk", "walk_left", "walk_right", "walk_fast")
@@ -65,7 +65,7 @@ def graph(walks):
 
 
 def test_bands_put_together_are_the_whole(rng, monkeypatch):
-    from motionloom.motion_graph import candidates as module
+    from motionloom.motion_graph.transitions import candidates as module
 
     grid = rng.uniform(size=(50, 50))
     grid += grid.T
@@ -81,7 +81,7 @@ def test_bands_put_together_are_the_whole(rng, monkeypatch):
 @pytest.mark.parametrize("size", [300, 10**6])
 @pytest.mark.parametrize("method", ["sectors", "minima"])
 def test_candidates_match_the_definition(rng, monkeypatch, method, size):
-    from motionloom.motion_graph import candidates as module
+    from motionloom.motion_graph.transitions import candidates as module
 
     monkeypatch.setattr(module, "BAND_CELLS", size)
     grid = rng.uniform(size=(41, 53))

@@ -15,7 +15,7 @@ from motionloom.blending import BlendPlayer, Player, register
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph import FatGraphSettings, FatPlayer, fat_graph
 from motionloom.motion_graph import GraphPlayer, WalkSettings, motion_graph
-from motionloom.motion_graph.routes import plan
+from motionloom.motion_graph.walks.routes import plan
 from motionloom.motion_matching import MatchingPlayer, MatchingSettings, matching_database
 from motionloom.parametric.parametric_motion import ParametricPlayer, parametrize
 from motionloom.parametric.settings import ParametrizeSettings

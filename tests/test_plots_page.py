@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 
 from motionloom.errors import InvalidInput
 from motionloom.plots.distance_matrix import write_error_function, write_match_web
-from motionloom.plots.evaluation_report import write_rank_correlations
-from motionloom.plots.filmstrip import write_strip
+from motionloom.plots.figures.filmstrip import write_strip
+from motionloom.plots.figures.top_view import write_floor_plan
 from motionloom.plots.match_graph import write_match_graph
-from motionloom.plots.page import write_figure
+from motionloom.plots.pages.evaluation_report import write_rank_correlations
+from motionloom.plots.pages.page import write_figure
 from motionloom.plots.parametric import write_overlay, write_parameter_space
 from motionloom.plots.rhythm import write_beats, write_transition_graph
-from motionloom.plots.top_view import write_floor_plan
 
 WRITERS = {
     "beats": lambda path: write_beats(None, None, path),

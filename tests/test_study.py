@@ -16,7 +16,7 @@ from motionloom.cli import app
 from motionloom.distance import DISTANCES, FEATURES, FeatureSet, frame_distance, register_distance
 from motionloom.errors import InvalidInput
 from motionloom.evaluation import rank_correlation as parts
-from motionloom.plots.evaluation_report import write_rank_correlations
+from motionloom.plots.pages.evaluation_report import write_rank_correlations
 
 QUICK = {"seconds": 1.0, "queries": 40, "neighbours": 30, "ranked": 5}
 SOME = ["e15", "e30", "pca8", "pc1", "quat", "wb"]

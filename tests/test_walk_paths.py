@@ -10,7 +10,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import PathFit
 from motionloom.motion_graph import motion_graph
-from motionloom.motion_graph.paths import distances, hips_path, rounded, sampled_path
+from motionloom.motion_graph.walks.paths import distances, hips_path, rounded, sampled_path
 
 SQUARE = [(0.0, 0.0), (0.0, 6.0), (6.0, 6.0), (6.0, 0.0), (0.0, 0.0)]
 CORNER = [(0.0, 0.0), (0.0, 5.0), (5.0, 5.0), (5.0, 1.0)]
@@ -151,7 +151,7 @@ def test_mirrored_takes_turn_to_both_sides(tmp_path):
 
 
 def test_workers_find_mirrored_motions_by_number(tmp_path):
-    from motionloom.motion_graph.pair_candidates import LibraryMotions
+    from motionloom.motion_graph.transitions.pair_candidates import LibraryMotions
 
     lib = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "walk_left"):

@@ -6,7 +6,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import motionloom as ml
-from motionloom.plots.evaluation_report import draw_precision_recall, draw_similarity
+from motionloom.plots.pages.evaluation_report import draw_precision_recall, draw_similarity
 
 METHODS = ["dtw-clip", "emd", "dtw", "scaling", "dtw-e15", "dtw-pc11", "dtw-jrd"]
 

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import motionloom as ml
-from motionloom.plots.filmstrip import write_match_strip
-from motionloom.plots.page import FAINT, TEXT
+from motionloom.plots.figures.filmstrip import write_match_strip
+from motionloom.plots.pages.page import FAINT, TEXT
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.music.music import Music
 from motionloom.rhythm.settings import ChoreographySettings

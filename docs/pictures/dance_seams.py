@@ -12,7 +12,7 @@ import numpy as np
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import seam_accelerations
-from motionloom.plots.filmstrip import write_match_strip
+from motionloom.plots.figures.filmstrip import write_match_strip
 from motionloom.rhythm.choreography import Choreography
 
 HERE = Path(__file__).parent

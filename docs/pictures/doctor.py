@@ -16,7 +16,7 @@ import motionloom as ml
 from motionloom.formats.presets import PRESETS, apply_preset
 from motionloom.formats.report import diagnostic_report
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.plots.html_pages import doctor_section, write_doctor_page
+from motionloom.plots.pages.html_pages import doctor_section, write_doctor_page
 
 HERE = Path(__file__).parent
 INK, FAINT, BONE = "#2b303a", "#8a93a1", "#3b82c4"

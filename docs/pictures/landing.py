@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 import motionloom as ml
-from motionloom.plots.animation import film_for
+from motionloom.plots.figures.animation import film_for
 
 HERE = Path(__file__).parent
 KINDS = ("front_low", "front_mid", "front_high", "inside_mid", "outside_mid", "outside_high",

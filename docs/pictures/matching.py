@@ -5,7 +5,7 @@ from pathlib import Path
 import motionloom as ml
 from motionloom.motion_matching import MatchingSettings, matching_database
 from motionloom.plots.matching_coverage import coverage_figure
-from motionloom.plots.page import write_figure
+from motionloom.plots.pages.page import write_figure
 
 HERE = Path(__file__).parent
 KINDS = (

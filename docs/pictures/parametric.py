@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.table_one import ROWS, corpus_library, parametric_row, random_targets
-from motionloom.plots.filmstrip import write_match_strip
+from motionloom.plots.figures.filmstrip import write_match_strip
 from motionloom.plots.parametric import write_parameter_space
 
 HERE = Path(__file__).parent

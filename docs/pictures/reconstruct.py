@@ -5,7 +5,7 @@ from pathlib import Path
 
 import motionloom as ml
 from motionloom.evaluation.reconstruction import joint_errors
-from motionloom.plots.filmstrip import write_match_strip
+from motionloom.plots.figures.filmstrip import write_match_strip
 from motionloom.reconstruction import tracked
 
 HERE = Path(__file__).parent

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import motionloom as ml
-from motionloom.plots.filmstrip import write_match_strip
+from motionloom.plots.figures.filmstrip import write_match_strip
 
 HERE = Path(__file__).parent
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import motionloom as ml
-from motionloom.plots.evaluation_report import write_rank_correlations
+from motionloom.plots.pages.evaluation_report import write_rank_correlations
 
 
 def main(library: str) -> None:

@@ -27,16 +27,16 @@ from motionloom.errors import InvalidInput, MotionloomError
 # Groups of the help: command -> its module, and the name of its function where that differs.
 GROUPS: dict[str, dict[str, str]] = {
     "Files": {
-        "info": "info",
-        "doctor": "doctor",
-        "clean": "clean",
-        "convert": "convert",
-        "show": "pictures",
+        "info": "files.info",
+        "doctor": "files.doctor",
+        "clean": "files.clean",
+        "convert": "files.convert",
+        "show": "files.pictures",
     },
     "Library": {
-        "import": "library.import_",
+        "import": "library:import_",
         "export": "library",
-        "sheet": "pictures",
+        "sheet": "files.pictures",
         "label": "library",
         "find": "library",
         "clusters": "library",
@@ -47,26 +47,26 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Search": {"search": "search", "family": "search", "web": "search"},
     "Synthesis": {
-        "parametrize": "parametric",
-        "synthesize": "parametric",
-        "graph": "graph",
-        "walk": "graph",
-        "fat-graph": "fat_graph",
-        "match": "matching",
-        "reconstruct": "reconstruct",
-        "act": "acting",
+        "parametrize": "synthesis.parametric",
+        "synthesize": "synthesis.parametric",
+        "graph": "synthesis.graph",
+        "walk": "synthesis.graph",
+        "fat-graph": "synthesis.fat_graph",
+        "match": "synthesis.matching",
+        "reconstruct": "synthesis.reconstruct",
+        "act": "synthesis.acting",
     },
     "Dance": {
-        "beats": "beats",
-        "movements": "beats",
-        "dance": "dance",
-        "ballroom": "crowd",
-        "march": "crowd",
-        "dancefloor": "crowd",
+        "beats": "dancing.beats",
+        "movements": "dancing.beats",
+        "dance": "dancing.dance",
+        "ballroom": "dancing.crowd",
+        "march": "dancing.crowd",
+        "dancefloor": "dancing.crowd",
     },
     "Evaluation": {
         "evaluate": "evaluation",
-        "evaluate-reconstruct": "reconstruct",
+        "evaluate-reconstruct": "synthesis.reconstruct",
         "evaluate-captions": "evaluation",
         "evaluate-sentences": "evaluation",
         "study": "evaluation",
@@ -83,7 +83,7 @@ PARALLEL = {
 
 def command_function(name: str) -> Callable[..., None]:
     """The function of a command; imports its module."""
-    module, _, function = COMMANDS[name].partition(".")
+    module, _, function = COMMANDS[name].partition(":")
     command = getattr(import_module(f"motionloom.cli.{module}"), function or name.replace("-", "_"))
     if name in PARALLEL:
         from motionloom.cli.cluster import on_clusters

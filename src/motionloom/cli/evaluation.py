@@ -69,7 +69,7 @@ def evaluate(
         found = lib.evaluate(**settings.arguments(), workers=workers, progress=advance)
     files = []
     if output is not None:
-        from motionloom.plots.evaluation_report import write_clip_report
+        from motionloom.plots.pages.evaluation_report import write_clip_report
 
         files = write_clip_report(found, output)
     if json:
@@ -246,7 +246,7 @@ def study(
     """
     check_picture(output)
     from motionloom.evaluation.rank_correlation import step_count
-    from motionloom.plots.evaluation_report import write_rank_correlations
+    from motionloom.plots.pages.evaluation_report import write_rank_correlations
 
     lib = open_library(library)
     with progress("comparing", step_count(settings), quiet=json) as advance:

@@ -201,7 +201,7 @@ def _write(
             lib.export(matches, export, progress=advance)
         remark(f"{counted(len(matches), 'clip')} written to {export}")
     if sheet is not None:
-        from motionloom.plots.html_pages import SheetClip, contact_sheet
+        from motionloom.plots.pages.html_pages import SheetClip, contact_sheet
 
         clips = (
             SheetClip(
@@ -214,7 +214,7 @@ def _write(
         contact_sheet(clips, sheet, title=f"Like {matches.query}")
         remark(f"{counted(len(matches), 'match', 'matches')} on {sheet}")
     if strip is not None:
-        from motionloom.plots.filmstrip import write_match_strip
+        from motionloom.plots.figures.filmstrip import write_match_strip
 
         shown = [(f"query: {matches.query}", lib.clip(query))]
         shown += [

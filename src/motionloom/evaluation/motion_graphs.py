@@ -27,9 +27,9 @@ from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.feet.contacts import FOOT_PARTS, part_path
 from motionloom.motion_graph.build import connected
-from motionloom.motion_graph.foot_support import FootSupport
 from motionloom.motion_graph.settings import TransitionSettings
-from motionloom.motion_graph.transitions import (
+from motionloom.motion_graph.transitions.foot_support import FootSupport
+from motionloom.motion_graph.transitions.transitions import (
     TransitionReport,
     Transitions,
     blended,

@@ -559,7 +559,7 @@ class Motion(TimeSeries):
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
-        from motionloom.plots.player import player_html
+        from motionloom.plots.pages.player import player_html
 
         return player_html(self)
 

@@ -8,25 +8,25 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.edits import EditedGraph as EditedGraph
     from motionloom.motion_graph.graph import MotionGraph as MotionGraph
     from motionloom.motion_graph.graph import Removed as Removed
-    from motionloom.motion_graph.player import GraphPlayer as GraphPlayer
     from motionloom.motion_graph.settings import GraphSettings as GraphSettings
     from motionloom.motion_graph.settings import Minima as Minima
     from motionloom.motion_graph.settings import Sectors as Sectors
     from motionloom.motion_graph.settings import TransitionSettings as TransitionSettings
     from motionloom.motion_graph.settings import WalkSettings as WalkSettings
-    from motionloom.motion_graph.transitions import Transitions as Transitions
+    from motionloom.motion_graph.transitions.transitions import Transitions as Transitions
+    from motionloom.motion_graph.walks.player import GraphPlayer as GraphPlayer
 
 # Public name -> module. Loaded on first use: the command line imports `settings` at every start.
 _HOMES = {
     "EditedGraph": "edits",
-    "GraphPlayer": "player",
+    "GraphPlayer": "walks.player",
     "GraphSettings": "settings",
     "Minima": "settings",
     "MotionGraph": "graph",
     "Removed": "graph",
     "Sectors": "settings",
     "TransitionSettings": "settings",
-    "Transitions": "transitions",
+    "Transitions": "transitions.transitions",
     "WalkSettings": "settings",
     "motion_graph": "build",
 }

@@ -32,14 +32,14 @@ from motionloom.checked_files import check_plain_schema, parse_json, read_regula
 from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion_graph.build import motion_graph
-from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.edits import EditedGraph, library_edits, with_edits
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.mogra import graph_from_mogra
-from motionloom.motion_graph.pair_candidates import LibraryMotions, mirrored
 from motionloom.motion_graph.settings import GraphSettings
-from motionloom.motion_graph.transitions import Transitions
+from motionloom.motion_graph.transitions.candidates import Pruning
+from motionloom.motion_graph.transitions.pair_candidates import LibraryMotions, mirrored
+from motionloom.motion_graph.transitions.transitions import Transitions
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_names
 from motionloom.store.artifacts.release_0_1 import GRAPH_SETTINGS

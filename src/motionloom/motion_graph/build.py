@@ -12,11 +12,11 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion_graph.components import endless
-from motionloom.motion_graph.foot_support import FootSupport
 from motionloom.motion_graph.graph import MotionGraph, Removed
-from motionloom.motion_graph.pair_candidates import LibraryMotions
 from motionloom.motion_graph.settings import TransitionSettings
-from motionloom.motion_graph.transitions import (
+from motionloom.motion_graph.transitions.foot_support import FootSupport
+from motionloom.motion_graph.transitions.pair_candidates import LibraryMotions
+from motionloom.motion_graph.transitions.transitions import (
     TransitionReport,
     Transitions,
     find_transitions,

@@ -23,7 +23,11 @@ from motionloom.motion import Motion
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion_graph.build import connected
 from motionloom.motion_graph.graph import MotionGraph
-from motionloom.motion_graph.transitions import TransitionReport, Transitions, transitions_at
+from motionloom.motion_graph.transitions.transitions import (
+    TransitionReport,
+    Transitions,
+    transitions_at,
+)
 from motionloom.store.store import Store
 
 KIND = "motion-graph-edits"
@@ -129,8 +133,8 @@ class EditedGraph:
         seconds : float
             Duration before and after the blend.
         """
-        from motionloom.motion_graph.player import GraphPlayer
-        from motionloom.motion_graph.routes import Route
+        from motionloom.motion_graph.walks.player import GraphPlayer
+        from motionloom.motion_graph.walks.routes import Route
 
         wanted = TransitionKey.of(key)
         number = next((n for n in range(len(self.transitions)) if self.key(n) == wanted), None)

@@ -30,17 +30,17 @@ from motionloom.motion.diagnostics.quality import (
     quality_report,
 )
 from motionloom.motion.gait import gaits
-from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
-from motionloom.motion_graph.foot_support import FootSupport
-from motionloom.motion_graph.label_frames import label_frames
 from motionloom.motion_graph.settings import WalkSettings
-from motionloom.motion_graph.transitions import Transitions, blended
-from motionloom.motion_graph.walk_quality import moving_speeds, walk_parts
+from motionloom.motion_graph.transitions.candidates import Pruning
+from motionloom.motion_graph.transitions.foot_support import FootSupport
+from motionloom.motion_graph.transitions.transitions import Transitions, blended
+from motionloom.motion_graph.walks.label_frames import label_frames
+from motionloom.motion_graph.walks.walk_quality import moving_speeds, walk_parts
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
-    from motionloom.motion_graph.player import GraphPlayer
+    from motionloom.motion_graph.walks.player import GraphPlayer
 
 _REMEMBERED = 512  # transitions whose frames are cached
 _FRAME = re.compile(r"[0-9]{1,15}")
@@ -275,7 +275,7 @@ class MotionGraph:
         automatic: bool = True,
         lock_feet: bool = True,
     ) -> GraphPlayer:
-        """Endless motion, frame by frame; see `motionloom.motion_graph.player`.
+        """Endless motion, frame by frame; see `motionloom.motion_graph.walks.player`.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class MotionGraph:
         lock_feet : bool
             Whether feet in contact are held in place.
         """
-        from motionloom.motion_graph.player import GraphPlayer
+        from motionloom.motion_graph.walks.player import GraphPlayer
 
         return GraphPlayer(self, seed, start=start, automatic=automatic, lock_feet=lock_feet)
 
@@ -351,8 +351,8 @@ class MotionGraph:
         self, settings: WalkSettings, *, progress: Progress | None = None
     ) -> tuple[GraphPlayer, int]:
         """A player that performs a walk, and the number of its frames."""
-        from motionloom.motion_graph.player import GraphPlayer
-        from motionloom.motion_graph.routes import plan
+        from motionloom.motion_graph.walks.player import GraphPlayer
+        from motionloom.motion_graph.walks.routes import plan
 
         if settings.random:
             if settings.seconds is None:

@@ -49,7 +49,7 @@ from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion import Motion
 from motionloom.motion_graph.build import connected
 from motionloom.motion_graph.graph import MotionGraph
-from motionloom.motion_graph.transitions import transitions_at
+from motionloom.motion_graph.transitions.transitions import transitions_at
 
 _HEAD = "Transitions:"
 _DIGITS = 15  # longer numbers are no frame numbers

@@ -39,7 +39,7 @@ from motionloom.motion.diagnostics.quality import PathFit, QualityReport, TakesU
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.provenance import merged
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.motion_graph.paths import hips_path, sampled_path
+from motionloom.motion_graph.walks.paths import hips_path, sampled_path
 from motionloom.motion_matching.features import POSE, TRAJECTORY, xz
 from motionloom.motion_matching.seams import SEEN, estimated_seams, rehearsed_seam
 from motionloom.motion_matching.simulation import (

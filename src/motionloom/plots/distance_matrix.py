@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from motionloom.alignment import ALPHA, matrix_minima, valid_region
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
-from motionloom.motion_graph.candidates import error_function
-from motionloom.plots.page import FAINT, TEXT, checked_picture_path, write_figure
-from motionloom.plots.strokes import PAPER, rgb
+from motionloom.motion_graph.transitions.candidates import error_function
+from motionloom.plots.figures.strokes import PAPER, rgb
+from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
 from motionloom.ragged import offsets_of
 from motionloom.search.candidates import Candidate
 from motionloom.search.match_web.web import Web

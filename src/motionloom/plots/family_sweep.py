@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motionloom.plots.page import FAINT, TEXT, checked_picture_path, write_figure
+from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
 from motionloom.search.match_graph.sweep import LimitSweep
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.plots import strokes as ink
-from motionloom.plots.camera import Camera, camera_for
-from motionloom.plots.page import FAINT, TEXT, checked_picture_path, paint, write_figure
-from motionloom.plots.stick_figure import stick_figure
+from motionloom.plots.figures import strokes as ink
+from motionloom.plots.figures.camera import Camera, camera_for
+from motionloom.plots.figures.stick_figure import stick_figure
+from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, paint, write_figure
 from motionloom.search import Family
 
 if TYPE_CHECKING:

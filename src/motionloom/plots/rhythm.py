@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motionloom.motion import Motion
-from motionloom.plots.page import FAINT, TEXT, checked_picture_path, write_figure
+from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
 from motionloom.rhythm.motion_beats.beats import LONGEST, SHORTEST, Beats
 from motionloom.rhythm.motion_beats.period import periodogram, superposed
 from motionloom.rhythm.motion_beats.tracking import density

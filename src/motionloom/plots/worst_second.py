@@ -8,8 +8,8 @@ from pathlib import Path
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import QualityReport
-from motionloom.plots.filmstrip import film_strip
-from motionloom.plots.page import checked_picture_path, write_figure
+from motionloom.plots.figures.filmstrip import film_strip
+from motionloom.plots.pages.page import checked_picture_path, write_figure
 
 _FIGURES = 9
 

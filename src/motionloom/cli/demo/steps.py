@@ -132,7 +132,7 @@ def whole_clips(tour: Tour) -> dict[str, Any]:
 
 def parametric_kick(tour: Tour) -> dict[str, Any]:
     """Make a parametric kick of many, and let it land at a point."""
-    from motionloom.cli.parametric import draw_accessible
+    from motionloom.cli.synthesis.parametric import draw_accessible
 
     kick, here = "kick_front_mid_right_p0:0-70", tour.folder / "kick_here.bvh"
     tour.command(f"parametrize {tour.place} {kick} --by right_ankle@33 --label kick --name kick")
@@ -199,7 +199,7 @@ def dance(tour: Tour) -> dict[str, Any]:
 def dance_floor(tour: Tour) -> dict[str, Any]:
     """Let five characters dance next to each other."""
     from motionloom.formats import save
-    from motionloom.plots.top_view import write_floor_plan
+    from motionloom.plots.figures.top_view import write_floor_plan
 
     scene, above = tour.folder / "floor.glb", tour.folder / "floor.png"
     tour.command(
@@ -218,7 +218,7 @@ def ballroom(tour: Tour) -> dict[str, Any]:
     """Let couples waltz around a ballroom without colliding."""
     from motionloom.formats import save
     from motionloom.library import Ballroom, CrowdPlan
-    from motionloom.plots.top_view import write_top_view
+    from motionloom.plots.figures.top_view import write_top_view
 
     scene, above, moving = (tour.folder / f"ball.{kind}" for kind in ("glb", "png", "html"))
     tour.command(

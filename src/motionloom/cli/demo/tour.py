@@ -77,7 +77,7 @@ class IndexPage:
 
     def play(self, motion: Motion, words: str) -> None:
         """Add an animated figure of at most twelve seconds."""
-        from motionloom.plots.player import player_html
+        from motionloom.plots.pages.player import player_html
 
         shown = motion[: round(12.0 * motion.fps)]
         caption = f"<figcaption>{escape(words)}</figcaption>"

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.plots.stick_figure import StickFigure, stick_figure
+from motionloom.plots.figures.stick_figure import StickFigure, stick_figure
 from motionloom.studio.aligned import alignment, frames_of, to_origin
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.messages import foot_contacts, skeleton_head

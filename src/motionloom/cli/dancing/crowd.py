@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.beats import print_left_out
+from motionloom.cli.dancing.beats import print_left_out
 from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import (
@@ -172,7 +172,7 @@ def dancefloor(
     made = open_library(library).dance_floor(**settings.arguments() | {"floor": size})
     save(made.scene, output)
     if view is not None:
-        from motionloom.plots.top_view import write_floor_plan
+        from motionloom.plots.figures.top_view import write_floor_plan
 
         write_floor_plan(made.motions, view)
     draw_worst(made.motions, inspect)
@@ -256,7 +256,7 @@ def _check_files(
     for view in views:
         _check_suffix(view, VIEWS, "a view from above is written to")
         if view.suffix.lower() == ".mp4":
-            from motionloom.plots.animation import ffmpeg
+            from motionloom.plots.figures.animation import ffmpeg
 
             ffmpeg()
     for path in (output, *views):
@@ -312,7 +312,7 @@ def _made(plan: CrowdPlan, what: str, *, quiet: bool) -> Any:
 
 
 def _draw(made: CrowdMotion, views: Sequence[Path], **options: Any) -> None:
-    from motionloom.plots.top_view import write_top_view
+    from motionloom.plots.figures.top_view import write_top_view
 
     for path in views:
         write_top_view(made.motions, path, music=made.music, **options)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from motionloom.atomic_write import atomic_write
 from motionloom.motion import Motion
-from motionloom.plots.player import Budget, asset_text, clip_attribute, clip_data
+from motionloom.plots.pages.player import Budget, asset_text, clip_attribute, clip_data
 
 # 12 interpolated frames per second look smooth at this size; six seconds take about 20 kB.
 SHEET_BUDGET = Budget(fps=12.0, frames=72, seconds=6.0, points=40)

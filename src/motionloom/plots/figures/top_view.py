@@ -18,9 +18,9 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.kinematics.body import hips_path
-from motionloom.plots.animation import GIF_SECONDS, write_frames_mp4, write_looping_gif
-from motionloom.plots.page import FAINT, TEXT, checked_picture_path, write_figure
-from motionloom.plots.player import asset_text
+from motionloom.plots.figures.animation import GIF_SECONDS, write_frames_mp4, write_looping_gif
+from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
+from motionloom.plots.pages.player import asset_text
 from motionloom.rhythm.music.audio import audible
 from motionloom.rhythm.music.music import Music
 

@@ -22,10 +22,10 @@ from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.motion import Motion
 from motionloom.motion.segment import positive_rate
 from motionloom.motion.smoothing import gaussian_smooth
-from motionloom.plots import strokes as ink
-from motionloom.plots.body_figure import BodyFigure, body_figure
-from motionloom.plots.camera import Camera, camera_for
-from motionloom.plots.stick_figure import COLOURS, PATH_COLOUR, StickFigure, stick_figure
+from motionloom.plots.figures import strokes as ink
+from motionloom.plots.figures.body_figure import BodyFigure, body_figure
+from motionloom.plots.figures.camera import Camera, camera_for
+from motionloom.plots.figures.stick_figure import COLOURS, PATH_COLOUR, StickFigure, stick_figure
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -19,10 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.plots import strokes as ink
-from motionloom.plots.body_figure import BodyFigure, body_figure
-from motionloom.plots.camera import Camera, camera_for, floor_direction
-from motionloom.plots.page import (
+from motionloom.plots.figures import strokes as ink
+from motionloom.plots.figures.body_figure import BodyFigure, body_figure
+from motionloom.plots.figures.camera import Camera, camera_for, floor_direction
+from motionloom.plots.figures.stick_figure import PATH_COLOUR, StickFigure, stick_figure
+from motionloom.plots.pages.page import (
     FAINT,
     checked_picture_path,
     floor_lines,
@@ -34,7 +35,6 @@ from motionloom.plots.page import (
     time_label,
     write_figure,
 )
-from motionloom.plots.stick_figure import PATH_COLOUR, StickFigure, stick_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

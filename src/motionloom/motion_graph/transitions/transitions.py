@@ -30,16 +30,16 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.kinematics.forward import joint_positions
-from motionloom.motion_graph.candidates import (
+from motionloom.motion_graph.components import endless
+from motionloom.motion_graph.settings import TransitionSettings
+from motionloom.motion_graph.transitions.candidates import (
     Pruning,
     TransitionCandidates,
     mean_errors,
     pruned,
 )
-from motionloom.motion_graph.components import endless
-from motionloom.motion_graph.foot_support import FootSupport, agreement
-from motionloom.motion_graph.pair_candidates import LibraryMotions, pair_candidates
-from motionloom.motion_graph.settings import TransitionSettings
+from motionloom.motion_graph.transitions.foot_support import FootSupport, agreement
+from motionloom.motion_graph.transitions.pair_candidates import LibraryMotions, pair_candidates
 from motionloom.parallel import Progress
 
 Ints = NDArray[np.int64]
@@ -187,7 +187,7 @@ def find_transitions(
     foot_supports : sequence of FootSupport
         One per motion.
     stored, workers, progress : optional
-        As in `motionloom.motion_graph.pair_candidates.pair_candidates`.
+        As in `motionloom.motion_graph.transitions.pair_candidates.pair_candidates`.
     """
     window = settings.window or "centred"
     if window == "directed":
@@ -236,7 +236,7 @@ def find_transitions(
                 made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
     whole = Transitions.joined(list(made.values()))
     if settings.bridge and len(whole):
-        from motionloom.motion_graph.bridges import bridges
+        from motionloom.motion_graph.transitions.bridges import bridges
 
         lengths = [len(motion) for motion in motions]
         more = bridges(lengths, foot_supports, candidates, whole, maker.one_way)

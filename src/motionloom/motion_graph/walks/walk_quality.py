@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from motionloom.motion import Motion, Source
 from motionloom.motion.diagnostics.quality import PathFit, TakesUsed
 from motionloom.motion.smoothing import gaussian_smooth
-from motionloom.motion_graph.paths import Floor, distances, hips_path, rounded
+from motionloom.motion_graph.walks.paths import Floor, distances, hips_path, rounded
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph

@@ -18,7 +18,10 @@ from motionloom import parallel
 from motionloom.blending.examples import conform
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
-from motionloom.motion_graph.candidates import TransitionCandidates, transition_candidates
+from motionloom.motion_graph.transitions.candidates import (
+    TransitionCandidates,
+    transition_candidates,
+)
 from motionloom.parallel import Progress, one_thread
 from motionloom.store.store import Store
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from motionloom.kernels import kernel
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion.smoothing import gaussian_smooth
-from motionloom.motion_graph.paths import STEP, hips_path
-from motionloom.motion_graph.routes import Goal, NoRoute, Route, label_notes
+from motionloom.motion_graph.walks.paths import STEP, hips_path
+from motionloom.motion_graph.walks.routes import Goal, NoRoute, Route, label_notes
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
 

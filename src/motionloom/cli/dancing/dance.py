@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.beats import Fastest, Slowest, Takes, takes_from
+from motionloom.cli.dancing.beats import Fastest, Slowest, Takes, takes_from
 from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import (
@@ -229,7 +229,7 @@ def _video(made: Dance, path: Path) -> Path:
     """A video of the leader with the music, or with the notes of a score as tones."""
     import tempfile
 
-    from motionloom.plots.animation import write_mp4
+    from motionloom.plots.figures.animation import write_mp4
 
     with tempfile.TemporaryDirectory() as folder:
         return write_mp4(made.motions[0], path, sound=made.sound(Path(folder) / "music.wav"))

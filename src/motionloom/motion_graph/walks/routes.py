@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.motion_graph.paths import (
+from motionloom.motion_graph.settings import WalkSettings
+from motionloom.motion_graph.walks.paths import (
     STEP,
     Floor,
     as_numbers,
@@ -25,8 +26,7 @@ from motionloom.motion_graph.paths import (
     rounded,
     sampled_path,
 )
-from motionloom.motion_graph.settings import WalkSettings
-from motionloom.motion_graph.walk_quality import path_notes, turn_notes
+from motionloom.motion_graph.walks.walk_quality import path_notes, turn_notes
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ class NoRoute(InvalidInput):
 
 def plan(graph: MotionGraph, settings: WalkSettings, *, progress: Progress | None = None) -> Route:
     """The route that meets the goals of a walk best; see `MotionGraph.walk`."""
-    from motionloom.motion_graph.beam_search import best_route
+    from motionloom.motion_graph.walks.beam_search import best_route
 
     seconds, rng = settings.seconds, np.random.default_rng(settings.seed)
     if sum(one is not None for one in (settings.end, settings.path, settings.goal)) > 1:
@@ -320,7 +320,7 @@ def _to_position(
     progress: Progress | None,
 ) -> Route:
     """The route to a goal; the body is turned as little as it takes to get there."""
-    from motionloom.motion_graph.beam_search import best_route
+    from motionloom.motion_graph.walks.beam_search import best_route
 
     goal = position_goal(settings.goal_values(), settings.seconds, graph)
     if settings.labels is not None:
@@ -361,7 +361,7 @@ def _along_path(
     progress: Progress | None,
 ) -> Route:
     """The route along a path; its corners are rounded as little as the motions allow."""
-    from motionloom.motion_graph.beam_search import best_route
+    from motionloom.motion_graph.walks.beam_search import best_route
 
     if settings.seconds is not None:
         raise InvalidInput("seconds cannot be given with a path: it takes as long as it takes")

@@ -79,13 +79,13 @@ def doctor(
             if name in fixed:
                 report["fixed"] = _fix(motion, fixed[name])
             if html is not None:
-                from motionloom.plots.html_pages import doctor_section
+                from motionloom.plots.pages.html_pages import doctor_section
 
                 articles.append(doctor_section(motion, report))
             reports.append(report)
             advance()
     if html is not None:
-        from motionloom.plots.html_pages import write_doctor_page
+        from motionloom.plots.pages.html_pages import write_doctor_page
 
         write_doctor_page(articles, html, failed=failed)
         remark(f"wrote {html}")

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion_graph.candidates import TransitionCandidates
 from motionloom.motion_graph.components import components
-from motionloom.motion_graph.foot_support import FootSupport, alternates
-from motionloom.motion_graph.transitions import Transitions, inside
+from motionloom.motion_graph.transitions.candidates import TransitionCandidates
+from motionloom.motion_graph.transitions.foot_support import FootSupport, alternates
+from motionloom.motion_graph.transitions.transitions import Transitions, inside
 
 Ints = NDArray[np.int64]
 

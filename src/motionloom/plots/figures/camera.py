@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.plots.stick_figure import StickFigure
+from motionloom.plots.figures.stick_figure import StickFigure
 
 # View -> angle of the direction of travel, from the right of the image towards the viewer, and
 # downward tilt of the camera; degrees.

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.plots.camera import camera_for
-from motionloom.plots.stick_figure import stick_figure
-from motionloom.plots.strokes import grid_step
+from motionloom.plots.figures.camera import camera_for
+from motionloom.plots.figures.stick_figure import stick_figure
+from motionloom.plots.figures.strokes import grid_step
 
 MISSING = -32768  # code of a missing coordinate
 _LOWEST_FPS = 10.0  # below that, the interpolated curve visibly cuts corners
@@ -206,4 +206,4 @@ def clip_attribute(clip: dict) -> str:
 @cache
 def asset_text(name: str) -> str:
     """Text of a script, style sheet or template in the folder ``assets``."""
-    return files("motionloom.plots").joinpath("assets", name).read_text(encoding="utf-8")
+    return files("motionloom.plots.pages").joinpath("assets", name).read_text(encoding="utf-8")

@@ -33,15 +33,15 @@ from motionloom.motion.diagnostics.quality import QualityMeter, QualityReport
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.provenance import merged
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.motion_graph.paths import hips_path
-from motionloom.motion_graph.routes import frames_to
 from motionloom.motion_graph.settings import WalkSettings
-from motionloom.motion_graph.walk_quality import walk_parts
+from motionloom.motion_graph.walks.paths import hips_path
+from motionloom.motion_graph.walks.routes import frames_to
+from motionloom.motion_graph.walks.walk_quality import walk_parts
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionFrame, MotionGraph
-    from motionloom.motion_graph.routes import Route
+    from motionloom.motion_graph.walks.routes import Route
 
 
 _HORIZON = 4.0  # seconds within which the next random transition lies, if there is one

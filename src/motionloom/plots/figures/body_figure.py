@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.character import body_mesh, has_body
-from motionloom.plots.stick_figure import COLOURS, LEFT, MIDDLE, RIGHT
-from motionloom.plots.strokes import rgb
+from motionloom.plots.figures.stick_figure import COLOURS, LEFT, MIDDLE, RIGHT
+from motionloom.plots.figures.strokes import rgb
 
 if TYPE_CHECKING:
     from motionloom.character import SkinnedMesh
     from motionloom.motion import Motion
-    from motionloom.plots.camera import Camera
+    from motionloom.plots.figures.camera import Camera
 
 _LIGHT = np.array([-0.35, 0.6, 0.72]) / np.linalg.norm([-0.35, 0.6, 0.72])  # right, up, near
 _AMBIENT = 0.42  # brightness of a triangle that the light does not reach
@@ -65,7 +65,7 @@ def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
     Examples
     --------
     >>> import motionloom as ml
-    >>> from motionloom.plots.camera import Camera
+    >>> from motionloom.plots.figures.camera import Camera
     >>> walk = ml.demo.clip("walk")
     >>> seen = body_figure(walk, detail="low").triangles(walk, 0, Camera(view="side"))
     >>> seen.corners.shape[1:], bool((seen.colours <= 1.0).all())

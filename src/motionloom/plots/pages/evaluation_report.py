@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from motionloom.atomic_write import atomic_write
 from motionloom.evaluation.clips import RECALLS, Evaluation
 from motionloom.evaluation.rank_correlation import Study
-from motionloom.plots.page import FAINT, TEXT, checked_picture_path, write_figure
+from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

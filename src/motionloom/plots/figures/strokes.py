@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.plots.camera import Camera, floor_direction
-from motionloom.plots.stick_figure import COLOURS, PATH_COLOUR, StickFigure
+from motionloom.plots.figures.camera import Camera, floor_direction
+from motionloom.plots.figures.stick_figure import COLOURS, PATH_COLOUR, StickFigure
 
 PAPER = "#ffffff"
 FLOOR = "#f3f4f7"

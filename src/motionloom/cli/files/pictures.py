@@ -89,7 +89,7 @@ def _check_targets(targets: list[Path]) -> None:
             known = ", ".join(PICTURES + _FILMS)
             raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {known}")
         if suffix == ".mp4":
-            from motionloom.plots.animation import ffmpeg
+            from motionloom.plots.figures.animation import ffmpeg
 
             ffmpeg()
 
@@ -99,11 +99,11 @@ def _draw(
 ) -> None:
     suffix = path.suffix.lower()
     if suffix in PICTURES:
-        from motionloom.plots.filmstrip import write_strip
+        from motionloom.plots.figures.filmstrip import write_strip
 
         write_strip(motion, path, **look, **strip)
         return
-    from motionloom.plots.animation import GIF_SECONDS, write_gif, write_mp4
+    from motionloom.plots.figures.animation import GIF_SECONDS, write_gif, write_mp4
 
     write = write_gif if suffix == ".gif" else write_mp4
     write(motion, path, **look, **film)
@@ -135,7 +135,7 @@ def sheet(
     The page is one file that needs no server and no internet. Files that cannot be read
     are listed at the end; the exit code is then 1.
     """
-    from motionloom.plots.html_pages import contact_sheet
+    from motionloom.plots.pages.html_pages import contact_sheet
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(f"{output}: a sheet is a web page; its name must end in .html")

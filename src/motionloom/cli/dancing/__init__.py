@@ -1,0 +1,1 @@
+"""Commands about rhythm: beats, movements, dances and crowds to music."""

@@ -1,0 +1,1 @@
+"""Commands on motion files: contents, diagnostics, cleaning, conversion, pictures."""

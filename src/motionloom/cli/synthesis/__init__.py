@@ -1,0 +1,1 @@
+"""Commands that make new motion: parametric motions, graphs, controllers, scripts."""

@@ -1,0 +1,1 @@
+"""Transitions: where one motion of a graph may continue as another."""

@@ -1,0 +1,1 @@
+"""Walks through a motion graph: routes are planned, played, and judged."""

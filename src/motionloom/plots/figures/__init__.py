@@ -1,0 +1,1 @@
+"""Pictures of moving bodies: figures, film strips, films, views from above."""

@@ -1,0 +1,1 @@
+"""Self-contained pages: players, contact sheets, reports."""
