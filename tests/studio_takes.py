@@ -42,7 +42,8 @@ class StudioServer:
 
     Parameters
     ----------
-    library : Path
+    library : Path or None
+        None: the page begins with a choice of libraries.
     port : int
         0: any free one.
     *options : str
@@ -50,7 +51,7 @@ class StudioServer:
         ``--own-token`` stands for the default, the token of the user.
     """
 
-    def __init__(self, library: Path, *options: str, port: int = 0) -> None:
+    def __init__(self, library: Path | None, *options: str, port: int = 0) -> None:
         self.library = library
         self.options = options
         self._start(port)
@@ -63,7 +64,8 @@ class StudioServer:
 
     def _start(self, port: int) -> None:
         command = [sys.executable, "-c", "from motionloom.cli import main; main()", "studio"]
-        command += [str(self.library), "--no-browser", "--port", str(port), *self.options]
+        command += [str(self.library)] if self.library is not None else []
+        command += ["--no-browser", "--port", str(port), *self.options]
         if not {"--host", "--token", "--own-token"} & set(self.options):
             command.append("--no-token")
         command = [word for word in command if word != "--own-token"]

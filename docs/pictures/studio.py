@@ -257,7 +257,8 @@ PICTURES = {
 def go(page, address):
     """Open a deep link with default settings."""
     page.evaluate(
-        "address => { localStorage.clear(); sessionStorage.clear(); location.hash = address; }",
+        """address => { localStorage.clear(); sessionStorage.clear();
+            localStorage.setItem("motionloom.tour", "seen"); location.hash = address; }""",
         address,
     )
     page.reload()

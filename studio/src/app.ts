@@ -14,14 +14,18 @@ import "./library/library-view";
 import "./page/code-line";
 import { address } from "./page/route";
 import "./page/jobs-list";
+import "./page/library-menu";
 import { listenToKeys } from "./page/shortcuts";
 import { Studio, segmentText } from "./page/studio";
+import "./page/start-page";
 import { sharedStyles } from "./page/style";
 import "./page/subject-bar";
 import "./parametric/parametric-view";
 import "./search/family-view";
 import "./search/search-view";
 import { applyTheme } from "./page/theme";
+import "./page/tour";
+import { tourIsNew } from "./page/tour";
 import { Stage } from "./stage/stage";
 import "./stage/stage-bar";
 import "./timeline/timeline";
@@ -52,6 +56,7 @@ const OF_A_QUERY = new Set(["search", "family", "grid"]);
 export class App extends LitElement {
   @state() private ready = false;
   @state() private disconnected = false;
+  @state() private loaded = false; // which library is open is known
   readonly studio = new Studio();
 
   @query("#stage") private stageHost!: HTMLElement;
@@ -75,6 +80,11 @@ export class App extends LitElement {
     .notice { position: absolute; left: 12px; bottom: 44px; max-width: 70%; padding: 8px 12px; overflow-wrap: anywhere;
       background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
     .notice.done { border-left-color: var(--good); }
+    :host([starting]) { height: 100dvh; grid: auto minmax(0, 1fr) / minmax(0, 1fr); }
+    :host([starting]) :is(aside, footer) { display: none; }
+    :host([starting]) main { grid-area: 2 / 1; visibility: hidden; }
+    loom-start { grid-area: 2 / 1; position: relative; z-index: 4; }
+    loom-start ~ .notice { position: fixed; z-index: 5; }
     .disconnected { color: var(--bad); }
     /* Narrow windows, phones, large zoom: the panel below the stage, and the page scrolls. */
     @media (max-width: 860px) {
@@ -90,9 +100,14 @@ export class App extends LitElement {
   protected firstUpdated(): void {
     applyTheme();
     const again = () => this.requestUpdate();
-    for (const name of ["route", "library", "notice", "take", "selection"]) this.studio.addEventListener(name, again);
+    for (const name of ["route", "library", "notice", "take", "selection", "tour"])
+      this.studio.addEventListener(name, again);
     this.studio.addEventListener("disconnected", () => (this.disconnected = true));
     this.studio.addEventListener("connected", () => (this.disconnected = false));
+    this.studio.addEventListener("library", () => {
+      this.loaded = true;
+      if (this.studio.library.name && !this.starting && tourIsNew()) this.studio.showTour(true);
+    });
     this.studio.views = new Set(VIEWS.map((one) => one.path));
     void this.studio.start();
     const stage = (this.studio.stage = new Stage(this.stageHost));
@@ -111,7 +126,13 @@ export class App extends LitElement {
 
   protected updated(_changed: PropertyValues): void {
     document.title = this.windowTitle();
+    this.toggleAttribute("starting", this.starting);
     this.style.setProperty("--panel-width", this.view.wide ? "56vw" : "min(400px, 56vw)");
+  }
+
+  /** Whether the start page is shown: it is asked for, or no library is open. */
+  private get starting(): boolean {
+    return this.studio.route.view === "start" || (this.loaded && !this.studio.library.name);
   }
 
   private get view() {
@@ -140,6 +161,7 @@ export class App extends LitElement {
   /** Title of the window: what is on the stage, the view, the library. */
   private windowTitle(): string {
     const { studio } = this;
+    if (this.starting) return "Libraries · motionloom studio";
     return [studio.stage && studio.subject?.title, this.view.title, studio.library.name || "motionloom studio"]
       .filter(Boolean)
       .join(" · ");
@@ -147,16 +169,21 @@ export class App extends LitElement {
 
   render() {
     const tag = unsafeStatic(this.view.tag);
+    const { ready, starting } = this;
+    const name = this.studio.library.name;
     return html`
       <header><h1>motionloom</h1>
-        <nav aria-label="Views">${VIEWS.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}</nav>
-        ${this.ready ? html`<loom-jobs .studio=${this.studio}></loom-jobs>` : ""}
-        <span class="state ${this.disconnected ? "disconnected" : "faint"}" role="status">
-          ${this.disconnected ? "Connection to the server lost; reconnecting…" : this.studio.library.name}</span></header>
-      <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
-      <main><div id="stage"></div>
-        ${this.ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar><loom-subject-bar .studio=${this.studio}></loom-subject-bar>` : ""}${this.notice()}</main>
-      ${this.ready ? html`<loom-import-panel .studio=${this.studio}></loom-import-panel>` : ""}
-      <footer>${this.ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>`;
+        ${starting ? "" : html`<nav aria-label="Views">${VIEWS.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}</nav>`}
+        ${ready ? html`<loom-jobs .studio=${this.studio}></loom-jobs>` : ""}
+        <span class="state ${this.disconnected ? "disconnected" : "faint"}" role="status">${this.disconnected ? "Connection to the server lost; reconnecting…" : ""}</span>
+        ${ready && name ? html`<loom-library-menu .studio=${this.studio} .name=${name}></loom-library-menu>` : ""}</header>
+      ${starting && ready ? html`<loom-start .studio=${this.studio}></loom-start>` : ""}
+      <aside ?inert=${starting}>${ready && !starting ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
+      <main ?inert=${starting}><div id="stage"></div>
+        ${ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar><loom-subject-bar .studio=${this.studio}></loom-subject-bar>` : ""}${starting ? "" : this.notice()}</main>
+      ${ready ? html`<loom-import-panel .studio=${this.studio}></loom-import-panel>` : ""}
+      <footer ?inert=${starting}>${ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>
+      ${starting ? this.notice() : ""}
+      ${ready && this.studio.tourOpen && !starting ? html`<loom-tour .studio=${this.studio}></loom-tour>` : ""}`;
   }
 }

@@ -20,6 +20,7 @@ ROOT = HERE.parents[1]
 # Bodies are dear to draw by software: pages begin with bones, once per window.
 BONES = """if (!localStorage.getItem("motionloom.stage"))
     localStorage.setItem("motionloom.stage", JSON.stringify({ body: false }));"""
+TOUR = """localStorage.setItem("motionloom.tour", "seen");"""
 
 # The whole job, once through; software draws slowly, so everything finer is a slow test.
 QUICK = {
@@ -115,10 +116,18 @@ def shared_windows(browser):
 def _windows(browser):
     opened = []
 
-    def open_window(address: str, *, width: int = 1280, height: int = 800, wait: bool = True):
+    def open_window(
+        address: str,
+        *,
+        width: int = 1280,
+        height: int = 800,
+        wait: bool = True,
+        library: bool = True,
+        tour: bool = False,
+    ):
         context = browser.new_context(viewport={"width": width, "height": height})
         context.set_default_timeout(MILLISECONDS)
-        context.add_init_script(BONES)
+        context.add_init_script(BONES if tour else BONES + TOUR)
         page = context.new_page()
         page.expected, page.problems = [], []
         page.on("pageerror", lambda error: page.problems.append(f"uncaught: {error}"))
@@ -128,7 +137,8 @@ def _windows(browser):
         opened.append((context, page))
         page.goto(address)
         page.wait_for_function(
-            "() => window.studio && studio.library.name && studio.live.connected"
+            "named => window.studio && studio.live.connected && (!named || studio.library.name)",
+            arg=library,
         )  # a function: the page forbids strings that become code
         return settled(page) if wait else page
 

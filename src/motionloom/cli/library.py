@@ -354,8 +354,13 @@ def undo(
 
 def studio(
     lib: Annotated[
-        Path, typer.Argument(metavar="LIB", help="The library; a new name.loom is created.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="[LIB]",
+            help="The library; a new name.loom is created. Without it the page begins with a "
+            "choice: recent libraries, those of this folder, a new one.",
+        ),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0: any free port.")] = 8765,
     token: Annotated[
@@ -370,14 +375,15 @@ def studio(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
-    """Open the library in a browser.
+    """Open the studio in a browser.
 
-    The printed address contains a token, without which no request is answered: other users of this
-    machine can connect, too.
+    On this machine, the page can also open your recent libraries and those of the current folder,
+    and make new ones there. The printed address contains a token, without which no request is
+    answered: other users of this machine can connect, too.
     """
     if no_token and token is not None:
         raise InvalidInput("--token and --no-token exclude each other")
-    if lib.suffix == ".loom" and not lib.exists():
+    if lib is not None and lib.suffix == ".loom" and not lib.exists():
         from motionloom.library import Library
 
         Library.create(lib).close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from motionloom.studio.security import LOCAL_NAMES, AccessControl
 
 if TYPE_CHECKING:
     from motionloom.library import Library
+    from motionloom.studio.library_choice import LibraryChoice
 
 PAGE = Path(__file__).parent / "static"
 
@@ -33,17 +35,24 @@ _NO_PAGE = (
 
 
 def create_app(
-    library: Library, *, names: frozenset[str] = LOCAL_NAMES, token: str | None = None
+    library: Library | None,
+    *,
+    names: frozenset[str] = LOCAL_NAMES,
+    token: str | None = None,
+    choice: LibraryChoice | None = None,
 ) -> FastAPI:
     """The studio of one library as an ASGI application.
 
     Parameters
     ----------
-    library : Library
+    library : Library or None
+        None: the page begins with a choice of libraries.
     names : set of str
         Host names that the server answers to.
     token : str, optional
         Token that every request must carry; needed when other machines can connect.
+    choice : LibraryChoice, optional
+        Libraries that the page may open instead. Default: none.
 
     Examples
     --------
@@ -63,7 +72,8 @@ def create_app(
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.studio = AppState(library)
+    app.state.studio = AppState(library, choice=choice)
+    app.state.exchanging = threading.Lock()
     for router in ROUTERS:
         app.include_router(router, prefix="/api")
     app.add_api_websocket_route("/api/live", live_socket)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import Depends, Request
 
+from motionloom.errors import LibraryError
 from motionloom.studio.jobs import Jobs
 from motionloom.studio.limits import Limiter
 from motionloom.studio.uploads import Uploads
 
 if TYPE_CHECKING:
     from motionloom.library import Library
+    from motionloom.studio.library_choice import LibraryChoice
 
 _CACHED = 12  # values per kind, the first element of a key: families, graphs, dances, ...
 _FEWER = {
@@ -33,8 +35,9 @@ _FEWER = {
 _LIBRARY_WIDE = ("family", "graph", "prepared", "walk", "matching")
 
 
-# What changed: motions of the library, their labels, artifacts saved by name; or the jobs.
-Change = Literal["motions", "labels", "kept", "jobs"]
+# What changed: motions of the library, their labels, artifacts saved by name; the jobs; or which
+# library is shown.
+Change = Literal["motions", "labels", "kept", "jobs", "library"]
 Listener = Callable[[Change], None]
 
 
@@ -43,18 +46,52 @@ class AppState:
 
     Parameters
     ----------
-    library : Library
+    library : Library, optional
+        Default: none is open yet; the page asks for one.
+    choice : LibraryChoice, optional
+        What the page may open instead. Default: nothing.
+    limiter : Limiter, optional
     """
 
-    def __init__(self, library: Library) -> None:
-        self.library = library
+    def __init__(
+        self,
+        library: Library | None,
+        *,
+        choice: LibraryChoice | None = None,
+        limiter: Limiter | None = None,
+    ) -> None:
+        self._library = library
+        self.choice = choice
         self.jobs = Jobs(lambda: self.notify("jobs"))
-        self.limiter = Limiter()
-        self.uploads = Uploads(library.path)
+        self.limiter = limiter or Limiter()
+        self._uploads = Uploads(library.path) if library is not None else None
         self._cache: OrderedDict[tuple, Any] = OrderedDict()
         self._computing: dict[tuple, threading.Lock] = {}
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a library is open."""
+        return self._library is not None
+
+    @property
+    def library(self) -> Library:
+        """The open library."""
+        if self._library is None:
+            raise LibraryError("no library is open; choose one on the start page")
+        return self._library
+
+    @property
+    def uploads(self) -> Uploads:
+        """Files that were sent and are not imported yet."""
+        if self._uploads is None:
+            raise LibraryError("no library is open; choose one on the start page")
+        return self._uploads
+
+    def successor(self, library: Library) -> AppState:
+        """The state of another library, for the same server."""
+        return AppState(library, choice=self.choice, limiter=self.limiter)
 
     def cached(self, key: tuple, compute: Callable[[], Any]) -> Any:
         """The value of a key, computed on first use and kept among the latest few of its kind.
@@ -155,7 +192,10 @@ class AppState:
     def close(self) -> None:
         """Stop all jobs and remove files that were sent but not imported."""
         self.jobs.close()
-        self.uploads.close()
+        if self._uploads is not None:
+            self._uploads.close()
+        if self._library is not None:
+            self._library.close()
 
 
 def _state(request: Request) -> AppState:

@@ -122,8 +122,11 @@ async def _received(socket: WebSocket) -> str:
 
 async def _send_changes(socket: WebSocket, changes: asyncio.Queue[Change]) -> None:
     with suppress(WebSocketDisconnect, RuntimeError):
-        while True:
-            await socket.send_bytes(pack({"changed": await changes.get()}))
+        change: Change | None = None
+        while change != "library":
+            change = await changes.get()
+            await socket.send_bytes(pack({"changed": change}))
+        await socket.close(1012, "another library was opened")
 
 
 def answer(window: BrowserWindow, text: str) -> bytes:

@@ -11,11 +11,13 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from motionloom.checked_files import read_regular
 from motionloom.configuration import user_settings
 from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.studio.library_choice import LibraryChoice, remember
 from motionloom.studio.limits import timed_protocol
 from motionloom.studio.security import LOCAL_NAMES
 
@@ -26,7 +28,7 @@ _SHUTDOWN_SECONDS = 1  # for responses in progress when the server stops
 
 
 def serve(
-    library: str | Path,
+    library: str | Path | None = None,
     *,
     host: str = "127.0.0.1",
     port: int = 8765,
@@ -35,11 +37,14 @@ def serve(
     open_browser: bool = True,
     report: Callable[[str], None] = print,
 ) -> None:
-    """Serve the studio of a library until Ctrl-C.
+    """Serve the studio until Ctrl-C.
 
     Parameters
     ----------
-    library : str or Path
+    library : str or Path, optional
+        Default: the page begins with a choice of libraries. On this machine and with a token, the
+        page can open the user's recent libraries and those of the current folder, and make new
+        ones there.
     host : str
         Address to listen on.
     port : int
@@ -77,12 +82,22 @@ def serve(
         ) from None
 
     token = _checked_token(token, local=_is_local(host))
-    opened = Library(library)
+    # If others may use the server, it shows the library that it was started with and no other.
+    ours = token is not None and _is_local(host) and not names
+    choice = LibraryChoice(Path.cwd()) if ours else None
+    if library is None and choice is None:
+        raise InvalidInput(
+            "LIB is needed where others can connect: the page opens other libraries only on this "
+            "machine and with a token"
+        )
+    opened = Library(library) if library is not None else None
+    if opened is not None and choice is not None:
+        remember(opened.path)
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     shown = _shown_name(host)
     answered = frozenset(map(str.lower, (*LOCAL_NAMES, shown, *names)))
-    app = create_app(opened, names=answered, token=token)
+    app = create_app(opened, names=answered, token=token, choice=choice)
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
     report(f"motionloom studio: {address}")
     if missing_page():
@@ -107,12 +122,8 @@ def serve(
         await close(sockets)
 
     server.shutdown = shutdown  # type: ignore[method-assign]
-    try:
+    with suppress(KeyboardInterrupt):  # uvicorn re-raises Ctrl-C after closing
         server.run(sockets=[listening])
-    except KeyboardInterrupt:  # uvicorn re-raises Ctrl-C after closing
-        pass
-    finally:
-        opened.close()
 
 
 def _is_local(host: str) -> bool:

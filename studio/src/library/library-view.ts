@@ -80,6 +80,11 @@ export class LibraryView extends View {
 
   protected routeChanged(query: Record<string, string>): void {
     this.state = parseState(query);
+    if (query.samples) {
+      // a library that was made for them
+      this.studio.replaceQuery(queryOf(this.state));
+      if (!this.studio.library.motions.length && !this.sampling) void this.addSamples();
+    }
     void this.show();
   }
 

@@ -28,7 +28,10 @@ type Part<O, Name extends "path" | "query"> = O extends { parameters: infer All 
 type BodyPart<O> = O extends { requestBody: { content: { "application/json": infer Body } } }
   ? { body: Body }
   : { body?: Blob };
-type Options<O> = Part<O, "path"> & Part<O, "query"> & BodyPart<O> & { signal?: AbortSignal };
+/** Of a union of operations the union of their options, not every mixture of their parts. */
+type Options<O> = O extends unknown
+  ? Part<O, "path"> & Part<O, "query"> & BodyPart<O> & { signal?: AbortSignal }
+  : never;
 /** Options are optional where no parameter is required. */
 type Arguments<O> = object extends Options<O> ? [options?: Options<O>] : [options: Options<O>];
 

@@ -1133,6 +1133,100 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/libraries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Libraries"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NewLibrary"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenedLibrary"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/libraries/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["LibraryId"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenedLibrary"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/library": {
         parameters: {
             query?: never;
@@ -3659,6 +3753,22 @@ export interface components {
             /** Names */
             names: string[];
         };
+        /** KnownLibraryRow */
+        KnownLibraryRow: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Folder */
+            folder: string;
+            /**
+             * Place
+             * @enum {string}
+             */
+            place: "recent" | "folder";
+            /** Open */
+            open: boolean;
+        };
         /** LabelCount */
         LabelCount: {
             /** Name */
@@ -3697,6 +3807,15 @@ export interface components {
             /** Landing Noise */
             landing_noise: number | null;
         };
+        /** Libraries */
+        Libraries: {
+            /** Allowed */
+            allowed: boolean;
+            /** Folder */
+            folder: string;
+            /** Libraries */
+            libraries: components["schemas"]["KnownLibraryRow"][];
+        };
         /** LibraryChange */
         LibraryChange: {
             /** Text */
@@ -3716,6 +3835,11 @@ export interface components {
             fps: number | null;
             /** Motions */
             motions: components["schemas"]["MotionRow"][];
+        };
+        /** LibraryId */
+        LibraryId: {
+            /** Id */
+            id: string;
         };
         /** MatchingRequest */
         MatchingRequest: {
@@ -3885,10 +4009,22 @@ export interface components {
             /** Unit */
             unit: string;
         };
+        /** NewLibrary */
+        NewLibrary: {
+            /** Name */
+            name: string;
+        };
         /** NodeSelection */
         NodeSelection: {
             /** Nodes */
             nodes: string[];
+        };
+        /** OpenedLibrary */
+        OpenedLibrary: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
         };
         /** ParameterKind */
         ParameterKind: {

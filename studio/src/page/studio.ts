@@ -7,7 +7,7 @@ import { Live } from "../net/live";
 import { pendingCount } from "../net/pending";
 import { OwnCharacter } from "../stage/own-character";
 import type { Character, CharacterSpec, Stage } from "../stage/stage";
-import { replaceRoute, readRoute, pushRoute, type Route } from "./route";
+import { address, replaceRoute, readRoute, pushRoute, type Route } from "./route";
 import { segmentSubject, type Subject } from "./subject-bar";
 
 export type LibraryRows = Answer<"get", "library">;
@@ -29,7 +29,7 @@ declare global {
 }
 
 /** Fires "library" (rows have changed), "motions" (frames may have changed), "artifacts" (saved parametric motions or
- * choreographies), "jobs" (one has begun or ended), "route", "take", "selection", "notice", "help", "import" (open the file dialog), "song" (dropped),
+ * choreographies), "jobs" (one has begun or ended), "route", "take", "selection", "notice", "help", "tour", "import" (open the file dialog), "song" (dropped),
  * "escape" and "undo" (cancelable), "picked" (takes that are selected together), "disconnected", "connected", and "reconnected" after a lost connection. */
 export class Studio extends EventTarget {
   readonly live = new Live();
@@ -56,6 +56,8 @@ export class Studio extends EventTarget {
   take: string | null = null;
   /** Whether the list of keyboard shortcuts is open. */
   helpOpen = false;
+  /** Whether the tour is shown. */
+  tourOpen = false;
   /** Names of all views in the address. */
   views: ReadonlySet<string> = new Set();
   /** The last route of each view. */
@@ -66,6 +68,7 @@ export class Studio extends EventTarget {
   private made: Subject | null = null; // on the stage, if it is no take
   private shownBy = ""; // the view that filled the stage
   private handledHash = location.hash;
+  private next = "#/library"; // address after another library was opened
   private wasDisconnected = false;
 
   async start(): Promise<void> {
@@ -105,7 +108,8 @@ export class Studio extends EventTarget {
 
   /** The library has been changed, in this window or another. */
   private changed(what: string): void {
-    if (what === "jobs") this.fire("jobs");
+    if (what === "library") this.follow();
+    else if (what === "jobs") this.fire("jobs");
     else if (what === "kept") this.fire("artifacts");
     else void this.refresh(what === "motions");
   }
@@ -113,7 +117,9 @@ export class Studio extends EventTarget {
   /** Reload the library's rows; with `motions`, cached frames are dropped too. */
   async refresh(motions = true): Promise<void> {
     try {
-      this.library = await getJson("library");
+      const library = await getJson("library");
+      if (this.library.id && library.id !== this.library.id) this.follow(); // the server was started with another
+      this.library = library;
       if (motions) {
         clearMotionCache();
         this.fire("motions");
@@ -126,6 +132,26 @@ export class Studio extends EventTarget {
     } catch (error) {
       this.notify(error);
     }
+  }
+
+  /** Open another library, by its id, in all windows. */
+  async openLibrary(id: string): Promise<void> {
+    this.next = "#/library";
+    await send("post", "libraries/open", { body: { id } });
+    this.follow();
+  }
+
+  /** Make a library in the folder of the server and open it in all windows. */
+  async makeLibrary(name: string, query: Record<string, string> = {}): Promise<void> {
+    this.next = address({ view: "library", query });
+    await send("post", "libraries", { body: { name } });
+    this.follow();
+  }
+
+  /** Show the library that the server shows now: nothing of the former one is kept. */
+  private follow(): void {
+    history.replaceState(null, "", this.next);
+    location.reload();
   }
 
   /** All labels in alphabetical order, with the number of takes of each. */
@@ -244,6 +270,11 @@ export class Studio extends EventTarget {
     const start = side === "in" ? frame : held && held.start <= frame ? held.start : 0;
     const end = side === "out" ? frame + 1 : held && held.end > frame ? held.end : one.motion.frames;
     this.select({ motion: this.take, start, end });
+  }
+
+  showTour(shown: boolean): void {
+    this.tourOpen = shown;
+    this.fire("tour");
   }
 
   showHelp(shown: boolean): void {

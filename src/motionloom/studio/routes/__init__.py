@@ -10,6 +10,7 @@ from motionloom.studio.routes import (
     export,
     graph,
     grid,
+    libraries,
     library,
     matching,
     motions,
@@ -25,7 +26,7 @@ from motionloom.studio.routes import (
 ROUTERS = tuple(
     module.router
     for module in (
-        acting, armatures, characters, clusters, crowd, dance, export, graph, grid, library,
-        matching, motions, movements, parametric, poses, search, subjects, uploads, words,
+        acting, armatures, characters, clusters, crowd, dance, export, graph, grid, libraries,
+        library, matching, motions, movements, parametric, poses, search, subjects, uploads, words,
     )
 )  # fmt: skip

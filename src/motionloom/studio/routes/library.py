@@ -39,7 +39,7 @@ class MotionRow(BaseModel):
 
 
 class LibraryContents(BaseModel):
-    """The library and all its motions, sorted by name."""
+    """The library and all its motions, sorted by name; without a name if none is open."""
 
     id: str
     name: str
@@ -57,6 +57,8 @@ class Labels(BaseModel):
 @router.get("/library", response_model=LibraryContents)
 def library(state: State) -> JSONResponse:
     """Name, rate, and one row per motion: name, frames, fps, seconds, labels."""
+    if not state.is_open:
+        return JSONResponse({"id": "", "name": "", "path": "", "fps": None, "motions": []})
     library = state.library
     labels = library.all_labels()
     motions = [

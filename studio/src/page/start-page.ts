@@ -1,0 +1,102 @@
+// The start page: recent libraries, those of the folder, a new one, samples. Libraries are named, never by a path.
+
+import { LitElement, css, html, nothing } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import { getJson, type Answer } from "../net/api";
+import type { Studio } from "./studio";
+import { sharedStyles } from "./style";
+
+type Libraries = Answer<"get", "libraries">;
+type Known = Libraries["libraries"][number];
+
+@customElement("loom-start")
+export class StartPage extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
+  @state() private known: Libraries | null = null;
+  @state() private busy = "";
+
+  static styles = [
+    sharedStyles,
+    css`
+    :host { display: block; overflow: auto; background: var(--stage); padding: 28px 16px; }
+    .sheet { max-width: 720px; margin: 0 auto; display: grid; gap: 22px; }
+    h2 { font-size: 20px; margin: 0; } h3 { font-size: 14px; margin: 0 0 8px; }
+    ul { list-style: none; margin: 0; padding: 0; display: grid; gap: 6px; }
+    li button { width: 100%; display: grid; gap: 2px; text-align: left; padding: 9px 12px; background: var(--card); white-space: normal; overflow-wrap: anywhere; }
+    li b { font-size: 14px; } li span { font-size: 12px; }
+    form { display: flex; gap: 8px; flex-wrap: wrap; } form input { flex: 1 1 200px; min-width: 0; padding: 7px 10px; }
+    section { background: var(--panel); border: 1px solid var(--line); border-radius: 9px; padding: 14px 16px; }
+    code { font: 12px ui-monospace, monospace; }
+  `,
+  ];
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    this.studio.addEventListener("library", this.look);
+    this.studio.addEventListener("reconnected", this.look);
+    void this.look();
+  }
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.studio.removeEventListener("library", this.look);
+    this.studio.removeEventListener("reconnected", this.look);
+  }
+
+  private readonly look = async (): Promise<void> => {
+    await this.studio.attempt(async () => (this.known = await getJson("libraries")));
+  };
+
+  private async attempt(busy: string, work: () => Promise<unknown>): Promise<void> {
+    this.busy = busy;
+    if (!(await this.studio.attempt(work))) this.busy = "";
+  }
+
+  private readonly make = (event: Event): void => {
+    event.preventDefault();
+    const name = this.renderRoot.querySelector<HTMLInputElement>("#new-name")!.value.trim();
+    if (name) void this.attempt(`making ${name}`, () => this.studio.makeLibrary(name));
+  };
+
+  /** A library of samples that can be thrown away, under a name that is free. */
+  private samples(): void {
+    const taken = new Set(this.known?.libraries.map((one) => one.name));
+    let name = "samples";
+    for (let number = 2; taken.has(name); number++) name = `samples ${number}`;
+    void this.attempt(`making ${name}`, () => this.studio.makeLibrary(name, { samples: "1" }));
+  }
+
+  private list(title: string, rows: Known[]) {
+    if (!rows.length) return nothing;
+    return html`<section><h3>${title}</h3><ul aria-label=${title}>${rows.map(
+      (one) =>
+        html`<li><button data-library=${one.name} ?disabled=${Boolean(this.busy)} @click=${() =>
+          one.open
+            ? this.studio.go("library")
+            : void this.attempt(`opening ${one.name}`, () => this.studio.openLibrary(one.id))}>
+          <b>${one.name}</b><span class="faint">${one.folder}${one.open ? ", open now" : ""}</span></button></li>`,
+    )}</ul></section>`;
+  }
+
+  render() {
+    const { known, busy } = this;
+    const { name } = this.studio.library;
+    const back = name
+      ? html`<div><button id="back" @click=${() => this.studio.go("library")}>Back to ${name}</button></div>`
+      : nothing;
+    if (!known) return html`<div class="sheet">${back}</div>`;
+    if (!known.allowed)
+      return html`<div class="sheet"><h2>Libraries</h2><p>This server shows one library, because others can use it as well. Another is opened by
+        <code>motionloom studio LIB</code>.</p>${back}</div>`;
+    const rows = (place: Known["place"]) => known.libraries.filter((one) => one.place === place);
+    return html`<div class="sheet"><h2>${name ? "Open another library" : "Open a library"}</h2>${back}
+      ${this.list("Recent", rows("recent"))}${this.list(`In ${known.folder}`, rows("folder"))}
+      <section><h3>New</h3>
+        <form @submit=${this.make}><input id="new-name" aria-label="Name of the new library" placeholder="name of the new library" maxlength="80" required />
+          <button class="main" id="make" ?disabled=${Boolean(busy)}>Make a library</button></form>
+        <p class="faint">It is made in ${known.folder}. Then drop files or folders of takes on the page.</p></section>
+      <section><h3>Try it</h3><div class="row"><button id="samples" ?disabled=${Boolean(busy)} @click=${() => this.samples()}>A library of samples</button>
+        <span class="faint">16 takes made by code: walks, kicks, punches, dances</span></div></section>
+      <p class="faint">A library elsewhere is opened once by <code>motionloom studio LIB</code>; from then on it is in this list.</p>
+      <p role="status">${busy && `${busy}…`}</p></div>`;
+  }
+}

@@ -1,0 +1,113 @@
+// The first-run tour: a few steps in a corner of the page, which can be left at any time and is shown once.
+
+import { LitElement, css, html } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import type { Studio } from "./studio";
+import { sharedStyles } from "./style";
+
+const SEEN = "motionloom.tour"; // in the browser's storage: the tour was seen or left
+
+interface Step {
+  title: string;
+  text: string;
+  /** The part of the page that the step is about, in the shadow root of the page. */
+  of: string;
+}
+
+const STEPS: Step[] = [
+  {
+    title: "Takes",
+    of: "aside",
+    text: "Drop motion files or a folder anywhere on the page; they need no labels. Piles put takes together that are alike, and a pile is labelled at once.",
+  },
+  {
+    title: "The stage",
+    of: "main",
+    text: "What you open is shown here. Drag to turn, scroll to come nearer, F frames the character, Space plays. The bar below it keeps, labels and downloads whatever is shown.",
+  },
+  {
+    title: "The timeline",
+    of: "footer",
+    text: "Drag over it to select a segment (or press I and O), then “Find like this”: every take is searched for it.",
+  },
+  {
+    title: "Views",
+    of: "nav",
+    text: "Find takes by words or by an example, walk along a path that you draw, dance to a song, steer a character. Takes that you selected in the library are taken along.",
+  },
+  {
+    title: "Nothing is lost",
+    of: "header",
+    text: "Ctrl+Z takes back every change, also after a restart. Long computations are listed under Jobs and can be stopped. Press ? for all keys; the menu at the library's name shows this tour again.",
+  },
+];
+
+/** Whether the tour is still to be shown in this browser. */
+export function tourIsNew(): boolean {
+  return localStorage.getItem(SEEN) === null;
+}
+
+@customElement("loom-tour")
+export class Tour extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
+  @state() private at = 0;
+  private marked: HTMLElement | null = null;
+  private focused: Element | null = null; // had the focus
+
+  static styles = [
+    sharedStyles,
+    css`
+    :host { position: fixed; right: 18px; bottom: 18px; z-index: 40; width: min(360px, calc(100vw - 36px)); }
+    div[role="dialog"] { background: var(--panel); border: 1px solid var(--accent); border-radius: 10px; padding: 14px 16px; box-shadow: 0 12px 40px #0008; }
+    h2 { margin: 0 0 6px; } p { margin: 0 0 12px; }
+    .row { justify-content: space-between; }
+  `,
+  ];
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    this.focused = document.activeElement;
+    this.studio.addEventListener("escape", this.escaped);
+    void this.updateComplete.then(() => this.show(0));
+  }
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.studio.removeEventListener("escape", this.escaped);
+    this.mark(null);
+    if (this.focused instanceof HTMLElement) this.focused.focus();
+  }
+
+  private readonly escaped = (event: Event): void => {
+    event.preventDefault();
+    this.leave();
+  };
+
+  private leave(): void {
+    localStorage.setItem(SEEN, "seen");
+    this.studio.showTour(false);
+  }
+
+  private mark(part: HTMLElement | null): void {
+    if (this.marked) this.marked.style.outline = this.marked.style.outlineOffset = "";
+    this.marked = part;
+    if (part) Object.assign(part.style, { outline: "2px solid var(--accent)", outlineOffset: "-2px" });
+  }
+
+  private show(at: number): void {
+    this.at = at;
+    const root = this.getRootNode() as ShadowRoot;
+    this.mark(root.querySelector<HTMLElement>(STEPS[at].of));
+    this.renderRoot.querySelector<HTMLButtonElement>("#tour-next")?.focus();
+  }
+
+  render() {
+    const step = STEPS[this.at];
+    const last = this.at === STEPS.length - 1;
+    return html`<div role="dialog" aria-labelledby="tour-title" aria-describedby="tour-text"><h2 id="tour-title">${step.title}</h2>
+      <p id="tour-text" aria-live="polite">${step.text}</p>
+      <div class="row"><span class="faint">${this.at + 1} of ${STEPS.length}</span><span class="row">
+        <button id="tour-skip" title="Esc" @click=${() => this.leave()}>${last ? "Close" : "Skip"}</button>
+        ${this.at ? html`<button id="tour-back" @click=${() => this.show(this.at - 1)}>Back</button>` : ""}
+        <button id="tour-next" class="main" @click=${() => (last ? this.leave() : this.show(this.at + 1))}>${last ? "Done" : "Next"}</button></span></div></div>`;
+  }
+}
