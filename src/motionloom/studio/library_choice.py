@@ -23,7 +23,7 @@ from motionloom.atomic_write import atomic_write
 from motionloom.checked_files import is_reserved, parse_json, read_regular
 from motionloom.configuration import user_settings
 from motionloom.errors import InvalidInput, LibraryError, MotionFormatError
-from motionloom.store.catalogue import is_library
+from motionloom.library import is_library
 
 FILE = "recent-libraries.json"
 MOST_RECENT = 20
