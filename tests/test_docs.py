@@ -1,8 +1,12 @@
 """Every block of code in README and docs runs; every command is in the reference."""
 
+import ast
 import inspect
 import re
 import shlex
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,7 +19,10 @@ from motionloom.cli import COMMANDS, app, command_function
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # These repeat commands of the guides on more data; the guides are run by default.
-SLOW = {"docs/tutorials/kick.md", "docs/tutorials/parametrize.md", "docs/tutorials/endless.md"}
+SLOW = {
+    f"docs/tutorials/{name}.md"
+    for name in ("kick", "parametrize", "endless", "words", "controller", "characters", "blender")
+}
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -105,6 +112,27 @@ def test_every_picture_is_made_by_a_script():
         assert own.exists() or picture.name in scripts, picture.name
 
 
+def test_scripts_of_pictures_import_what_exists():
+    """They are run by hand; renamed modules and functions show here."""
+    for script in (ROOT / "docs" / "pictures").glob("*.py"):
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("motionloom"):
+                module = import_module(node.module)
+                for name in (one.name for one in node.names):
+                    there = hasattr(module, name) or find_spec(f"{node.module}.{name}")
+                    assert there, f"{script.name}: {node.module} has no {name}"
+
+
+def test_every_picture_is_on_a_page_and_in_the_gallery():
+    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    others = "".join(page.read_text(encoding="utf-8") for page in PAGES if page.stem != "gallery")
+    folder = ROOT / "docs" / "pictures"
+    for picture in [*folder.glob("*.png"), *folder.glob("*.gif"), *folder.glob("*.svg")]:
+        assert f"/{picture.name})" in others, f"no page shows {picture.name}"
+        several = picture.name.startswith(("papers-", "studio-"))  # their own pages show them all
+        assert several or f"/{picture.name})" in gallery, f"docs/gallery.md lacks {picture.name}"
+
+
 def test_every_page_has_its_place_in_the_navigation():
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in (ROOT / "docs").rglob("*.md"):
@@ -143,11 +171,36 @@ def test_every_page_is_reachable_from_the_readme():
         assert f"docs/{page.name}" in readme or page.name == "index.md", page.name
 
 
-def test_links_between_pages_lead_somewhere():
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def test_links_lead_somewhere():
+    """Files, and headings in them; what is outside the repository by its form only."""
+    folders = ("*.md", "docs/**/*.md", "blender/**/*.md")
+    pages = [
+        page for folder in folders for page in ROOT.glob(folder) if page.name != "CHANGELOG.md"
+    ]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)\s]+)\)", _prose(page)):
+            where = f"{page.relative_to(ROOT)} links to {target}"
+            if "://" in target:
+                assert re.fullmatch(r"https?://[\w.-]+\.\w+(:\d+)?(/[^\s<>\"]*)?", target), where
+                continue
+            name, _, heading = target.partition("#")
+            file = (page.parent / name).resolve() if name else page
+            assert file.exists() and file.is_relative_to(ROOT), where
+            assert not heading or heading in _headings(file), where
+
+
+@cache
+def _headings(page):
+    """Anchors of a page, as code hosts and MkDocs make them from its headings."""
+    titles = re.findall(r"^#+ (.+)$", _prose(page), re.MULTILINE)
+    return {
+        re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title.strip().lower())) for title in titles
+    }
+
+
+@cache
+def _prose(page):
+    return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
 def _run(arguments, page):
