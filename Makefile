@@ -3,14 +3,23 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile
-# What the product needs, and with what its tests and checks need.
+# uv takes a fifth of pip's time. It does not read pip's settings, so pip is used where they name
+# another index, and where uv is not to be had or fails.
+UV := ! $(RUN)/python -m pip config list | grep -q '[.]index-url' && $(PIP) uv 2>/dev/null \
+  && $(RUN)/uv pip install --quiet --python $(RUN)/python
+# What the product needs; with what its tests need; with what checks of style and slow tests need.
 READY := $(VENV)/.ready
+TESTS := $(VENV)/.test-ready
+LINT := $(VENV)/.lint-ready
 STAMP := $(VENV)/.dev-ready
-TEST := $(RUN)/python -m pytest -q -n 2
-# Bytecode is written once, by all cores, also where the environment forbids it later (most
-# container images): compiling sources again costs every command two seconds.
+# Without plugins that others bring: pytest would rewrite all of their modules.
+TEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(RUN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n 2
+# Bytecode is written, also where the environment forbids it (most container images): compiling
+# sources again costs every command two seconds. What all processes import is compiled by all cores.
 export PYTHONDONTWRITEBYTECODE :=
-BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' $(VENV)/lib src
+PACKAGES := $(VENV)/lib/python*/site-packages
+BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' src \
+  $(PACKAGES)/numba $(PACKAGES)/numpy $(PACKAGES)/matplotlib
 
 .PHONY: blender page types fuzz demo test coverage test-all lint format docs pictures bench papers clean
 
@@ -22,32 +31,32 @@ test: page  ## all tests but the slow ones, and every example in the docs
 	@$(RUN)/motionloom warm-up
 	$(TEST) -m "not slow"
 
-coverage: page  ## which lines no test but the slow ones runs
-	$(TEST) -m "not slow" --cov --cov-report=term
+coverage: $(STAMP) page  ## which lines no test but the slow ones runs
+	$(TEST) -m "not slow" -p pytest_cov --cov --cov-report=term
 
-test-all: page  ## the slow ones too: all of the real data, kills, large files
+test-all: $(STAMP) page  ## the slow ones too: all of the real data, kills, large files
 	@$(RUN)/motionloom warm-up
 	$(TEST)
 
-page: $(STAMP)  ## the studio's page, if its sources have changed since it was built
+page: $(TESTS)  ## the studio's page, if its sources have changed since it was built
 	@$(RUN)/python build_page.py --if-possible
 
-lint: $(STAMP)
+lint: $(LINT)
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
 	@$(RUN)/python build_page.py --run lint --if-possible
 
-format: $(STAMP)
+format: $(LINT)
 	$(RUN)/ruff check --fix .
 	$(RUN)/ruff format .
 	@$(RUN)/python build_page.py --run format --if-possible
 
 MINUTES ?= 15
-fuzz: $(STAMP)  ## mutated files and libraries for every reader: MINUTES=15, SEED=0
+fuzz: $(TESTS)  ## mutated files and libraries for every reader: MINUTES=15, SEED=0
 	$(RUN)/python -m fuzz --minutes $(MINUTES) --seed $(or $(SEED),0)
 
-types: $(STAMP)  ## the page's TypeScript types of the studio's HTTP interface, after a change of it
+types: $(LINT)  ## the page's TypeScript types of the studio's HTTP interface, after a change of it
 	@$(RUN)/python build_page.py --run types
 
 blender: $(RUN)/python  ## the Blender extension, dist/motionloom-blender-VERSION.zip
@@ -74,14 +83,24 @@ $(RUN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(READY): pyproject.toml | $(RUN)/python
-	$(PIP) -e ".[studio,cluster]"
+	@$(UV) -e ".[studio,cluster]" || $(PIP) -e ".[studio,cluster]"
 	@$(BYTECODE) || true
 	@touch $(READY)
 
-$(STAMP): pyproject.toml | $(RUN)/python
-	$(PIP) -e ".[dev]"
+$(TESTS): pyproject.toml | $(RUN)/python
+	@$(UV) -e ".[test]" || $(PIP) -e ".[test]"
 	@$(BYTECODE) || true
-	@touch $(READY) $(STAMP)
+	@touch $(READY) $(TESTS)
+
+$(LINT): pyproject.toml | $(RUN)/python
+	@$(UV) -e ".[lint,test]" || $(PIP) -e ".[lint,test]"
+	@$(BYTECODE) || true
+	@touch $(READY) $(TESTS) $(LINT)
+
+$(STAMP): pyproject.toml | $(RUN)/python
+	@$(UV) -e ".[dev]" || $(PIP) -e ".[dev]"
+	@$(BYTECODE) || true
+	@touch $(READY) $(TESTS) $(LINT) $(STAMP)
 
 $(VENV)/.docs-ready: pyproject.toml | $(RUN)/python
 	$(PIP) -e ".[docs]"
