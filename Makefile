@@ -21,7 +21,7 @@ PACKAGES := $(VENV)/lib/python*/site-packages
 BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' src \
   $(PACKAGES)/numba $(PACKAGES)/numpy $(PACKAGES)/matplotlib
 
-.PHONY: blender page types fuzz demo test coverage test-all lint format docs pictures bench papers clean
+.PHONY: blender sbom page types fuzz demo test coverage test-all lint format docs pictures bench papers clean
 
 demo: $(READY)  ## a tour of the product, on motions made from code
 	@$(RUN)/python build_page.py --if-possible
@@ -61,6 +61,13 @@ types: $(LINT)  ## the page's TypeScript types of the studio's HTTP interface, a
 
 blender: $(RUN)/python  ## the Blender extension, dist/motionloom-blender-VERSION.zip
 	@$(RUN)/python build_extension.py
+
+sbom: $(RUN)/python  ## bill of materials of an installation without extras (CycloneDX), in dist
+	rm -rf build/sbom && $(RUN)/python -m venv build/sbom && mkdir -p dist
+	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check .
+	$(PIP) "cyclonedx-bom>=5"
+	$(RUN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	  --output-file dist/motionloom.cdx.json build/sbom/bin/python
 
 docs: $(STAMP) $(VENV)/.docs-ready
 	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet --site-dir site

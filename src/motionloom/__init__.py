@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 # Public name -> module that holds it. Loaded on first use: `import motionloom` stays quick.
 _HOMES = {

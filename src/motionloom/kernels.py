@@ -6,8 +6,8 @@ NumPy function with the same results (``numpy=``); it is used as long as Numba i
 all such calls together are small work.
 
 Compiled code is cached in ``NUMBA_CACHE_DIR``, else in the user's cache folder. The name of a file
-contains a digest of everything the machine code depends on: module, bytecode and constants of
-the function and of all kernels it calls, the types of its arguments, the versions of Python and Numba,
+contains a digest of everything the machine code depends on: module, bytecode and constants of the
+function and of all kernels it calls, the types of its arguments, the versions of Python and Numba,
 and the processor. A cached kernel that no longer fits its source can therefore not be found, and
 one that still fits is found after an upgrade and in every copy of the sources.
 

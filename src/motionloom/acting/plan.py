@@ -249,10 +249,13 @@ def _written(part: PhraseCandidate | None) -> str:
     return f"{part} {part.side} arm" if part.side else str(part)
 
 
+_ADVICE = "name an action that one of its labels or captions has, or label takes with this one"
+
+
 def _unmatched(index: TextIndex, phrase: Phrase) -> InvalidInput:
     near = nearest_phrases(index, phrase)
-    also = f"; the nearest is {', '.join(map(repr, near))}" if near else ""
-    return InvalidInput(f"no motion of the library shows {phrase.text!r}{also}")
+    also = f"the nearest is {', '.join(map(repr, near))}" if near else _ADVICE
+    return InvalidInput(f"no motion of the library shows {phrase.text!r}; {also}")
 
 
 def _repeated(

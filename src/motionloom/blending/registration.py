@@ -449,8 +449,8 @@ def _outwards(parents: Sequence[int]) -> list[int]:
 def _at_least_two(count: int, what: str) -> None:
     if count < 2:
         raise InvalidInput(
-            f"a blend needs at least two examples; {what} has {count}. Use a larger max_distance, "
-            "more tiers, or another method"
+            f"a blend needs at least two examples; {what} has {count}. Use a larger "
+            "join_distance=, or another method="
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -20,7 +21,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from motionloom.cli.terminal import PlainOutput, plain_text
+from motionloom.cli.terminal import PlainOutput, did_you_mean, plain_text
 from motionloom.cli.wording import use_options, worded
 from motionloom.errors import InvalidInput, MotionloomError
 
@@ -218,17 +219,32 @@ def main() -> None:
         sys.exit(code)
     except _UsageError as error:  # a wrong option, a missing argument
         command = error.ctx.command_path if error.ctx is not None else "motionloom"
-        _fail(f"{error.format_message().rstrip('.')}; see {command} --help")
+        said = error.format_message().rstrip(".")
+        if said.startswith("No such command"):
+            said += did_you_mean(sys.argv[1], COMMANDS)
+        _fail(f"{said.removesuffix('?')}; see {command} --help")
     except BrokenPipeError:  # the reader of our output has left: `motionloom ... | head`
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        _fail(f"{place}{error.strerror or error}")
+        _fail(_told(error))
     except ValueError as error:
         if not isinstance(error, MotionloomError):
             raise
         _fail(str(error))
+
+
+def _told(error: OSError) -> str:
+    """What the system refused, and the name that may have been meant."""
+    said = error.strerror or str(error)
+    if not error.filename:
+        return said
+    place = Path(os.fsdecode(error.filename))
+    if isinstance(error, FileNotFoundError) and place.parent.is_dir():
+        said += did_you_mean(place.name, os.listdir(place.parent))
+    elif isinstance(error, FileExistsError | NotADirectoryError):
+        said += "; a file is where a folder is needed"
+    return f"{place}: {said}"
 
 
 def _fail(message: str) -> None:

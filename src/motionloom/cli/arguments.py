@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,6 +111,7 @@ def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
 
 def _whole(text: str, settings: LoadSettings) -> Motion:
     from motionloom.formats import is_marker_file, load
+    from motionloom.formats.registry import is_motion_file
 
     place, _, name = (text, "", "") if Path(text).exists() else text.partition(":")
     if Path(place).suffix == ".loom" or (name and is_library(place)):
@@ -137,6 +140,12 @@ def _whole(text: str, settings: LoadSettings) -> Motion:
         raise InvalidInput(
             f"{text} is a folder; name one file in it, as in {Path(text, 'TAKE.bvh')}"
         )
+    if not Path(text).exists() and ":" in text:
+        raise InvalidInput(
+            f"{text}: no such file; frames are written {place}:START-END, seconds {place}:1.5s-4s"
+        )
+    if not Path(text).exists() and not is_motion_file(Path(text)):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)
     if is_marker_file(Path(text)) and Path(text).is_file():
         raise InvalidInput(
             f"{text} holds markers without a skeleton; this needs a motion (motionloom reconstruct "

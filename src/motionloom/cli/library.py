@@ -364,7 +364,8 @@ def studio(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0: any free port.")] = 8765,
     token: Annotated[
-        str | None, typer.Option(help="Token of every request. Default: generated.")
+        str | None,
+        typer.Option(envvar="MOTIONLOOM_TOKEN", help="Token of every request. Default: generated."),
     ] = None,
     no_token: Annotated[
         bool,

@@ -88,6 +88,20 @@ def remark(text: str) -> None:
     print(plain_text(worded(text)), file=sys.stderr)
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a message about a word that is not known: similar ones, if there are any.
+
+    Examples
+    --------
+    >>> did_you_mean("wlak.bvh", ["walk.bvh", "kick.bvh"])
+    '; did you mean walk.bvh?'
+    """
+    import difflib
+
+    near = difflib.get_close_matches(word, list(known), n=3)
+    return f"; did you mean {', '.join(near)}?" if near else ""
+
+
 def plain_text(text: str) -> str:
     """A text without control characters, which a terminal would obey; colours remain.
 

