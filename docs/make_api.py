@@ -84,6 +84,7 @@ def _signature(value: object) -> str:
         return ""
     text = str(inspect.signature(value))
     text = text.replace("(library: 'Library'", "(self", 1)  # a verb, seen as a method
+    text = re.sub(r"<function .*? at 0x[0-9a-f]+>", "...", text)
     text = re.sub(r"<(\w+)[^>]*>", r"\1", text)
     text = re.sub(r"(?:motionloom|numpy|pathlib|collections|typing)(?:\.\w+)*\.(?=\w)", "", text)
     text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)

@@ -36,10 +36,12 @@ PURPOSES = {
     "parquet": "tables in Parquet, `export --parquet`",
     "studio": "`motionloom studio`: the browser, and the Blender extension's server",
     "usd": "reading and writing USD",
-    "dev": "work on motionloom: all of the above, tests, types, style, the page's build",
+    "test": "`make test`: all of the above, and the page's build",
+    "lint": "`make lint`: style and types",
+    "dev": "work on motionloom: tests, style, types, notebooks",
     "docs": "the site of the documentation, `make docs`",
 }
-WORK_ON_IT = ("dev", "docs")
+WORK_ON_IT = ("test", "lint", "dev", "docs")
 # Licences that the metadata does not name, read in the packages' files and repositories.
 NOT_IN_METADATA = {
     "ezc3d": "MIT",
