@@ -25,6 +25,7 @@ from motionloom.motion_matching.artifact import open_database, save_database
 from motionloom.motion_matching.courses import course_path, response_times
 from motionloom.motion_matching.features import matching_features
 from motionloom.motion_matching.root_motion import RootMotion
+from motionloom.motion_matching.seams import _slide
 from motionloom.motion_matching.simulation import PathFollower, Simulation
 from motionloom.motion_matching.standing import MADE
 
@@ -216,8 +217,41 @@ def test_a_character_that_gets_nowhere_stays_longer_after_a_jump(database):
     player = database.player(velocity=(0.0, 1.3))
     player.read(30)
     assert player._stay_seconds() == pytest.approx(0.3)
+    assert player._eagerness() == 1.0
     player._way = [player._place] * 60
+    player._watch()
     assert player._stay_seconds() == pytest.approx(1.0)
+    asked = abs(player._ahead()[0][-1])
+    assert player._eagerness() == 2.0
+    player._share = 1.0
+    assert asked == pytest.approx(2.0 * abs(player._ahead()[0][-1]))
+
+
+def test_a_character_that_gets_nowhere_jumps_only_to_what_leads_farther(database):
+    player = database.player(velocity=(0.0, 1.3))
+    player.read(30)
+    moving = np.flatnonzero(database.speeds > 1.0)[:50]
+    standing = np.flatnonzero(database.gaits == 1)[:50]
+    assert player._leads(moving).min() > player._leads(standing).max()
+
+
+def test_a_foot_that_would_slide_makes_a_seam_rough(database):
+    part = next(one for one in database.ranges if one.name == "walk_p0")
+    played = database.motion(part)
+    slid = replace(
+        played, root=played.root + np.linspace(0.0, 2.0, len(played))[:, None] * [1, 0, 0]
+    )
+    contacts = database.contacts[part.start : part.stop]
+    window = slice(40, 50)
+    assert _slide(played[window], contacts[window]) < 0.06 < _slide(slid[window], contacts[window])
+
+
+def test_speeds_of_the_takes_leave_made_motions_out(database):
+    made = np.zeros(len(database), bool)
+    for part in database.ranges:
+        made[part.start : part.stop] = part.take in MADE
+    assert made.any() and database.speed_range[0] > 0.5
+    assert np.any(made & (database.speeds > 0.3) & (database.speeds < 0.5))
 
 
 def test_rough_ends_of_takes_are_not_played(database):

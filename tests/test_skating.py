@@ -10,6 +10,7 @@ import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.motion.feet.clean import clean_feet, contact_speed
 from motionloom.motion.feet.contacts import FOOT_PARTS, foot_contacts, part_path
+from motionloom.motion.feet.skating import supported_parts
 from motionloom.motion.rotations import quaternions as rot
 
 # Name of a clip of the corpus and what is done to it.
@@ -149,6 +150,29 @@ def test_feet_in_flight_are_not_skating():
     flight = slice(*np.flatnonzero(~true)[[0, -1]] + [2, -1])
     assert flight.stop - flight.start > 5
     assert not found[flight].any()
+
+
+def test_a_body_that_is_not_in_flight_stands_on_a_foot():
+    walk, jump = ml.demo.clip("walk"), ml.demo.clip("jump_far")
+    contacts = walk.contacts()
+    gap = slice(60, 66)
+    bare = replace(
+        contacts,
+        plants={
+            part: tuple(one for one in plants if one.end_frame <= 60 or one.start_frame >= 66)
+            for part, plants in contacts.plants.items()
+        },
+    )
+    assert not bare.standing_parts()[gap].any()
+    filled = supported_parts(walk, bare)
+    assert filled.any(axis=1).all()
+    rows = np.flatnonzero(~bare.standing_parts().any(axis=1))
+    side = np.argmax(filled[rows], axis=1) // 2
+    truth = contacts.standing_parts()[rows].reshape(-1, 2, 2).any(axis=2)
+    assert truth[np.arange(len(rows)), side].mean() > 0.9
+    before = jump.contacts()
+    flight = np.flatnonzero(~before.standing_parts().any(axis=1))
+    assert not supported_parts(jump, before)[flight[3:-3]].any()
 
 
 def test_drift_does_not_depend_on_where_the_body_faces():

@@ -97,6 +97,38 @@ def test_a_foot_carried_away_is_released():
     assert np.isfinite(held.rotations).all() and far < 0.8
 
 
+def test_a_released_foot_is_held_again_near_its_path():
+    still = ml.demo.clip("walk")[40:41]
+    carried = np.concatenate([np.zeros(10), np.linspace(0.0, 0.6, 15), np.full(60, 0.6)])
+    root = still.root + carried[:, None] * [1.0, 0.0, 0.0]
+    away = replace(still, rotations=np.repeat(still.rotations, len(root), axis=0), root=root)
+    foot_lock = StreamingFootLock(away.skeleton, away.fps)
+    phases = []
+    for n in range(len(away)):
+        foot_lock.lock(away.rotations[n : n + 1], away.root[n : n + 1], np.ones((1, 4), bool))
+        phases.append(foot_lock._state[0, 1, 9])
+    assert 2.0 in phases and phases[-1] == 1.0
+
+
+def test_a_foot_that_rises_is_not_held():
+    walk = ml.demo.clip("walk")[40:60]
+    up = replace(walk, root=walk.root + np.linspace(0.0, 1.0, 20)[:, None] * [0.0, 1.0, 0.0])
+    foot_lock = StreamingFootLock(up.skeleton, up.fps)
+    foot_lock.lock(up.rotations, up.root, np.ones((20, 4), bool))
+    assert not np.any(foot_lock._state[0, :4, 9] == 1.0)
+
+
+def test_a_heel_held_alone_stays():
+    walk = with_longer_way(ml.demo.clip("walk"), 1.15)
+    feet = standing(ml.demo.clip("walk"))
+    feet[:, [1, 3]] = False  # balls are free
+    held = planted(walk, feet)
+    heels = held.role_positions(["left_ankle"])[:, 0][:, [0, 2]]
+    steps = np.linalg.norm(np.diff(heels, axis=0), axis=1)
+    both = feet[1:, 0] & feet[:-1, 0]
+    assert np.median(steps[both]) < 0.001
+
+
 def test_a_foot_held_far_from_its_path_returns_gently():
     """The pull adds to the acceleration of the swing: it is at most 10 m/s^2."""
     clip = ml.demo.clip("walk")

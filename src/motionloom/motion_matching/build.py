@@ -13,6 +13,7 @@ from motionloom.blending.examples import conform
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality.measures import joint_accelerations
+from motionloom.motion.feet.skating import supported_parts
 from motionloom.motion.gait import GAITS, gaits
 from motionloom.motion_matching.database import (
     ARRAYS,
@@ -34,6 +35,7 @@ from motionloom.motion_matching.standing import (
 from motionloom.search.index.bucket_index import BucketIndex
 
 _LEAST_SECONDS = 0.7  # shorter takes lead nowhere
+_STANDS = 0.2  # m/s of the root: slower frames that were made, and have no gait, stand
 _LOCOMOTION = 0.5  # m/s: takes that are all slower do not move
 
 
@@ -84,13 +86,13 @@ def matching_database(
     parts = _Parts()
     for motion, own in zip(ready, contacts, strict=True):
         level = replace(motion, root=motion.root + [0.0, floor - own.floor, 0.0])
-        parts.add(level, own.standing_parts(), mirror=settings.mirror)
+        parts.add(level, supported_parts(level, own), mirror=settings.mirror)
     parts.check(len(ready))
     if needs_standing(parts.joined("gaits"), rate):
         for made in standing_motions(parts.walking(ready[0]), parts.walks(ready[0]), floor):
             still = np.linalg.norm(np.gradient(made.root[:, [0, 2]], axis=0), axis=1) * rate < 0.05
-            standing = made.contacts().standing_parts() | still[:, None]
-            parts.add(made, standing, mirror=settings.mirror, at_least=1)
+            standing = supported_parts(made, made.contacts()) | still[:, None]
+            parts.add(made, standing, mirror=settings.mirror, made=True)
     takes = parts.takes(ready[0])
     if needs_gait_changes([found for _, found in takes], rate):
         kinds = [
@@ -98,7 +100,8 @@ def matching_database(
             for wanted in ((2,), (3, 4))
         ]
         for made in gait_changes(*kinds):
-            parts.add(made, made.contacts().standing_parts(), mirror=settings.mirror, at_least=1)
+            standing = supported_parts(made, made.contacts())
+            parts.add(made, standing, mirror=settings.mirror, made=True)
     ranges = tuple(parts.ranges)
     arrays = parts.arrays()
     rows = Normalization.of(arrays["features"], settings).apply(arrays["features"])
@@ -126,13 +129,13 @@ class _Parts:
         self._held: dict[str, list[NDArray]] = {name: [] for name in ARRAYS}
         self._jerks: list[NDArray] = []
         self.acceleration = 0.0
-        self._least = 0
+        self._made = False
 
     def add(
-        self, motion: Motion, contacts: NDArray[np.bool_], *, mirror: bool, at_least: int = 0
+        self, motion: Motion, contacts: NDArray[np.bool_], *, mirror: bool, made: bool = False
     ) -> None:
-        """Add a take and, with `mirror`, its mirrored copy; no gait is below `at_least`."""
-        self._least = at_least
+        """Add a take and, with `mirror`, its mirrored copy; `made`: every frame gets a gait."""
+        self._made = made
         self._add(motion, contacts, mirrored=False)
         if mirror:
             twin = replace(motion.mirror(), name=motion.name + MIRRORED)
@@ -210,7 +213,10 @@ class _Parts:
         held["root"].append(motion.root)
         held["contacts"].append(contacts)
         kinds = np.argmax(found[:, None] == names, axis=1)
-        held["gaits"].append(np.maximum(kinds, self._least).astype(np.int8))
+        if self._made:
+            walks = np.abs(np.gradient(root.floor)) * motion.fps > _STANDS
+            kinds = np.where(kinds > 0, kinds, np.where(walks, 2, 1))
+        held["gaits"].append(kinds.astype(np.int8))
         held["places"].append(np.column_stack([root.floor.imag, root.floor.real, root.facing]))
         held["features"].append(matching_features(motion, root).astype(np.float32))
 

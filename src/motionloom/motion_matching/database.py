@@ -187,8 +187,14 @@ class MatchingDatabase:
 
     @cached_property
     def speed_range(self) -> tuple[float, float]:
-        """Speeds at which the takes travel, m/s: without the slowest and fastest percents."""
-        moving = self.speeds[(self.gaits > 1) & (self.speeds > _MOVING)]
+        """Speeds at which the takes travel, m/s: without the slowest and fastest percents.
+
+        Motions that were made are left out: a start from standing passes all speeds and keeps none.
+        """
+        captured = np.zeros(len(self), bool)
+        for part in self.ranges:
+            captured[part.start : part.stop] = not is_made(part.take)
+        moving = self.speeds[captured & (self.gaits > 1) & (self.speeds > _MOVING)]
         if not len(moving):
             return 0.0, float(self.speeds.max())
         slow, fast = np.percentile(moving, (2.0, 97.0))

@@ -57,6 +57,9 @@ _STAY_SECONDS = 0.3  # after a jump ...
 _STUCK_SECONDS = 1.0  # ... and of a character that gets nowhere: takes lead away, jumps back again
 _WATCHED_SECONDS = 1.5  # in which a character gets somewhere ...
 _GETS_ON = 0.3  # ... if it moves by this share of the desired way
+_LEAST_WAY = 0.3  # m that are desired in that time: less is nearly standing
+_LAGS = 0.85  # share of the desired way, below which a character asks for more, ...
+_MOST_EAGER = 2.0  # ... by this factor at most
 _JUMP_COST = 0.2  # m: a jump must be better than going on by this ...
 _JUMP_SHARE = 0.9  # ... and by this factor
 _APART_SECONDS = 0.3  # frames nearer than this to the present one are no jump
@@ -151,6 +154,7 @@ class MatchingPlayer(Player):
         self._place, self._heading = 0j, 0.0
         self._played = self.jumps = 0
         self._holds = False
+        self._share = 1.0
         self._way: list[complex] = []  # places of the last seconds, with the same desire
         self._shown: NDArray[np.float64] | None = None  # joints of the last two frames
         self._cost = self._going_on = 0.0
@@ -274,7 +278,7 @@ class MatchingPlayer(Player):
     def _advance(self) -> bool:
         """Go to the next frame; whether that was a jump."""
         self._simulate()
-        self._way.append(self._place)
+        self._watch()
         self._since_search += 1
         self._since_jump += 1
         self._holds = self._may_hold()
@@ -298,14 +302,28 @@ class MatchingPlayer(Player):
         Where no take does what is desired, jumping from take to take can be best in each frame, and
         lead nowhere: a few frames forward, a jump back, for ever. Such a character stays longer.
         """
-        way, self._way = self._way, self._way[-round(_WATCHED_SECONDS * self.fps) :]
-        wanted = self._desired_speed() * len(self._way) / self.fps
-        if len(way) <= len(self._way) or wanted < 0.3:
-            return _STAY_SECONDS
-        if self._follower is not None and self._follower.length - self._follower.along < wanted:
-            return _STAY_SECONDS
-        gets_on = abs(self._place - self._way[0]) > _GETS_ON * wanted
-        return _STAY_SECONDS if gets_on else _STUCK_SECONDS
+        return _STUCK_SECONDS if self._share < _GETS_ON else _STAY_SECONDS
+
+    def _watch(self) -> None:
+        """Share of the desired way that was made in the last seconds; 1 before they are over."""
+        here = self._place if self._follower is None else complex(self._follower.along)
+        self._way.append(here)
+        count = round(_WATCHED_SECONDS * self.fps)
+        self._share = 1.0
+        if len(self._way) <= count:
+            return
+        self._way = self._way[-count:]
+        wanted = self._desired_speed() * count / self.fps
+        gone = abs(here - self._way[0])
+        if self._follower is not None:
+            left = self._follower.length - self._follower.along
+            wanted = min(wanted, gone + left)
+        if wanted >= _LEAST_WAY:
+            self._share = min(gone / wanted, 1.0)
+
+    def _eagerness(self) -> float:
+        """Factor of the desired way ahead: a character that lags behind asks for more."""
+        return min(_MOST_EAGER, 1.0 / max(self._share, 1e-3)) if self._share < _LAGS else 1.0
 
     def _may_hold(self) -> bool:
         """Whether the pose is held: it stands, as desired, and the take is about to go on."""
@@ -338,9 +356,10 @@ class MatchingPlayer(Player):
         """Places relative to the root, in the world, and facings at the horizons, as desired."""
         if self._follower is None:
             facing = desired_facing(self._desired, self._facing, self._simulation.facing)
-            return self._simulation.ahead(self._desired, facing)
+            places, facings = self._simulation.ahead(self._desired, facing)
+            return self._eagerness() * places, facings
         speed = float(abs(self._steps[self._frame, 0])) * self.fps
-        places, directions = self._follower.ahead(speed)
+        places, directions = self._follower.ahead(speed, self._eagerness())
         if self._facing is not None:
             directions = np.full(len(directions), self._facing)
         return places - self._place, directions
@@ -375,6 +394,10 @@ class MatchingPlayer(Player):
             point, k=_CANDIDATES, radius=most, allowed=self._allowed
         )
         self._allowed[near] = held
+        if self._share < _GETS_ON and not due:
+            leads = self._leads(np.array([frame, *found]))
+            farther = leads[1:] > leads[0]
+            found, costs = found[farther], costs[farther]
         if not len(found) and forced:
             found, costs = database.nearest_row(point, k=1)
         if not len(found):
@@ -388,6 +411,13 @@ class MatchingPlayer(Player):
         self._since_jump = 0
         self.jumps += 1
         return True
+
+    def _leads(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How far each frame leads in the next second in the desired direction, metres."""
+        places, _ = self._ahead()
+        wanted = complex(places[-1]) * cmath.exp(-1j * self._heading)
+        x, z = self.database.features[frames, 19:21].T
+        return np.asarray(((z + 1j * x) * np.conj(wanted)).real / max(abs(wanted), 1e-6))
 
     def _smoothest(
         self, found: NDArray[np.int64], costs: NDArray[np.float64], *, forced: bool

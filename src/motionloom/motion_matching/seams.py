@@ -1,9 +1,10 @@
 """How rough a jump to another frame will be: estimated for many frames, rehearsed for a few.
 
 Both are ratios: the largest acceleration of a joint over the usual one of the takes, the 99.9th
-percentile, as in `motionloom.motion.diagnostics.quality`. The estimate knows that offsets of pose
-and velocity fade like a spring. The rehearsal plays the next quarter of a second with copies of
-inertialization and foot lock: what a held foot does to a knee is not seen otherwise.
+percentile, as in `motionloom.motion.diagnostics.quality`. The estimate
+knows that offsets of pose and velocity fade like a spring. The rehearsal plays the next quarter of
+a second with copies of inertialization and foot lock: what a held foot does to a knee is not seen
+otherwise, nor how far a foot slides that stands in the other take, but elsewhere.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from motionloom.blending.inertialization import FADE, Inertializer
 from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import FOOT_ROLES
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 
@@ -26,6 +28,7 @@ Array = NDArray[np.float64]
 
 SEEN = 3  # frames of the next motion that a seam needs
 _SECONDS = 0.25  # of the next motion that are rehearsed
+_MOST_SLIDE = 0.06  # metres of a standing foot that are as rough as the roughest takes
 _LEAST = 1e-6  # m/s^2: takes that stand still
 
 
@@ -56,7 +59,7 @@ def rehearsed_seam(
     inertializer: Inertializer,
     foot_lock: StreamingFootLock | None,
 ) -> float:
-    """Ratio of a jump to a frame as it would be played.
+    """Ratio of a jump to a frame as it would be played; feet that slide far count as rough.
 
     Parameters
     ----------
@@ -80,7 +83,15 @@ def rehearsed_seam(
     if foot_lock is not None:
         contacts = database.contacts[rows[:count]]
         rotations, root = foot_lock.copy().lock(rotations, root, contacts)
-    joints = Motion(database.skeleton, rotations, root, database.fps).positions()
-    joints = np.concatenate([last, joints.astype(np.float64)])
+    played = Motion(database.skeleton, rotations, root, database.fps)
+    joints = np.concatenate([last, played.positions().astype(np.float64)])
     largest = np.linalg.norm(np.diff(joints, n=2, axis=0), axis=-1).max() * database.fps**2
-    return float(largest) / max(database.acceleration, _LEAST)
+    slide = _slide(played, database.contacts[rows[:count]])
+    return max(float(largest) / max(database.acceleration, _LEAST), slide / _MOST_SLIDE)
+
+
+def _slide(played: Motion, contacts: NDArray[np.bool_]) -> float:
+    """Longest way of a foot part over the floor while it stands, metres."""
+    parts = played.role_positions(list(FOOT_ROLES.values())).astype(np.float64)[:, :, [0, 2]]
+    steps = np.linalg.norm(np.diff(parts, axis=0), axis=-1)
+    return float((steps * (contacts[1:] & contacts[:-1])).sum(axis=0).max())

@@ -160,11 +160,14 @@ class PathFollower:
         here = np.clip(along, 0.25, max(self.length - 0.25, 0.25))
         return np.angle(self.at(here + 0.25) - self.at(here - 0.25))
 
-    def ahead(self, speed: float) -> tuple[Complex, NDArray[np.float64]]:
-        """Places in the world, and directions, at the horizons, from a present speed on."""
+    def ahead(self, speed: float, eager: float = 1.0) -> tuple[Complex, NDArray[np.float64]]:
+        """Places in the world, and directions, at the horizons, from a present speed on.
+
+        The desired speed is multiplied by `eager`.
+        """
         times = np.array(HORIZONS)
         left = max(self.length - self.along, 0.0)
-        wanted = min(self.speed, math.sqrt(2.0 * _BRAKING * left))
+        wanted = min(eager * self.speed, math.sqrt(2.0 * _BRAKING * left))
         needed = abs(wanted - speed) / _STARTING
         speeding = np.minimum(times, needed)
         gone = speed * times + (wanted - speed) * (times - speeding)

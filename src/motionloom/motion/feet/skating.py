@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, part_path
+from motionloom.motion.segment import intervals
 from motionloom.motion.smoothing import gaussian_smooth, running_maximum
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ _ROUNDS = 3  # of choosing the part nearest to the drift, and smoothing
 _FALL = -5.0  # m/s^2: vertical acceleration of the hips below which the body falls
 _LEG_SHARE = 0.4  # a standing ankle is at least this fraction of the leg's length below the hip
 _SLIDE = 0.1  # metres: the body is shifted if a foot in contact slides farther
+_SUPPORT_SPEED = 1.2  # m/s: as `skate` of `foot_contacts`
+_SUPPORT_RISE = 0.05  # metres above the lowest height within `_SWING_WINDOW`
 # Weights of the root's way from its path and of its acceleration (1/s^4) against the way of feet
 # in contact. A weight of 0.05 keeps a walk that travels 1.3 times too far within 0.33 m of its path
 # and changes its poses by 0.6 cm; 0.01 keeps it within 0.54 m, and changes them by 0.4 cm.
@@ -86,6 +89,37 @@ def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Ar
         distance = np.linalg.norm(velocities - drift[:, None], axis=-1)
         band = np.full(len(speed), _TOGETHER)
     return drift, known & (not _in_place(motion, drift[known], known))
+
+
+def supported_parts(motion: Motion, contacts: FootContacts) -> Mask:
+    """Which foot parts stand, (T, 4): a foot for every frame in which the body is not in flight.
+
+    Contacts end where a foot rolls or skates a little more than usual, and a walk is then without a
+    foot on the ground for some frames. There that part of a foot stands that is slowest in these
+    frames, while it is slower than `_SUPPORT_SPEED`, low, and may carry the body.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> bool(supported_parts(walk, walk.contacts()).any(axis=1).all())
+    True
+    """
+    stands = contacts.standing_parts()
+    if len(motion) < 3 or stands.any(axis=1).all():
+        return stands
+    places = np.stack([part_path(motion, part) for part in FOOT_PARTS], axis=1)
+    velocity = np.gradient(places[..., [0, 2]], 1.0 / motion.fps, axis=0)
+    speed = np.linalg.norm(velocity, axis=-1)
+    speed[~np.repeat(_carrying(motion), 2, axis=1)] = np.inf
+    window = 2 * round(_SWING_WINDOW * motion.fps) + 1
+    lowest = np.stack([-running_maximum(-heights, window) for heights in places[..., 1].T], axis=1)
+    may = (speed < _SUPPORT_SPEED) & (places[..., 1] < lowest + _SUPPORT_RISE)
+    for start, end in intervals(~stands.any(axis=1) & may.any(axis=1)):
+        run = slice(start, end)
+        part = np.argmin(np.minimum(speed[run], 2.0 * _SUPPORT_SPEED).mean(axis=0))
+        stands[run, part] = may[run, part]
+    return stands
 
 
 def drift_shift(motion: Motion, contacts: FootContacts) -> Array:

@@ -6,7 +6,7 @@ the correction that holds it is released after the contact by a critically dampe
 nothing jumps. The root follows the held feet by another spring, and is lowered where a leg is
 too short.
 
-The state is sixty numbers per character; it does not grow with time.
+The state is eighty numbers per character; it does not grow with time.
 """
 
 from __future__ import annotations
@@ -47,12 +47,15 @@ _SETTLE_RATE = _LOWER_RATE  # 1/s: a ball in contact comes down to its ground, w
 _FIRM_RISE_STREAMING = 0.04
 _MAX_LOWERING = 0.08  # metres by which the root is lowered at most
 _MAX_CORRECTION = 0.35  # metres: a foot that would be held farther from its path is released
+_CAUGHT_AGAIN = 0.1  # metres from its path at which a released foot may be held again
 # After a seam a foot may stand in the next motion while it is still on its way there: held at once,
 # it stops from 3 m/s in one frame. So a foot is held as soon as it is slow, or no longer slows
 # down: a foot that skates has a steady speed.
 _CATCH_SPEED = 0.6  # m/s: slower feet are held at once
 _SKATE_SPEED = 1.5  # m/s: faster feet do not skate, they travel
 _SLOWS = 0.95  # of the last speed: a foot that slows down
+_RISES = 0.3  # m/s upwards: faster feet are not caught, ...
+_RISEN = 0.6  # ... and held ones are released: they leave the ground
 
 # In a nearly straight leg, a millimetre between hip and ankle moves the knee by centimetres, and
 # the ankle hardly depends on the bend. There the bend follows what the goal needs by a spring; the
@@ -63,7 +66,7 @@ _KNEE_BENT = 0.25  # radians at which the rate is twice as high
 # Rows of the state: per foot ankle and ball (correction, its velocity, position held, phase), then
 # the correction of the root. An ankle also has the correction of its knee's bend.
 _POINTS = 4
-_STATE = (_POINTS + 1, 15)
+_STATE = (_POINTS + 1, 16)
 
 
 class StreamingFootLock:
@@ -273,19 +276,22 @@ def _hold_point(state, place, stands, other, other_held, first, dt):
     """Advance the correction of one point by a frame.
 
     Columns: 0-2 correction, 3-5 its velocity, 6-8 position held, 9 phase: held (1), free (0),
-    or released until the contact ends (2); 10-11 last position on the floor, 12 last speed.
+    or released until it is near its path or the contact ends (2); 10-11 last position on the
+    floor, 12 last speed, 15 last height.
     """
     here, there = place[0] + state[0], place[2] + state[2]
     speed = 0.0 if first else math.hypot(here - state[10], there - state[11]) / dt
     travels = speed > _SKATE_SPEED or (speed > _CATCH_SPEED and speed < _SLOWS * state[12])
+    rises = 0.0 if first else (place[1] - state[15]) / dt
+    travels = travels or rises > _RISES
     if stands and not travels and state[9] == 0.0:
         state[9] = 1.0
         state[6], state[8] = here, there
-    elif not stands:
+    elif not stands or (state[9] == 2.0 and math.hypot(state[0], state[2]) < _CAUGHT_AGAIN):
         state[9] = 0.0
     if state[9] == 1.0:
         far = math.hypot(state[6] - place[0], state[8] - place[2])
-        if far > _MAX_CORRECTION:
+        if far > _MAX_CORRECTION or rises > _RISEN:
             state[9] = 2.0
     rate = _RELEASE_RATE if other_held else _release_rate(state)
     for c in (0, 2):
@@ -296,6 +302,7 @@ def _hold_point(state, place, stands, other, other_held, first, dt):
         else:
             _spring_step(state, c, other[c] if other_held else 0.0, rate, dt)
     state[10], state[11], state[12] = place[0] + state[0], place[2] + state[2], speed
+    state[15] = place[1]
 
 
 @kernel
@@ -389,10 +396,14 @@ def _lock(
                     held += 1
                     wanted[0] += point[0]
                     wanted[2] += point[2]
-            # The foot keeps its length; the ball takes precedence.
+            # The foot keeps its length; the ball takes precedence unless the heel alone is held.
             lever = balls[side] - ankle
             aim = (balls[side] + ball_state[:3]) - (ankle + heel_state[:3])
             aim *= math.sqrt((lever @ lever) / max(aim @ aim, 1e-12))
+            if heel_state[9] == 1.0 and ball_state[9] != 1.0:
+                for c in (0, 2):
+                    ball_state[c] = ankle[c] + heel_state[c] + aim[c] - balls[side, c]
+                    ball_state[10 + c // 2] = balls[side, c] + ball_state[c]
             goals[side] = balls[side] + ball_state[:3] - aim
         # The root follows.
         share = _ROOT_SHARE / held if held > 0 else 0.0
