@@ -70,6 +70,22 @@ def test_every_block_on_the_page_runs(page, workplace, tmp_path, monkeypatch):
                     _run(line.removeprefix("$ motionloom "), page)
 
 
+def test_every_block_of_a_page_that_is_not_run_is_understood(monkeypatch, workplace):
+    monkeypatch.chdir(workplace)  # for options that look whether a file is there
+    group = typer.main.get_command(app)
+    for name in SLOW:
+        for kind, code in BLOCK.findall((ROOT / name).read_text(encoding="utf-8")):
+            if kind == "python":
+                compile(code, name, "exec")
+                for word in re.findall(r"\bml\.(\w+)", code):
+                    assert hasattr(ml, word), f"{name}: ml.{word}"
+                continue
+            for line in code.splitlines():
+                if line.startswith("$ motionloom "):
+                    command, *words = shlex.split(line, comments=True)[2:]
+                    group.get_command(None, command).make_context(command, words)
+
+
 def test_every_command_has_help_and_is_documented():
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     for command in COMMANDS:

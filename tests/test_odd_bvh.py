@@ -28,24 +28,26 @@ def loaded(odd: Odd, folder, **options):
         return error
 
 
-def test_the_verdict_is_as_expected(odd, tmp_path):
-    result = loaded(odd, tmp_path)
-    if isinstance(result, ml.MotionFormatError):
-        assert odd.verdict != "read", f"refused: {result}"
-        check_refusal(odd, result)
-        return
-    assert odd.verdict != "refuse", f"read as {result!r}, repairs {result.repairs}"
-    if odd.reading is not None:
-        check_reading(result, odd.reading)
-    if odd.repair is not None:
-        assert bool(result.repairs) == odd.repair, result.repairs
-
-
-def test_hips_as_root_change_no_position(odd, tmp_path):
+def test_it_is_read_rightly_or_refused_clearly(odd, tmp_path):
     whole = loaded(odd, tmp_path)
+    strict = loaded(odd, tmp_path, strict=True)
     if isinstance(whole, ml.MotionFormatError):
+        assert odd.verdict != "read", f"refused: {whole}"
+        check_refusal(odd, whole)
+        assert isinstance(strict, ml.MotionFormatError), "strict reads what is refused otherwise"
         return
+    assert odd.verdict != "refuse", f"read as {whole!r}, repairs {whole.repairs}"
+    if odd.reading is not None:
+        check_reading(whole, odd.reading)
+    if odd.repair is not None:
+        assert bool(whole.repairs) == odd.repair, whole.repairs
+    check_strict(odd, whole, strict)
     body = ml.load(tmp_path / f"{odd.name}.bvh", unit="cm", up="y", **odd.options)
+    check_hips_as_root(body, whole)
+
+
+def check_hips_as_root(body: ml.Motion, whole: ml.Motion) -> None:
+    """No position changes where the hips are made the root."""
     points = [whole.skeleton.point_names.index(name) for name in body.skeleton.point_names]
     wanted = whole.positions(end_sites=True)[:, points]
     tolerance = TOLERANCE_M + 2e-6 * np.abs(wanted).max(initial=0.0)
@@ -55,11 +57,9 @@ def test_hips_as_root_change_no_position(odd, tmp_path):
     assert set(above) | set(body.skeleton.point_names) == set(whole.skeleton.point_names)
 
 
-def test_strict_refuses_exactly_what_would_be_repaired(odd, tmp_path):
-    tolerant, strict = loaded(odd, tmp_path), loaded(odd, tmp_path, strict=True)
-    if isinstance(tolerant, ml.MotionFormatError):
-        assert isinstance(strict, ml.MotionFormatError), "strict reads what is refused otherwise"
-    elif tolerant.repairs:
+def check_strict(odd: Odd, tolerant: ml.Motion, strict: ml.Motion | ml.MotionFormatError) -> None:
+    """Strict reading refuses exactly what would be repaired."""
+    if tolerant.repairs:
         assert isinstance(strict, ml.MotionFormatError), tolerant.repairs
         assert f"{odd.name}.bvh" in str(strict)
     else:

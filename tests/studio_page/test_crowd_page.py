@@ -11,6 +11,15 @@ expect = pytest.importorskip("playwright.sync_api").expect
 MADE = "count => studio.stage.characters.length === count && studio.stage.clock.playing"
 
 
+def test_a_ballroom_is_on_the_stage(page):
+    view = page.locator("loom-crowd-view")
+    go(page, "crowd", kind="ballroom", couples=1, width=4, depth=4, seconds=2, seed=2)
+    page.wait_for_function(MADE, arg=2)
+    expect(view.locator("#figures")).to_contain_text("smallest distance between couples")
+    page.evaluate("studio.stage.freeze(1)")
+    assert np.mean([drawn_joints(page, number).mean() for number in (0, 1)]) > 0.5
+
+
 def test_a_ballroom_and_a_march_are_on_the_stage(page):
     view = page.locator("loom-crowd-view")
     go(page, "crowd", kind="ballroom", couples=4, width=8, depth=7, seconds=5, seed=2)
