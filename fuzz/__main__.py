@@ -11,7 +11,6 @@ import os
 import random
 import resource
 import select
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,9 +41,12 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.guided:
-        from fuzz.guided import run
+        from fuzz import guided
 
-        return run(options.minutes)
+        if options.worker:
+            guided.work(Path(options.worker), options.minutes, options.seed)
+            return 0
+        return guided.run(options.minutes, options.seed)
     if options.worker:
         _work(Path(options.worker), options.seed, options.first, options.only)
         return 0
@@ -183,18 +185,8 @@ def _one_file(chosen: Path, scratch: Path, library: ml.Library, rng: random.Rand
     from fuzz import targets
     from fuzz.mutations import mutated_file
 
-    folder = scratch / "file"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    for companion in chosen.parent.glob(f"{chosen.stem}.*"):
-        if companion.suffix in (".asf", ".amc", ".bin"):
-            shutil.copy(companion, folder)
-    path = folder / chosen.name
-    path.write_bytes(mutated_file(chosen, chosen.read_bytes(), rng, scratch))
-    if path.suffix == ".bin":
-        shutil.copy(chosen.with_suffix(".gltf"), folder)
-        path = path.with_suffix(".gltf")
-    targets.read_file(path, library, rng)
+    content = mutated_file(chosen, chosen.read_bytes(), rng, scratch)
+    targets.read_content(chosen, content, scratch, library, rng)
     return f"file {chosen.name}"
 
 

@@ -123,6 +123,24 @@ def seed_files(folder: Path) -> list[Path]:
     return made
 
 
+def read_content(
+    chosen: Path, content: bytes, scratch: Path, library: ml.Library, rng: random.Random
+) -> None:
+    """Read `content` as the file `chosen`, with the files that belong to it as they are."""
+    folder = scratch / "file"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for companion in chosen.parent.glob(f"{chosen.stem}.*"):
+        if companion.suffix in (".asf", ".amc", ".bin"):
+            shutil.copy(companion, folder)
+    path = folder / chosen.name
+    path.write_bytes(content)
+    if path.suffix == ".bin":
+        shutil.copy(chosen.with_suffix(".gltf"), folder)
+        path = path.with_suffix(".gltf")
+    read_file(path, library, rng)
+
+
 def read_file(path: Path, library: ml.Library, rng: random.Random) -> None:
     """Read a file as whatever its name says, beneath the functions that hide faults of readers."""
     reader = _text_readers(library).get(path.stem)
@@ -225,10 +243,8 @@ def seed_library(folder: Path) -> Path:
     lib.redo()
     use_library(path, full=True)
     family = lib.family("kick_front_high_right", max_distance=0.5)
-    with contextlib.suppress(MotionloomError):
-        lib.parametrize(family, by="right_ankle@20", samples=10, name="kick")
-    with contextlib.suppress(MotionloomError):
-        lib.save_choreography(lib.choreography(takes=["dance_groove"], meter=4), "groove")
+    lib.parametrize(family, by="right_ankle@20", samples=10, name="kick")
+    lib.save_choreography(lib.choreography(takes=["dance_groove"], meter=4), "groove")
     lib.close()
     return path
 
@@ -315,9 +331,7 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
 
 def mutated_library(seed: Path, folder: Path, rng: random.Random) -> Path:
     """A copy of a library with one or two files changed; its checksums are removed or put right."""
-    path = folder / "takes.loom"
-    shutil.rmtree(path, ignore_errors=True)
-    shutil.copytree(seed, path)
+    path = _copied(seed, folder)
     files = sorted(file for file in path.rglob("*") if file.is_file() and file.name != "lock")
     for _ in range(rng.choice([1, 1, 1, 2])):
         chosen = rng.choice(files)
@@ -326,14 +340,34 @@ def mutated_library(seed: Path, folder: Path, rng: random.Random) -> Path:
         elif chosen.exists():
             chosen.write_bytes(mutated_file(chosen, chosen.read_bytes(), rng, folder))
     if rng.random() < 0.8:  # else the checksums alone would notice it
-        for checks in path.rglob("checks.json"):
-            checks.unlink()
-        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
-            catalogue = sqlite3.connect(path / "catalogue.sqlite")
-            catalogue.execute("DROP TABLE checks")
-            catalogue.commit()
-            catalogue.close()
+        _drop_checksums(path)
     return path
+
+
+def use_changed(seed: Path, name: Path, content: bytes, folder: Path, rng: random.Random) -> None:
+    """Use a copy of a library whose file `name` has another content, without checksums."""
+    forget_verified()
+    path = _copied(seed, folder)
+    (path / name).write_bytes(content)
+    _drop_checksums(path)
+    use_library(path, rng=rng)
+
+
+def _copied(seed: Path, folder: Path) -> Path:
+    path = folder / "takes.loom"
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree(seed, path)
+    return path
+
+
+def _drop_checksums(path: Path) -> None:
+    for checks in path.rglob("checks.json"):
+        checks.unlink()
+    with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
+        catalogue = sqlite3.connect(path / "catalogue.sqlite")
+        catalogue.execute("DROP TABLE checks")
+        catalogue.commit()
+        catalogue.close()
 
 
 def forget_verified() -> None:

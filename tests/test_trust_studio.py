@@ -65,6 +65,35 @@ def test_a_stopped_crowd_ends_at_its_next_movement(library):
     assert job.state == "stopped" and job.done < 60
 
 
+@pytest.mark.parametrize("suffix", ["gif", "mp4"])
+def test_a_stopped_film_ends_at_its_next_picture(client, monkeypatch, tmp_path, suffix):
+    from motionloom.plots.figures import animation
+    from motionloom.plots.figures.animation import Film
+
+    encoder = tmp_path / "ffmpeg"
+    encoder.write_text("#!/bin/sh\nexec cat > /dev/null\n")
+    encoder.chmod(0o700)
+    monkeypatch.setattr(animation, "ffmpeg", lambda: str(encoder))
+    begun, go, drawn = threading.Event(), threading.Event(), []
+    picture = Film.picture
+
+    def slowly(film, frame):
+        drawn.append(frame)
+        if len(drawn) == 3:
+            begun.set()
+            go.wait(LIMIT)
+        return picture(film, frame)
+
+    monkeypatch.setattr(Film, "picture", slowly)
+    subject = {"kind": "segment", "motion": "walk"}
+    job = client.post("/api/subjects/films", json={"subject": subject, "suffix": suffix}).json()
+    assert begun.wait(LIMIT) and job["total"] > 9
+    client.delete(f"/api/jobs/{job['id']}")
+    go.set()
+    ended = client.app.state.studio.jobs.wait(job["id"], LIMIT)
+    assert ended.state == "stopped" and len(drawn) == 3
+
+
 # --- limits ---------------------------------------------------------------------------------
 
 

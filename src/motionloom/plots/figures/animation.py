@@ -22,6 +22,7 @@ from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.motion import Motion
 from motionloom.motion.segment import positive_rate
 from motionloom.motion.smoothing import gaussian_smooth
+from motionloom.parallel import Progress
 from motionloom.plots.figures import strokes as ink
 from motionloom.plots.figures.body_figure import BodyFigure, body_figure
 from motionloom.plots.figures.camera import Camera, camera_for
@@ -53,9 +54,11 @@ class Film:
     middle: NDArray[np.float64]  # (2,) image centre relative to the projected centre, metres
     body: BodyFigure | None = None  # drawn instead of the stick figure
 
-    def pictures(self) -> Iterator[Image]:
-        """Images of all frames, in order."""
+    def pictures(self, progress: Progress | None = None) -> Iterator[Image]:
+        """Images of all frames, in order; `progress` is called before each."""
         for frame in range(len(self.motion)):
+            if progress is not None:
+                progress(1)
             yield self.picture(frame)
 
     def picture(self, frame: int) -> Image:
@@ -230,6 +233,7 @@ def write_gif(
     seconds: float | None = GIF_SECONDS,
     view: str = "three-quarter",
     body: bool = False,
+    progress: Progress | None = None,
 ) -> Path:
     """Write a looping animated GIF.
 
@@ -247,6 +251,9 @@ def write_gif(
         Maximum length; the caption says if the motion was cut. None: no limit.
     view, body
         As for `motionloom.plots.film_strip`.
+    progress : callable, optional
+        Called with 1 before every image is drawn; what it raises ends the drawing, and no file
+        is left.
 
     Raises
     ------
@@ -267,7 +274,8 @@ def write_gif(
     hundredths = max(round(100.0 / min(fps, motion.fps)), 2)  # viewers slow down shorter ones
     film = film_for(motion, width, 100.0 / hundredths, seconds, view, body)
     colours = palette() if film.body is None else film.picture(len(film.motion) // 2).quantize(256)
-    frames = (image.quantize(palette=colours, dither=Dither.NONE) for image in film.pictures())
+    drawn = film.pictures(progress)
+    frames = (image.quantize(palette=colours, dither=Dither.NONE) for image in drawn)
     return write_looping_gif(frames, path, hundredths)
 
 
@@ -281,6 +289,7 @@ def write_mp4(
     view: str = "three-quarter",
     body: bool = False,
     sound: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Write an MP4 file (H.264) with the program ``ffmpeg``; options as for `write_gif`.
 
@@ -301,7 +310,7 @@ def write_mp4(
     _check(width, fps, seconds)
     ffmpeg()
     film = film_for(motion, width, min(fps, motion.fps), seconds, view, body)
-    pictures = (picture.tobytes() for picture in film.pictures())
+    pictures = (picture.tobytes() for picture in film.pictures(progress))
     return write_frames_mp4(pictures, path, (film.width, film.height), film.fps, sound=sound)
 
 
@@ -349,6 +358,7 @@ def write_frames_mp4(
             pass  # ffmpeg failed; its message is read below
         except BaseException:
             work.kill()
+            work.communicate()
             raise
         words = work.stderr.read().decode(errors="replace").strip()
         if work.wait() != 0:

@@ -37,7 +37,7 @@ router = APIRouter(prefix="/subjects", tags=["subjects"])
 
 _MAX_KEPT = 64  # characters of one subject
 _FILM_SECONDS = 60.0  # drawn of a longer one; its caption says so
-_FILMS = {"gif": "image", "mp4": "video"}
+_FILMS = {"gif": ("image/gif", 20.0), "mp4": ("video/mp4", 30.0)}  # type, frames per second
 
 
 class SegmentSubject(BaseModel):
@@ -183,17 +183,23 @@ def film(request: FilmRequest, state: State) -> JobStatus:
             f"a film has one character; this has {len(motions)}. Record the stage instead"
         )
     write = write_gif if request.suffix == "gif" else write_mp4
+    kind, fps = _FILMS[request.suffix]
+    fps = min(fps, motions[0].fps)
+    total = max(1, round(min(motions[0].duration, _FILM_SECONDS) * fps))
 
     def work(job: Job) -> dict[str, str]:
         with tempfile.TemporaryDirectory() as folder:
-            path = write(motions[0], Path(folder) / f"film.{request.suffix}", seconds=_FILM_SECONDS)
-            job.advance()
+            path = write(
+                motions[0], Path(folder) / f"film.{request.suffix}", fps=fps,
+                seconds=_FILM_SECONDS, progress=job.advance,
+            )  # fmt: skip
             content = path.read_bytes()
+        job.advance(0)  # raises if the job was stopped
         key = secrets.token_urlsafe(9)
-        state.cached(("film", key), lambda: (content, f"{_FILMS[request.suffix]}/{request.suffix}"))
+        state.cached(("film", key), lambda: (content, kind))
         return {"id": key}
 
-    return state.jobs.start("drawing a film", work, total=1).status()
+    return state.jobs.start("drawing a film", work, total=total).status()
 
 
 @router.get("/films/{id}", response_class=Response)
