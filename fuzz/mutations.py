@@ -107,6 +107,8 @@ def mutated_array(data: bytes, rng: random.Random) -> bytes:
         return mutated_bytes(data, rng)
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
+        if array.nbytes > len(data) or array.size > len(data):
+            raise ValueError("an array of more than its bytes, of a mutation before")
     except Exception:
         return mutated_bytes(data, rng)
     if rng.random() < 0.4:

@@ -427,6 +427,26 @@ def test_a_description_that_cannot_be_is_refused(database, tmp_path, key, value,
         open_database(tmp_path, MatchingSettings())
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("root", np.nan, "root: expected numbers to 1e[+]06"),
+        ("root", 1e35, "root: expected numbers to 1e[+]06"),
+        ("rotations", np.inf, "rotations: expected numbers to 2"),
+        ("places", np.nan, "places: expected numbers to"),
+        ("features", 0.0, "features: expected directions of length 1"),
+    ],
+)
+def test_numbers_that_no_kernel_can_use_are_refused(database, tmp_path, name, value, message):
+    """They divided by zero within kernels, frames later."""
+    save_database(database, tmp_path)
+    stored = np.load(tmp_path / f"{name}.npy")
+    stored[len(stored) // 2] = value
+    np.save(tmp_path / f"{name}.npy", stored)
+    with pytest.raises(LibraryError, match=f"damaged: {message}"):
+        open_database(tmp_path, MatchingSettings())
+
+
 def test_the_command_builds_walks_and_measures(library, tmp_path):
     place = str(library.path)
     built = json.loads(ran("match", place, "build", "--json").stdout)

@@ -26,7 +26,7 @@ from motionloom.motion import Skeleton
 from motionloom.motion.gait import GAITS
 from motionloom.motion_matching.build import matching_database
 from motionloom.motion_matching.database import ARRAYS, MatchingDatabase, Range
-from motionloom.motion_matching.features import COUNT
+from motionloom.motion_matching.features import COUNT, GROUPS
 from motionloom.motion_matching.settings import MatchingSettings
 from motionloom.search.filters import chosen_names
 from motionloom.search.index.bucket_index import BucketIndex
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 KIND = "motion-matching"
 _FORMAT = 11
 _FASTEST = 1e6  # frames per second, and m/s^2
+_MOST = {"rotations": 2.0, "root": 1e6, "places": 1e6, "features": 1e6}  # of a number, either sign
 
 
 def library_database(library: Store, settings: MatchingSettings) -> MatchingDatabase:
@@ -182,9 +183,13 @@ def _check_arrays(
         if arrays[name].dtype != dtype or arrays[name].shape != shape:
             found = f"{arrays[name].dtype} of {arrays[name].shape}"
             raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, found {found}")
-    for name in ("places", "features"):
-        if not np.isfinite(arrays[name]).all():
-            raise ValueError(f"{name}: expected finite numbers")
+    for name, most in _MOST.items():
+        low, high = arrays[name].min(), arrays[name].max()  # NaN if there is one
+        if not (low >= -most and high <= most):
+            raise ValueError(f"{name}: expected numbers to {most:g}, found {low:g} to {high:g}")
+    directions = arrays["features"][:, GROUPS["trajectory directions"][0]].reshape(count, -1, 2)
+    if np.abs(np.square(directions).sum(axis=2) - 1.0).max() > 0.1:
+        raise ValueError("features: expected directions of length 1")
     known = arrays["gaits"]
     if known.min() < 0 or known.max() > len(GAITS):
         raise ValueError(f"gaits: expected 0 to {len(GAITS)}, found {known.min()} to {known.max()}")
