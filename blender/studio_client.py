@@ -193,7 +193,7 @@ def unpack(message: bytes) -> tuple[dict, dict[str, np.ndarray]]:
             values = np.frombuffer(message, _TYPES[entry["type"]], count, start + entry["at"])
             arrays[name] = values.reshape(entry["shape"])
         return head["meta"], arrays
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise StudioError("the answer is not that of a studio; is another program there?") from None
 
 
@@ -215,7 +215,7 @@ def _encoded(body: object) -> bytes:
 def _json(content: bytes) -> object:
     try:
         return json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise StudioError("the answer is not that of a studio; is another program there?") from None
 
 

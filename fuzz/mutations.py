@@ -242,8 +242,10 @@ def mutated_sqlite(data: bytes, rng: random.Random, folder: Path) -> bytes:
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
             value = rng.choice([*NUMBERS[:-1], *TEXTS, None, 1e308, b"\xff\x00", 0.0, -1.5])
             column = rng.choice(columns)
-            kind = rng.randrange(6)
-            if kind == 0:
+            kind = rng.randrange(8)
+            if kind >= 6:
+                _mutate_cell(connection, table, columns, rng)
+            elif kind == 0:
                 connection.execute(f"DELETE FROM {table} WHERE rowid % 2 = 0 OR 1 = 1")
             elif kind == 1:
                 connection.execute(f"DROP TABLE {table}")
@@ -255,6 +257,25 @@ def mutated_sqlite(data: bytes, rng: random.Random, folder: Path) -> bytes:
     out = path.read_bytes()
     path.unlink()
     return out
+
+
+def _mutate_cell(
+    connection: sqlite3.Connection, table: str, columns: list[str], rng: random.Random
+) -> None:
+    """Change one cell of a table by what is in it: most texts of catalogues are JSON."""
+    rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+    cells = [
+        (column, value)
+        for row in rows
+        for column, value in zip(columns, row, strict=True)
+        if isinstance(value, str | bytes) and value
+    ]
+    column, value = rng.choice(cells)
+    data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+    as_json = isinstance(value, str) and value[:1] in "[{"
+    changed = mutated_json(data, rng) if as_json else mutated_bytes(data, rng)
+    new = changed.decode("utf-8", "replace") if isinstance(value, str) else changed
+    connection.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (new, value))
 
 
 def mutated_file(path: Path, data: bytes, rng: random.Random, folder: Path) -> bytes:

@@ -160,7 +160,16 @@ def test_packed_arrays_are_those_of_the_studio(client, server):
     assert head == {"fps": 30.0}
     np.testing.assert_array_equal(arrays["root"], sent)
     np.testing.assert_array_equal(arrays["used"], [1, 0])
-    for bad in (b"", b"\xff\xff\xff\xff{}", pack({}, root=sent)[:-8]):
+    odd = [
+        {"arrays": [1], "meta": {}},
+        {"arrays": {"a": {"shape": [10**30], "type": "uint8", "at": 0}}, "meta": {}},
+        {"arrays": {"a": {"shape": [1 << 62, 8], "type": "uint8", "at": 0}}, "meta": {}},
+        {"arrays": {"a": {"shape": [1], "type": "uint8", "at": 10**30}}, "meta": {}},
+        {"arrays": {"a": [1]}, "meta": {}},
+    ]
+    heads = [*(json.dumps(one).encode() for one in odd), b"[" * 100_000]
+    packed = [len(head).to_bytes(4, "little") + head + bytes(8) for head in heads]
+    for bad in (b"", b"\xff\xff\xff\xff{}", pack({}, root=sent)[:-8], *packed):
         with pytest.raises(client.StudioError, match="not that of a studio"):
             client.unpack(bad)
 

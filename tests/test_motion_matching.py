@@ -361,6 +361,14 @@ def test_controls_are_checked(database):
         ({"facing": np.inf}, "facing must be a finite number"),
         ({"speed": -1.0}, "speed must be a finite number, at least 0"),
         ({"path": [[0.0, 0.0]]}, "path must have shape"),
+        ({"path": [[0.0, 0.0], [1e6, 1e6]]}, "path must be shorter than 20000 m"),
+        ({"path": [[0.0, 0.0], [1e300, -1e308], [1e308, 0.0]]}, "path must be shorter"),
+        ({"velocity": (1e308, 0.0)}, "velocity must be finite"),
+        ({"velocity": (10**400, 0.0)}, "velocity must be two numbers"),
+        ({"facing": {}}, "facing must be a finite number"),
+        ({"speed": 10**400}, "speed must be a finite number"),
+        ({"gait": 3}, "gait must be tags, as texts; got 3"),
+        ({"gait": [["walk"]]}, "gait must be tags, as texts"),
     ):
         with pytest.raises(InvalidInput, match=said):
             player.steer(**controls)

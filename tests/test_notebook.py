@@ -112,6 +112,8 @@ def test_traits_say_what_they_take(kick):
         TraitError, match=r"target must be 3 numbers, one per parameter; got \(1,\)"
     ):
         view.target = (1,)
+    with pytest.raises(TraitError, match="target must be 3 numbers"):
+        view.target = (10**400, 0, 0)
     with pytest.raises(TraitError, match=r"selection must be frames \(start, end\) with 0 <="):
         view.selection = (5, 5)
     with pytest.raises(TraitError, match="choice must be 0 to 0; got 3"):

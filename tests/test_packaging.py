@@ -19,7 +19,9 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
-EXTRAS = {name for name in PROJECT["optional-dependencies"] if name not in ("test", "lint", "dev", "docs")}
+EXTRAS = {
+    name for name in PROJECT["optional-dependencies"] if name not in ("test", "lint", "dev", "docs")
+}
 
 
 def script(path):

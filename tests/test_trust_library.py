@@ -403,3 +403,59 @@ def test_a_pipe_in_place_of_frames_is_not_waited_for(takes):
     with pytest.raises(LibraryError, match="expected a file; found a pipe"):
         _ = takes["jog"]
     assert len(takes.damage()) == 1
+
+
+# --- origins and history ----------------------------------------------------------------------
+
+
+def _changed_catalogue(path, *statement):
+    with sqlite3.connect(path / "catalogue.sqlite") as catalogue:
+        catalogue.execute("DROP TABLE checks")
+        catalogue.execute(*statement)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["x", "[]", '{"repairs": 5}', '{"unit_m": "a"}', '{"carrier": {"names": 3}}', "[" * 9000],
+)
+def test_a_damaged_origin_is_one_error_and_is_mended(tmp_path, origin):
+    with ml.Library.create(tmp_path / "takes.loom") as made:
+        made.add_motion(ml.demo.clip("walk")[:20], name="walk")
+    _changed_catalogue(made.path, "UPDATE motions SET origin = ?", (origin,))
+    with ml.Library(made.path) as library:
+        with pytest.raises(LibraryError, match="the origin of 'walk' is damaged"):
+            library["walk"]
+        assert "walk: its origin is damaged" in library.verify().problems
+        library.verify(repair=True)
+        assert len(library["walk"]) == 20
+
+
+def test_a_library_names_no_file_of_this_machine_as_a_character(tmp_path, monkeypatch):
+    """Saving a motion would have written that file's meshes and textures into the result."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    hero = ml.demo.clip("walk")[:3].save(tmp_path / "hero.glb", mesh="low")
+    with ml.Library.create(tmp_path / "takes.loom") as made:
+        made.add_motion(ml.demo.clip("walk")[:20], name="walk")
+        made.add_motion(ml.demo.clip("walk")[:20].retarget(hero), name="own")
+        assert made["own"].origin.character == str(hero)  # chosen here
+        made.rename("own", "mine")
+        assert made["mine"].origin.character == str(hero)
+    elsewhere = tmp_path / "secret.glb"
+    _changed_catalogue(
+        made.path,
+        "UPDATE motions SET origin = json_set(origin, '$.character', ?) WHERE name = 'walk'",
+        (str(elsewhere),),
+    )
+    with ml.Library(made.path) as library:
+        assert library["walk"].origin.character is None
+        ml.library.trust_library(made.path)
+        assert library["walk"].origin.character == str(elsewhere)
+
+
+def test_a_history_names_artifacts_as_texts(tmp_path):
+    with ml.Library.create(tmp_path / "takes.loom") as made:
+        made.add_motion(ml.demo.clip("dance_groove"), name="groove")
+        made.save_choreography(made.choreography(takes=["groove"], meter=4), "groove")
+    _changed_catalogue(made.path, "UPDATE history_artifacts SET stem = ?", (b"\xff\0",))
+    with ml.Library(made.path) as library, pytest.raises(LibraryError, match="history is damaged"):
+        library.undo()

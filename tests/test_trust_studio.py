@@ -232,11 +232,21 @@ def test_odd_messages_on_the_socket_are_answered(client):
     from motionloom.studio.messages import unpack
 
     with client.websocket_connect("ws://localhost/api/live") as line:
-        odd = ['{"id": NaN, "kind": "ping"}', "[" * 100_000, '{"id": [1], "kind": "ping"}']
+        odd = [
+            '{"id": NaN, "kind": "ping"}',
+            "[" * 100_000,
+            '{"id": [1], "kind": "ping"}',
+            '{"kind": ["ping"]}',
+            '{"kind": {}}',
+            '{"kind": "player/read", "player": []}',
+            '{"kind": "match/read", "player": {"a": 1}}',
+        ]
         for message in odd:
             line.send_text(message)
             head, _ = unpack(line.receive_bytes())
-            assert head["error"]
+            assert head["error"] and "Error: " not in head["error"]  # foreign ones name their type
+        line.send_text('{"id": 7, "kind": "player/close", "player": []}')
+        assert unpack(line.receive_bytes())[0] == {"id": 7}
         line.send_bytes(b"\x00\xff")
         assert "must be JSON" in unpack(line.receive_bytes())[0]["error"]
         line.send_text('{"id": 1, "kind": "ping"}')

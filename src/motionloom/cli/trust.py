@@ -74,20 +74,22 @@ def trust(
         Path,
         typer.Argument(
             metavar="FOLDER|LIB",
-            help=f"A folder with a {FILE}, or a library with frames in an object store.",
+            help=f"A folder with a {FILE}, or a library that names an object store, functions "
+            "or characters.",
         ),
     ] = Path(),
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Obey the settings of a folder, or open the object store of a library.
+    """Obey the settings of a folder, or use what a library names outside of its folder.
 
     A folder's motionloom.toml can name a cluster, which may run any code here; a library can name
-    an object store. Both are ignored or refused until they are trusted, and after every change.
+    an object store, functions of parametric motions and files of characters. They are ignored or
+    refused until they are trusted, and after every change.
     """
     from motionloom.library import is_library, trust_library
 
     if is_library(place):
-        what, value = "addresses and functions", "\n".join(trust_library(place))
+        what, value = "addresses, functions and characters", "\n".join(trust_library(place))
     elif (place / FILE).exists():
         what, value = "settings", trust_settings(place / FILE)
     else:

@@ -22,6 +22,7 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.gait import gait_segments
 from motionloom.motion.retargeting.retarget import retarget
 from motionloom.store.catalogue import Catalogue
+from motionloom.store.records import character_key, named_characters
 from motionloom.store.remote.object_store import trust_store
 
 if TYPE_CHECKING:
@@ -336,7 +337,8 @@ for _verbs in (SearchVerbs, FamilyVerbs, BlendVerbs, GraphVerbs, RhythmVerbs):
 def trust_library(path: str | Path) -> list[str]:
     """Trust what a library names outside of itself; returns one line for each.
 
-    These are the object store with its frames, and the functions of parametric motions.
+    These are the object store with its frames, the functions of parametric motions, and the files
+    of characters that motions were retargeted to.
 
     Raises
     ------
@@ -357,6 +359,9 @@ def trust_library(path: str | Path) -> list[str]:
     for reference in functions:
         trust(function_key(reference))
         found.append(f"function {reference}")
+    for character in named_characters(Catalogue(Path(path)).raw_entries()):
+        trust(character_key(character))
+        found.append(f"character {character}")
     if not found:
         raise LibraryError(f"{path}: this library names nothing outside of its own folder")
     return found

@@ -77,6 +77,7 @@ _REHEARSED = 6  # of them at most that are rehearsed
 _ROUGHEST = 1.2  # a seam that would be rougher is put off
 _ASIDE = 0.1  # m by which the root is moved at a jump at most
 _CHANGED = 0.3  # m/s or rad: a desired velocity that changes more is searched at once
+_MOST = 1e6  # of a control, in m, m/s or rad
 WALKING_SPEED = 1.3  # m/s on a path without a desired speed
 
 
@@ -173,7 +174,9 @@ class MatchingPlayer(Player):
         # All are checked before any is applied.
         if "gait" in given:
             tags = given["gait"]
-            tags = () if tags is None else (tags,) if isinstance(tags, str) else tuple(tags)
+            tags = () if tags is None else (tags,) if isinstance(tags, str) else tags
+            if not (isinstance(tags, list | tuple) and all(isinstance(one, str) for one in tags)):
+                raise InvalidInput(f"gait must be tags, as texts; got {str(tags)[:80]}")
             given["gait"] = self.database.allowed(tags)
         if "velocity" in given:
             given["velocity"] = _floor(given["velocity"], "velocity")
@@ -620,18 +623,21 @@ class MatchingPlayer(Player):
 def _floor(value: Any, name: str) -> complex:
     try:
         x, z = (float(part) for part in value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"{name} must be two numbers, x and z in m/s; got {value!r}") from None
-    if not (np.isfinite(x) and np.isfinite(z)):
-        raise InvalidInput(f"{name} must be finite; got {value!r}")
+    if not (abs(x) <= _MOST and abs(z) <= _MOST):
+        raise InvalidInput(f"{name} must be finite, at most {_MOST:g} m/s; got {value!r}")
     return complex(z, x)
 
 
 def _number(value: Any, name: str, least: float | None = None) -> float | None:
     if value is None:
         return None
-    given = float(value) if np.ndim(value) == 0 and not isinstance(value, str) else np.nan
-    if not np.isfinite(given) or (least is not None and given < least):
+    try:
+        given = np.nan if isinstance(value, str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        given = np.nan
+    if not abs(given) <= _MOST or (least is not None and given < least):
         more = "" if least is None else f", at least {least:g}"
         raise InvalidInput(f"{name} must be a finite number{more}; got {value!r}")
     return given

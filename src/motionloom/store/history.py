@@ -247,6 +247,8 @@ def _restore_artifacts(store: Store, number: int) -> list[tuple[str, str | None]
     folders = LocalFolders(store.path.absolute() / "derived")
     found: list[tuple[str, str | None]] = []
     for stem, version in rows:
+        if not isinstance(stem, str) or not isinstance(version, str | None):
+            raise LibraryError("the history is damaged: it names an artifact that cannot be")
         current = versions(folders.names(), stem)
         names = [name for name in current if name != f"{stem}.{version}"]
         found.append((stem, names[-1].rpartition(".")[2] if names else None))

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from types import NoneType
+from typing import Any
 
 import numpy as np
 
 from motionloom.checked_files import parse_json
+from motionloom.configuration import is_trusted
+from motionloom.errors import LibraryError
 from motionloom.motion import Skeleton
 from motionloom.motion.carrier import Carrier
 from motionloom.motion.motion import Origin
+
+# Types of the fields of `Origin` in JSON.
+_ORIGIN: dict[str, Any] = {
+    "path": str, "format": str, "unit_m": (int, float), "unit_reason": str, "up": str,
+    "frame_time": (int, float, NoneType), "tpose_frame": (int, NoneType),
+    "euler_order": (str, NoneType), "repairs": list, "warnings": list,
+    "carrier": (dict, NoneType), "character": (str, NoneType),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,12 +107,43 @@ def origin_json(origin: Origin) -> str:
 
 
 def origin_from(entry: Entry) -> Origin:
-    """The `Origin` of a stored motion."""
-    values = parse_json(entry.origin)
-    known = {field.name for field in fields(Origin)}
-    values = {key: value for key, value in values.items() if key in known}
-    for key in ("repairs", "warnings"):
-        values[key] = tuple(values.get(key, ()))
-    if values.get("carrier") is not None:
-        values["carrier"] = Carrier.from_json(values["carrier"])
+    """The `Origin` of a stored motion; its character only if it was chosen on this machine.
+
+    Raises `LibraryError` if it is damaged.
+    """
+    try:
+        values = parse_json(entry.origin)
+        values = {key: value for key, value in values.items() if key in _ORIGIN}
+        for key, value in values.items():
+            if not isinstance(value, _ORIGIN[key]) or isinstance(value, bool):
+                raise ValueError(f"{key} {str(value)[:80]}")
+        for key in ("repairs", "warnings"):
+            values[key] = tuple(map(str, values.get(key, ())))
+        if values.get("carrier") is not None:
+            values["carrier"] = Carrier.from_json(values["carrier"])
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        raise LibraryError(
+            f"the origin of {entry.name!r} is damaged: {error}; run motionloom verify"
+        ) from None
+    character = values.get("character")
+    if character is not None and not is_trusted(character_key(character)):
+        values["character"] = None
     return Origin(**{**values, "path": entry.source})
+
+
+def named_characters(entries: Iterable[Entry]) -> list[str]:
+    """Files of the characters that motions name."""
+    found = set()
+    for entry in entries:
+        try:
+            values = parse_json(entry.origin)
+        except (ValueError, TypeError):
+            continue
+        if isinstance(values, dict) and isinstance(values.get("character"), str):
+            found.add(values["character"])
+    return sorted(found)
+
+
+def character_key(path: str) -> str:
+    """The key under which the user trusts that the file of a character is read."""
+    return f"character {path}"

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from motionloom import parallel
+from motionloom.configuration import trust
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.carrier import hips_as_root
@@ -43,7 +44,7 @@ from motionloom.store.ingest.importing import ImportReport
 from motionloom.store.ingest.labels import LabelRule, checked_labels
 from motionloom.store.ingest.sources import find_sources
 from motionloom.store.lock import writer_lock
-from motionloom.store.records import Entry, origin_from
+from motionloom.store.records import Entry, character_key, origin_from
 from motionloom.store.remote.object_store import (
     FileStore,
     FolderStore,
@@ -610,6 +611,8 @@ class Store:
         ...     print(made.names, made.labels("stroll"))
         ('stroll',) ('walk',)
         """
+        if motion.origin.character is not None:
+            trust(character_key(motion.origin.character))  # chosen by the user of this machine
         with self.change("add"):
             importing.import_motion(
                 self, motion, motion.name if name is None else name, labels=labels, replace=replace

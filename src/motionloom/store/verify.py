@@ -58,7 +58,7 @@ from motionloom.store.ingest.importing import frame_files, remove_files
 from motionloom.store.ingest.skeletons import StoredSkeletons
 from motionloom.store.ingest.task import content_hash, described_entry
 from motionloom.store.lock import writer_lock
-from motionloom.store.records import Entry, skeleton_from
+from motionloom.store.records import Entry, origin_from, skeleton_from
 from motionloom.store.remote.object_store import ObjectStore
 from motionloom.store.trash import move_to_trash, trash_size
 
@@ -165,6 +165,12 @@ def _check_entries(store: Store, described: Mapping[str, FrameDescription], foun
     catalogue = store.catalogue
     rows = {row.name: row for row in catalogue.raw_entries()}
     problems = {name: entry_problem(row) for name, row in rows.items() if entry_problem(row)}
+    for name, entry in rows.items():
+        if name not in problems:
+            try:
+                origin_from(entry)
+            except LibraryError:
+                problems[name] = "its origin is damaged"
     for name, column in catalogue.wrong_checks():
         if column == "facts" and name == "":
             problem = "the settings of the library are not what was written"

@@ -69,13 +69,14 @@ class BrowserWindow:
 
     def player(self, number: Any) -> Player:
         """The player with a number of `add`."""
-        if number not in self._players:
-            raise InvalidInput(f"no player {number!r} in this window; start one first")
+        if not isinstance(number, int) or number not in self._players:
+            raise InvalidInput(f"no player {str(number)[:80]} in this window; start one first")
         return self._players[number]
 
     def remove(self, number: Any) -> None:
         """Close a player."""
-        self._players.pop(number, None)
+        if isinstance(number, int):
+            self._players.pop(number, None)
 
     def close(self) -> None:
         """Close all players."""
@@ -143,8 +144,9 @@ def answer(window: BrowserWindow, text: str) -> bytes:
             number, found = None, number
             raise InvalidInput(f"id must be a number or a text; got {str(found)[:80]}")
         kind = message.pop("kind", None)
-        if kind not in REQUESTS:
-            raise InvalidInput(f"no live request {kind!r}; known: {', '.join(sorted(REQUESTS))}")
+        if not isinstance(kind, str) or kind not in REQUESTS:
+            known = ", ".join(sorted(REQUESTS))
+            raise InvalidInput(f"no live request {str(kind)[:80]!r}; known: {known}")
         head, arrays = REQUESTS[kind](window, message)
         return pack({**head, "id": number}, **arrays)
     except MotionloomError as error:

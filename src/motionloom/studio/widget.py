@@ -98,7 +98,7 @@ class StageView(anywidget.AnyWidget):
         value, count = proposal["value"], len(self._subject.target)
         try:
             target = tuple(float(one) for one in value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             target = ()
         if len(target) != count or not all(map(math.isfinite, target)):
             raise traitlets.TraitError(

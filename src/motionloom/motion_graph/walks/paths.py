@@ -18,6 +18,7 @@ from motionloom.motion.kinematics import body
 from motionloom.motion.rotations.planar_transform import floor_complex
 
 STEP = 0.05  # metres between the points of a path
+LONGEST = 20_000.0  # metres of a path: four hours of walking
 
 Floor = NDArray[np.complex128]
 
@@ -36,7 +37,7 @@ def sampled_path(path: Any) -> Floor:
     Raises
     ------
     InvalidInput
-        If the path is no such array, not finite, or too short.
+        If the path is no such array, not finite, too short or too long.
     """
     points = as_numbers(path)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
@@ -46,9 +47,12 @@ def sampled_path(path: Any) -> Floor:
     if not np.isfinite(points).all():
         raise InvalidInput("path must be finite")
     floor = points[:, 1] + 1j * points[:, 0]
-    length = float(np.abs(np.diff(floor)).sum())
+    with np.errstate(over="ignore", invalid="ignore"):  # then it is too long
+        length = float(np.abs(np.diff(floor)).sum())
     if length < 2 * STEP:
         raise InvalidInput(f"path must be longer than {2 * STEP} m; got {length:.3f} m")
+    if not length <= LONGEST:
+        raise InvalidInput(f"path must be shorter than {LONGEST:g} m; got {length:.3g} m")
     return _resampled(floor)
 
 
