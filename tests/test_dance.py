@@ -39,6 +39,21 @@ def song():
     return Music(beats, 4, np.arange(0, len(beats), 4), float(beats[-1] + 0.5))
 
 
+def test_a_dance_is_stopped_by_its_progress(steps, song):
+    class Stopped(Exception):
+        pass
+
+    made = []
+
+    def progress(frames):
+        made.append(frames)
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        steps.dance_to(song, seed=3, progress=progress)
+    assert made == [1024]  # one block of the first attempt
+
+
 def test_a_dance_keeps_time_with_music_that_changes_its_tempo(steps, song):
     made = steps.dance_to(song, seed=3)
     assert len(made.motions[0]) == round(song.seconds * steps.fps)

@@ -478,6 +478,19 @@ def test_accepted_matches_are_exported_and_load_again(client, library, tmp_path,
     assert not list((tmp_path).glob("*.tmp*"))
 
 
+def test_many_takes_are_packed_by_a_job_with_steps(client, library):
+    names = list(library.names)[:3]
+    clips = [{"motion": name, "start_frame": 0, "end_frame": 20} for name in names]
+    begun = client.post("/api/exports", json={"clips": clips, "format": "bvh"}).json()
+    job = client.app.state.studio.jobs.wait(begun["id"])
+    assert (job.state, job.done, job.total) == ("done", 3, 3), job.error
+    packed = client.get(f"/api/exports/{job.result['id']}")
+    with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
+        assert len([name for name in archive.namelist() if name.endswith(".bvh")]) == 3
+    gone = client.get("/api/exports/none")
+    assert gone.status_code == 422 and "pack it again" in gone.json()["error"]
+
+
 @pytest.mark.parametrize(
     ("clip", "words"),
     [

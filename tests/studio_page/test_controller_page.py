@@ -115,7 +115,14 @@ def test_it_walks_to_the_pointer_and_gait_and_strafe_are_switched(page):
 
 
 def test_takes_in_which_nobody_travels_are_refused_with_the_reason(page):
-    page.locator("loom-controller-view #only").fill("kick_front_mid_right_p0")
+    picker = page.locator("loom-controller-view loom-take-picker")
+    if picker.locator("#none").count():
+        picker.locator("#none").click()
+    picker.locator("#choose").click()
+    picker.locator("#find").fill("kick front mid right")
+    picker.locator("#found").select_option("kick_front_mid_right_p0")
+    picker.locator("#found").press("Enter")
+    expect(picker.locator(".chip")).to_have_text("kick_front_mid_right_p0×")
     page.locator("loom-controller-view #build").click()
     expect(page.locator(".notice")).to_contain_text("takes that walk or run")
 

@@ -89,3 +89,51 @@ def test_walk_dance_and_parametrize_begin_with_the_selected_takes(unlabelled):
     with page.expect_download() as begun:
         bar.locator("#download").select_option("fbx")
     assert begun.value.suggested_filename == "kick_right.zip"
+
+
+def test_a_controller_is_made_of_a_pile_and_of_a_selection(unlabelled):
+    page, _ = unlabelled
+    walks = page.locator("loom-piles li").filter(has_text="walk").first
+    expect(walks).to_be_visible()
+    assert serious_findings(page) == []
+    walks.locator(".controller-of-these").click()
+    in_address(page, "controller?only=")
+    picked = page.evaluate("[...studio.picked]")
+    assert picked and all(name.startswith("walk") for name in picked)
+    picker = page.locator("loom-controller-view loom-take-picker")
+    expect(picker.locator(".chip")).to_have_count(len(picked))
+    expect(page.locator("loom-controller-view #play")).to_be_visible()
+    assert page.evaluate("studio.route.query.only").split(",") == picked
+    page.go_back()
+    bar = page.locator("loom-selection-bar")
+    expect(bar.locator("#picked")).to_have_text(f"{len(picked)} takes selected")
+    bar.locator("#controller-of-these").click()
+    in_address(page, "controller?only=")
+
+
+@pytest.mark.parametrize("view", ["graph", "dance", "controller"])
+def test_takes_are_chosen_by_mouse_or_keyboard_and_not_typed(unlabelled, view):
+    page, _ = unlabelled
+    page.evaluate("view => studio.go(view)", view)
+    picker = page.locator(f"loom-{view}-view loom-take-picker")
+    picker.locator("#choose").focus()
+    page.keyboard.press("Enter")
+    expect(picker.locator("#find")).to_be_focused()
+    page.keyboard.press("Tab")
+    for key in ("ArrowDown", "Enter", "Enter"):
+        page.keyboard.press(key)
+    expect(picker.locator(".chip")).to_have_count(2)
+    picker.locator("#found option").last.click()
+    expect(picker.locator(".chip")).to_have_count(3)
+    assert serious_findings(page) == []
+    picker.locator(".chip button").first.click()
+    expect(picker.locator(".chip")).to_have_count(2)
+    chosen = [text.strip("×\n ") for text in picker.locator(".chip").all_inner_texts()]
+    page.set_viewport_size({"width": 390, "height": 844})
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    button = {"graph": "#build", "dance": "#dance-chosen", "controller": "#build"}[view]
+    page.expected += ["status of 4", "api/", "jobs"]  # any two takes need not dance
+    page.locator(f"loom-{view}-view {button}").click()
+    names = page.evaluate("decodeURIComponent(location.hash)").replace("+", " ")
+    assert ",".join(chosen) in names

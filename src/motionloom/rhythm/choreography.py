@@ -415,6 +415,7 @@ class Choreography:
         corrections: int = 6,
         align: Literal["landings", "beats"] = "landings",
         preset: Literal["kp03"] | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> Dance:
         """Dance to a piece of music from its start to its end.
 
@@ -446,6 +447,9 @@ class Choreography:
             What corrects the clock: the foot landings of the dance, or its motion beats.
         preset : {"kp03"}, optional
             Kim, Park and Shin 2003: cardinal weights, no bending, no correction.
+        progress : callable, optional
+            Called with the number of frames that were made; a dance is made several times, until
+            its landings agree with the music. An exception that it raises ends the dance.
 
         Raises
         ------
@@ -459,7 +463,7 @@ class Choreography:
             phrases=phrases, dynamics=dynamics, blend=blend, bend=bend, corrections=corrections,
             align=align, preset=preset,
         )  # fmt: skip
-        return dance(self, music, settings)
+        return dance(self, music, settings, progress=progress)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data: the graph and the cuts of the movements."""

@@ -125,7 +125,11 @@ class Dance:
 
 
 def dance(
-    choreography: Choreography, music: Music | str | Path, settings: DanceSettings | None = None
+    choreography: Choreography,
+    music: Music | str | Path,
+    settings: DanceSettings | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
 ) -> Dance:
     """Dance to a piece of music; see `Choreography.dance_to`.
 
@@ -159,7 +163,7 @@ def dance(
                 bend=chosen.bend, avoid=rough | stumbles,
             )  # fmt: skip
             frames = frame_count(seconds, None, player.fps)
-            motions, nodes, movements = _recorded(player, frames, path)
+            motions, nodes, movements = _recorded(player, frames, path, progress)
             made = Dance(motions, piece, nodes, steps)
             worst, bad = _rough_seams(motions, movements, steps)
             share = made.landings().share if landed else 0.0
@@ -256,7 +260,10 @@ def _stumbles(
 
 
 def _recorded(
-    player: DancePlayer, frames: int, path: Array | None
+    player: DancePlayer,
+    frames: int,
+    path: Array | None,
+    progress: Callable[[int], None] | None,
 ) -> tuple[tuple[Motion, ...], tuple[int, ...], list[int]]:
     """Motions of a player that follows a path, and the nodes and movements it went through."""
     parts: list[tuple[FrameBlock, ...]] = []
@@ -273,6 +280,8 @@ def _recorded(
         nodes += player.path[seen:]
         movements += player.movements_played[seen:]
         done += size
+        if progress is not None:
+            progress(size)
     motions = tuple(
         _motion(number, FrameBlock.joined(body), player)
         for number, body in enumerate(zip(*parts, strict=True))

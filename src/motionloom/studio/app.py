@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
+from fastapi.encoders import jsonable_encoder
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.staticfiles import StaticFiles
 
@@ -19,6 +21,7 @@ from motionloom.studio.limits import WorkLimiter
 from motionloom.studio.live import live_socket
 from motionloom.studio.routes import ROUTERS
 from motionloom.studio.security import LOCAL_NAMES, AccessControl
+from motionloom.studio.wording import validation_message, worded
 
 if TYPE_CHECKING:
     from motionloom.library import Library
@@ -78,6 +81,7 @@ def create_app(
         app.include_router(router, prefix="/api")
     app.add_api_websocket_route("/api/live", live_socket)
     app.add_exception_handler(MotionloomError, _error_response)
+    app.add_exception_handler(RequestValidationError, _invalid_response)
     app.add_middleware(WorkLimiter, limiter=app.state.studio.limiter)
     app.add_middleware(AccessControl, names=names, token=token)
     if not missing_page():
@@ -99,6 +103,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _error_response(request: Request, error: Exception) -> JSONResponse:
-    """An invalid request, with the message that the command line would print."""
+    """An invalid request, with the message of the library in the words of the page."""
     code = 404 if isinstance(error, LibraryError) else 422
-    return JSONResponse({"error": str(error)}, status_code=code)
+    return JSONResponse({"error": worded(str(error))}, status_code=code)
+
+
+def _invalid_response(request: Request, error: Exception) -> JSONResponse:
+    """A value that a request may not have; ``detail`` is as FastAPI writes it."""
+    found = jsonable_encoder(error.errors()) if isinstance(error, RequestValidationError) else []
+    return JSONResponse({"error": validation_message(found), "detail": found}, status_code=422)

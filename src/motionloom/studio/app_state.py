@@ -26,6 +26,7 @@ _FEWER = {
     "dance": 4,
     "crowd-steps": 4,
     "film": 3,
+    "export": 2,
     "walk": 6,
     "acted": 4,
     "matching": 3,
@@ -155,7 +156,8 @@ class AppState:
 
     def all_changed(self) -> None:
         """Anything may have changed: drop what depends on motions, labels and artifacts."""
-        made = ("crowd", "dance", "film", "music")  # results, which go on showing what they were
+        # Results, which go on showing what they were.
+        made = ("crowd", "dance", "film", "export", "music")
         self.invalidate(lambda key: key[0] not in made)
         self.notify("motions")
         self.notify("kept")

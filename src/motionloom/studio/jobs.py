@@ -18,6 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.studio.wording import worded
 
 _REMEMBERED = 50  # finished jobs whose status can still be requested
 AT_ONCE = 2  # jobs that run at a time
@@ -84,11 +85,13 @@ class Job:
         except JobStopped:
             self.state = "stopped"
         except MotionloomError as error:
-            self.state, self.error = "failed", str(error)
+            self.state, self.error = "failed", worded(str(error))
         except MemoryError:
             self.state, self.error = "failed", "too large for the memory of this machine"
         except Exception as error:  # reported to the page; nobody else watches the thread
-            self.state, self.error = "failed", f"{type(error).__name__}: {error}"
+            said = worded(f"{type(error).__name__}: {error}")
+            self.state = "failed"
+            self.error = f"an error of motionloom, please report it ({said})"
         finally:
             self._ended.set()
 

@@ -35,6 +35,7 @@ from motionloom.studio.routes.matching import (
     record,
 )
 from motionloom.studio.routes.parametric import parametric_of
+from motionloom.studio.wording import worded
 
 _LOG = logging.getLogger(__name__)
 _MAX_CHARACTERS = 1 << 20  # of one message; paths drawn on the floor are the longest
@@ -150,7 +151,7 @@ def answer(window: BrowserWindow, text: str) -> bytes:
         head, arrays = REQUESTS[kind](window, message)
         return pack({**head, "id": number}, **arrays)
     except MotionloomError as error:
-        return pack({"id": number, "error": str(error)})
+        return pack({"id": number, "error": worded(str(error))})
     except Exception as error:  # a bug; the window is told and stays usable
         _LOG.exception("live request failed")
         return pack({"id": number, "error": f"{type(error).__name__}: {error}"})

@@ -9,6 +9,8 @@ import { counted, durationText } from "../page/counts";
 import { inputValue, isChecked } from "../page/form-input";
 import "../page/progress-line";
 import { sharedStyles } from "../page/style";
+import { namesOf, type TakePicker } from "../page/take-picker";
+import "../page/take-picker";
 import { View } from "../page/view";
 import { Pilot } from "./pilot";
 
@@ -91,14 +93,9 @@ export class ControllerView extends View {
   /** The takes of the address, for the server. */
   private get takes() {
     const { within, only, mirror } = this.studio.route.query;
-    const list = (text: string) =>
-      text
-        .split(",")
-        .map((one) => one.trim())
-        .filter(Boolean);
     return {
-      ...(within && { within: list(within) }),
-      ...(only && { only: list(only) }),
+      ...(within && { within: namesOf(within) }),
+      ...(only && { only: namesOf(only) }),
       ...(mirror === "no" && { mirror: false }),
     };
   }
@@ -149,7 +146,7 @@ export class ControllerView extends View {
   private build(event: Event): void {
     event.preventDefault();
     const value = (id: string) => this.renderRoot.querySelector<HTMLInputElement>(`#${id}`)!.value.trim() || undefined;
-    const only = value("only");
+    const only = this.renderRoot.querySelector<TakePicker>("loom-take-picker")!.value.join(",") || undefined;
     const within = only ? undefined : value("within");
     const mirror = this.renderRoot.querySelector<HTMLInputElement>("#mirror")!.checked ? undefined : "no";
     this.built = ""; // build again even if the address stays the same
@@ -163,25 +160,14 @@ export class ControllerView extends View {
     });
   }
 
-  /** Names of the takes that are open in the library. */
-  private get open(): string[] {
-    const { take = "", with: over = "" } = this.studio.visited.get("library")?.query ?? {};
-    return [take, ...over.split("|")].filter(Boolean);
-  }
-
   private form() {
     const { within = "", only = "", mirror } = this.studio.route.query;
-    const { open } = this;
-    const fill = () => {
-      this.renderRoot.querySelector<HTMLInputElement>("#only")!.value = open.join(", ");
-    };
     return html`<form @submit=${this.build}>
       <label><span class="faint">takes with the label</span><select id="within">
         <option value="">any (all takes)</option>
         ${[...this.studio.labels].map(([label, count]) => html`<option value=${label} ?selected=${label === within}>${label} (${count})</option>`)}</select></label>
-      <label><span class="faint">or takes by name</span><input id="only" placeholder="name, name: all that walk, run, turn, start and stop" .value=${only} /></label>
+      <loom-take-picker .studio=${this.studio} .names=${only} label="or chosen takes: that walk, run, turn, start and stop"></loom-take-picker>
       <div class="row"><label class="check"><input id="mirror" type="checkbox" .checked=${mirror !== "no"} />mirrored, too</label>
-        ${open.length ? html`<button type="button" id="open-takes" @click=${fill}>${counted(open.length, "open take")}</button>` : nothing}
         <button id="build" class="main" ?disabled=${this.job !== null}>Make a controller</button></div></form>`;
   }
 

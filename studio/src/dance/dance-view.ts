@@ -11,6 +11,8 @@ import { inputValue, isChecked } from "../page/form-input";
 import "../page/progress-line";
 import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
+import { namesOf } from "../page/take-picker";
+import "../page/take-picker";
 import { View } from "../page/view";
 import "./beat-strip";
 import type { BeatStrip } from "./beat-strip";
@@ -22,6 +24,7 @@ const FASTEST = 200;
 
 @customElement("loom-dance-view")
 export class DanceView extends View {
+  @state() private chosen = ""; // takes in the picker, with commas
   @state() private choreography: Choreography | null = null;
   @state() private music: Music | null = null;
   @state() private dance: DanceHead | null = null;
@@ -114,10 +117,7 @@ export class DanceView extends View {
 
   private async cut(query: Record<string, string>): Promise<void> {
     this.busy = "cutting movements";
-    const takes = (query.takes ?? "")
-      .split(",")
-      .filter(Boolean)
-      .map((take) => take.trim().split("+"));
+    const takes = namesOf(query.takes).map((take) => take.split("+"));
     const within = query.within && !takes.length ? [query.within] : [];
     const job = await send("post", "dance/choreographies", {
       body: { takes, within, meter: query.meter ? Number(query.meter) : null },
@@ -249,10 +249,7 @@ export class DanceView extends View {
     const lib = this.studio.library.path;
     const tune = music === "tune";
     const loose = synced === "no";
-    const names = (takes ?? "")
-      .split(",")
-      .filter(Boolean)
-      .map((take) => take.trim());
+    const names = namesOf(takes);
     const song = this.songs.get(music)?.name ?? this.music?.file ?? "song.mid";
     const who = names.length ? `--takes ${shellWord(names.join(","))}` : `--label ${shellWord(within)}`;
     const bars = meter ? ` --meter ${shellWord(meter)}` : "";
@@ -280,19 +277,20 @@ export class DanceView extends View {
 
   private takesSection() {
     const { within = "", takes = "" } = this.query;
-    const { picked } = this.studio;
     return html`<section><h2>Takes</h2>
       <div class="row">
         <select id="label" class="grow" aria-label="Label of the takes" .value=${within}
           @change=${(event: Event) => this.change({ within: inputValue(event), takes: undefined })}>
           <option value="">takes with label…</option>
           ${[...this.studio.labels.keys()].map((label) => html`<option ?selected=${label === within}>${label}</option>`)}</select>
-        ${picked.size ? html`<button id="use-picked" @click=${() => this.change({ takes: [...picked].join(","), within: undefined })}>${counted(picked.size, "selected take")}</button>` : ""}
         <button id="rhythmic" title="All takes with a rhythm" @click=${() => void this.chooseRhythmic()}>with a rhythm</button>
       </div>
-      <label class="faint">or names of takes; NAME+NAME dance together
+      <loom-take-picker .studio=${this.studio} .names=${takes} label="or chosen takes"
+        @takes=${(event: CustomEvent<string[]>) => (this.chosen = event.detail.join(","))}></loom-take-picker>
+      ${this.chosen && this.chosen !== takes ? html`<button id="dance-chosen" class="main" @click=${() => this.change({ takes: this.chosen, within: undefined })}>Dance with ${counted(namesOf(this.chosen).length, "take")}</button>` : ""}
+      <details><summary class="faint">Expert: couples</summary><label class="faint">NAME+NAME dance together
         <input id="takes" placeholder="leader_1+follower_1, leader_2+follower_2" .value=${takes}
-          @change=${(event: Event) => this.change({ takes: inputValue(event), within: undefined })} /></label>
+          @change=${(event: Event) => this.change({ takes: inputValue(event), within: undefined })} /></label></details>
       ${
         this.choreography
           ? html`<p>${this.choreography.movements} movements of ${this.choreography.meter} beats in ${this.choreography.nodes.length} nodes,

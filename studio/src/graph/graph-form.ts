@@ -3,25 +3,19 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { getJson, type Answer, type Body } from "../net/api";
-import { counted } from "../page/counts";
 import { measureName } from "../page/measure-names";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
-
-const MOST_NAMES = 3000; // offered for completion
+import { namesOf, type TakePicker } from "../page/take-picker";
+import "../page/take-picker";
 
 export type GraphQuery = Record<string, string | undefined>;
 
 /** The body of a graph request, from the query of the address. */
 export function graphSettings(query: GraphQuery): Body<"graphs"> {
-  const list = (text?: string) =>
-    (text ?? "")
-      .split(",")
-      .map((one) => one.trim())
-      .filter(Boolean);
   return {
-    ...(query.within && { within: list(query.within) }),
-    ...(query.only && { only: list(query.only) }),
+    ...(query.within && { within: namesOf(query.within) }),
+    ...(query.only && { only: namesOf(query.only) }),
     ...(query.distance && { distance: query.distance }),
     ...(query.threshold
       ? { threshold: Number(query.threshold) }
@@ -44,7 +38,7 @@ export class GraphForm extends LitElement {
     form { display: flex; gap: 8px 10px; align-items: end; flex-wrap: wrap; }
     label { font-size: 12px; color: var(--faint); }
     input, select { padding: 4px 6px; } select { width: 112px; } #distance { width: 170px; }
-    input[type="number"] { width: 66px; } #only { width: 124px; }
+    input[type="number"] { width: 66px; } loom-take-picker { flex: 1 1 100%; }
   `,
   ];
 
@@ -55,14 +49,15 @@ export class GraphForm extends LitElement {
 
   private submit(event: Event): void {
     event.preventDefault();
+    const only = this.renderRoot.querySelector<TakePicker>("loom-take-picker")!.value.join(",") || undefined;
     const value = (id: string) => this.renderRoot.querySelector<HTMLInputElement>(`#${id}`)!.value.trim() || undefined;
     const changed = (id: string, text: string) => (value(id) === text ? undefined : value(id));
     this.dispatchEvent(
       new CustomEvent("build", {
         detail: {
           within: value("within"),
-          only: value("only"),
-          all: value("within") || value("only") ? undefined : "1",
+          only,
+          all: value("within") || only ? undefined : "1",
           distance: changed("distance", "jrd"),
           threshold: value("threshold"),
           per_minute: changed("per_minute", "60"),
@@ -74,13 +69,10 @@ export class GraphForm extends LitElement {
 
   render() {
     const { query, menu } = this;
-    const { picked } = this.studio;
     return html`<form @submit=${this.submit}>
       <label>takes with label <select id="within"><option value="">any (all takes)</option>
         ${Object.entries(menu?.labels ?? {}).map(([label, count]) => html`<option value=${label} ?selected=${label === query.within}>${label} (${count})</option>`)}</select></label>
-      <label>or names <input id="only" list="takes" placeholder="name, name" .value=${query.only ?? ""} /></label>
-      <datalist id="takes">${this.studio.library.motions.slice(0, MOST_NAMES).map((row) => html`<option value=${row.name}></option>`)}</datalist>
-      ${picked.size ? html`<button type="button" id="use-picked" @click=${() => this.studio.go("graph", { only: [...picked].join(",") })}>use ${counted(picked.size, "selected take")}</button>` : ""}
+      <loom-take-picker .studio=${this.studio} .names=${query.only ?? ""} label="or chosen takes"></loom-take-picker>
       <label>distance <select id="distance">
         ${Object.keys(menu?.distances ?? { jrd: "" }).map((one) => html`<option value=${one} title=${one} ?selected=${one === (query.distance ?? "jrd")}>${measureName(one)}</option>`)}</select></label>
       <label title="Transitions per minute of motion">per minute <input id="per_minute" type="number" min="1" step="1" .value=${query.per_minute ?? "60"} /></label>

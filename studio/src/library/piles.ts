@@ -8,7 +8,7 @@ import "../page/progress-line";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { colour, reducedMotion } from "../page/theme";
-import { labelTakes } from "./selection-bar";
+import { MAKES, labelTakes } from "./selection-bar";
 import { drawThumbnail, type ThumbnailStore } from "./thumbnails";
 
 export interface Pile {
@@ -45,6 +45,7 @@ export class Piles extends LitElement {
       border: 1px solid var(--line); border-radius: 7px; padding: 6px 8px; }
     canvas { grid-row: 1 / span 2; width: ${PICTURE}px; height: ${PICTURE}px; }
     .open { border: 0; background: none; padding: 2px 0; text-align: left; white-space: normal; font-weight: 600; overflow-wrap: anywhere; }
+    .make { grid-column: 1 / -1; gap: 4px; font-size: 12px; }
     .facts { font-size: 12px; } .row button { font-size: 12px; padding: 3px 8px; }
     select { font-size: 12px; padding: 2px 6px; }
   `,
@@ -105,7 +106,14 @@ export class Piles extends LitElement {
             : pile.name
               ? html`<button class="label" aria-label="Label all: ${pile.name}, ${counted(pile.motions.length, "take")}" @click=${() => void this.studio.attempt(() => labelTakes(this.studio, pile.motions, pile.name))}>Label all</button>`
               : nothing
-        }</div></li>`;
+        }</div>
+      <div class="row make" role="group" aria-label="Make of ${title}">${MAKES.map(
+        ({ id, short, does, go }) =>
+          html`<button class=${id} title=${does} aria-label="${short} these: ${title}" @click=${() => {
+            this.studio.pick(pile.motions, pile.name);
+            go(this.studio, pile.motions.join(","));
+          }}>${short}</button>`,
+      )}</div></li>`;
   }
 
   render() {

@@ -2,11 +2,43 @@
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { download, send } from "../net/api";
+import { downloadZip, send } from "../net/api";
 import { counted } from "../page/counts";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { FORMATS, type FileFormat } from "../search/export-bar";
+
+/** What can be made of several takes: the view opens with them. */
+export const MAKES = [
+  {
+    id: "walk-these",
+    title: "Walk these",
+    short: "Walk",
+    does: "A motion graph of these takes, to walk along a path",
+    go: (studio: Studio, only: string) => studio.go("graph", { only }),
+  },
+  {
+    id: "dance-these",
+    title: "Dance these",
+    short: "Dance",
+    does: "A choreography of these takes, to dance to a song",
+    go: (studio: Studio, takes: string) => studio.go("dance", { takes }),
+  },
+  {
+    id: "parametrize-these",
+    title: "Parametrize these",
+    short: "Parametrize",
+    does: "A parametric motion with these takes as examples",
+    go: (studio: Studio, takes: string) => studio.go("parametric", { new: "1", takes }),
+  },
+  {
+    id: "controller-of-these",
+    title: "Make a controller",
+    short: "Controller",
+    does: "A motion-matching controller of these takes, to steer a character",
+    go: (studio: Studio, only: string) => studio.go("controller", { only }),
+  },
+];
 
 @customElement("loom-selection-bar")
 export class SelectionBar extends LitElement {
@@ -92,7 +124,11 @@ export class SelectionBar extends LitElement {
     const frames = new Map(this.studio.library.motions.map((row) => [row.name, row.frames]));
     const clips = this.names.map((motion) => ({ motion, start_frame: 0, end_frame: frames.get(motion) ?? 1 }));
     const name = `${(this.studio.pickedName || "takes").replace(/[^\w.-]+/g, "_")}.zip`;
-    void this.attempt("packing", () => download(name, "export", { body: { clips, format, unit: "m" } }));
+    void this.attempt("packing", () =>
+      downloadZip(name, { clips, format, unit: "m" }, (job) => {
+        if (job) this.busy = `packing ${job.done} of ${job.total ?? clips.length}`;
+      }),
+    );
   }
 
   render() {
@@ -113,10 +149,7 @@ export class SelectionBar extends LitElement {
           : nothing
       }
       <div class="row"><span class="faint">Make of them</span>
-        <button id="walk-these" title="A motion graph of these takes, to walk along a path" @click=${() => studio.go("graph", { only })}>Walk these</button>
-        <button id="dance-these" title="A choreography of these takes, to dance to a song" @click=${() => studio.go("dance", { takes: only })}>Dance these</button>
-        <button id="parametrize-these" title="A parametric motion with these takes as examples" @click=${() => studio.go("parametric", { new: "1", takes: only })}>Parametrize these</button>
-        ${studio.views.has("controller") ? html`<button id="controller-of-these" title="A motion-matching controller of these takes" @click=${() => studio.go("controller", { only })}>Make a controller</button>` : nothing}
+        ${MAKES.map((one) => html`<button id=${one.id} title=${one.does} @click=${() => one.go(studio, only)}>${one.title}</button>`)}
         <span role="status" class="faint">${this.busy && `${this.busy}…`}</span></div>`;
   }
 }

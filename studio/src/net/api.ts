@@ -99,6 +99,18 @@ export async function download<P extends PathOf<"post">>(
   saveFile(await request("post", path, options, (response) => response.blob()), name);
 }
 
+/** Pack segments into a zip, as a job, and hand it to the browser to save as `name`. */
+export async function downloadZip(
+  name: string,
+  body: Body<"exports">,
+  progress: (job: Job | null) => void = () => undefined,
+): Promise<void> {
+  const job = (await send("post", "exports", { body })) as Job<{ id: string }>;
+  const { id } = await finished(job, progress);
+  const content = await getBytes("exports/{id}", { path: { id } });
+  saveFile(new Blob([content], { type: "application/zip" }), name);
+}
+
 /** Hand a file to the browser, which saves it where the user wants. */
 export function saveFile(file: Blob, name: string): void {
   const link = document.createElement("a");

@@ -3,7 +3,7 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import type { Clip } from "../net/answers";
-import { download, type Body } from "../net/api";
+import { downloadZip, type Body } from "../net/api";
 import { inputValue } from "../page/form-input";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
@@ -62,5 +62,5 @@ export async function exportClips(
 ): Promise<void> {
   const query = (from.search ?? from.family)?.query ?? "accepted";
   const name = `like_${query.replace(/[^\w.-]+/g, "_")}.zip`;
-  await download(name, "export", { body: { clips: [...clips], format, unit, ...from } });
+  await downloadZip(name, { clips: [...clips], format, unit, ...from });
 }

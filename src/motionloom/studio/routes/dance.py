@@ -180,7 +180,7 @@ def rehearse(request: DanceRequest, state: State) -> JobStatus:
     """Make a dance as a job; the performance of the same dance is then answered at once."""
 
     def work(job: Job) -> dict[str, int]:
-        return {"frames": len(dance_of(request, state).motions[0])}
+        return {"frames": len(dance_of(request, state, job.advance).motions[0])}
 
     return state.jobs.start("dancing", work).status()
 
@@ -267,7 +267,9 @@ def _tune(request: TuneRequest) -> LoadedMusic:
     return LoadedMusic(music, wav_bytes(music), _MEDIA[".wav"])
 
 
-def dance_of(request: DanceRequest, state: AppState) -> Dance:
+def dance_of(
+    request: DanceRequest, state: AppState, progress: Callable[[int], None] | None = None
+) -> Dance:
     """The dance of a request, cached."""
     choreography = choreography_of(state, request.choreography)
     music = music_of(state, request.music).music
@@ -276,6 +278,6 @@ def dance_of(request: DanceRequest, state: AppState) -> Dance:
     return state.cached(
         key,
         lambda: choreography.dance_to(
-            music, seed=request.seed, synced=request.synced, seconds=seconds
+            music, seed=request.seed, synced=request.synced, seconds=seconds, progress=progress
         ),
     )

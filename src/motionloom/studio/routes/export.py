@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import secrets
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from fastapi import APIRouter
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from motionloom import __version__
@@ -18,6 +19,7 @@ from motionloom.checked_files import file_stem
 from motionloom.errors import InvalidInput
 from motionloom.library import Match
 from motionloom.studio.app_state import State
+from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.responses import FileFormat
 from motionloom.studio.search_requests import FamilyRequest, SearchRequest
 
@@ -63,9 +65,7 @@ class ExportRequest(BaseModel):
 @router.post("/export", response_class=StreamingResponse)
 def export(request: ExportRequest, state: State) -> StreamingResponse:
     """A zip: one file per segment, numbered in the given order, and ``matches.json``."""
-    frames = sum(max(clip.end_frame - clip.start_frame, 0) for clip in request.clips)
-    if frames > _MAX_FRAMES:
-        raise InvalidInput(f"at most {_MAX_FRAMES:,} frames in one zip; got {frames:,}")
+    _check_size(request)
     archive: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (read later)
     try:
         _write(archive, request, state.library)
@@ -84,7 +84,46 @@ def export(request: ExportRequest, state: State) -> StreamingResponse:
     )
 
 
-def _write(file: IO[bytes], request: ExportRequest, library: Library) -> None:
+@router.post("/exports")
+def export_job(request: ExportRequest, state: State) -> JobStatus:
+    """Pack the same zip as a job; its result has the ``id`` for the next request."""
+    _check_size(request)
+    library = state.library
+
+    def work(job: Job) -> dict[str, str]:
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as archive:
+            _write(archive, request, library, job.advance)
+            archive.seek(0)
+            content = archive.read()
+        key = secrets.token_urlsafe(9)
+        state.cached(("export", key), lambda: content)
+        return {"id": key}
+
+    return state.jobs.start("packing takes", work, total=len(request.clips)).status()
+
+
+@router.get("/exports/{id}", response_class=Response)
+def packed(id: str, state: State) -> Response:
+    """A zip that was packed before; only the latest few are kept."""
+
+    def missing() -> bytes:
+        raise InvalidInput("this zip is gone; pack it again")
+
+    return Response(state.cached(("export", id), missing), media_type="application/zip")
+
+
+def _check_size(request: ExportRequest) -> None:
+    frames = sum(max(clip.end_frame - clip.start_frame, 0) for clip in request.clips)
+    if frames > _MAX_FRAMES:
+        raise InvalidInput(f"at most {_MAX_FRAMES:,} frames in one zip; got {frames:,}")
+
+
+def _write(
+    file: IO[bytes],
+    request: ExportRequest,
+    library: Library,
+    progress: Callable[[], None] = lambda: None,
+) -> None:
     rows: list[dict[str, Any]] = []
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -103,6 +142,7 @@ def _write(file: IO[bytes], request: ExportRequest, library: Library) -> None:
             archive.write(written, name)
             Path(written).unlink()
             rows.append({"file": name, **clip.model_dump(), "fps": take.fps})
+            progress()
         archive.writestr(LIST, json.dumps(_provenance(request, rows, library), indent=2))
 
 
