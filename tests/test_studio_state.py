@@ -100,7 +100,10 @@ def test_a_job_tells_how_far_it_is_and_how_it_ended():
 
 @pytest.mark.parametrize(
     ("error", "words"),
-    [(InvalidInput("no such take"), "no such take"), (KeyError("x"), "KeyError: 'x'")],
+    [
+        (InvalidInput("no such take"), "no such take"),
+        (KeyError("x"), "an error of motionloom, please report it (KeyError: 'x')"),
+    ],
 )
 def test_a_job_that_fails_says_why(error, words):
     def work(job):
