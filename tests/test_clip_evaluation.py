@@ -202,6 +202,7 @@ def test_labels_that_nobody_shares_are_no_evaluation(tmp_path):
     assert len(error_lines(done.stderr)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.cmu
 def test_the_measures_on_the_cmu_clips(cmu_clips, cmu_data, tmp_path):
     lib = ml.Library.create(tmp_path / "clips.loom")

@@ -292,10 +292,10 @@ def test_refined_webs_are_close_to_direct_ones(fps):
 def test_refining_follows_a_valley_between_the_frames():
     i, j = np.mgrid[0:60, 0:90]
     matrix = 0.1 + np.abs(j - 1.4 * i - 3.7)  # a crease that no coarse cell lies on
-    web = build_web(matrix[::6, ::6], rate=10.0)
+    web = build_web(np.ascontiguousarray(matrix[::6, ::6]), rate=10.0)
     for coarse, fine in ((6, 3), (3, 1)):
         starts = [np.array([0, 90 // stride]) for stride in (coarse, fine)]
-        values = matrix[::fine, ::fine]
+        values = np.ascontiguousarray(matrix[::fine, ::fine])  # as callers give it: one kernel
         web = refined(web, starts[0], values, starts[1], ratio=coarse // fine, limits=WebLimits())
     longest = int(np.argmax(np.diff(web.offsets[: web.chain_count + 1])))
     path = web.path(longest)

@@ -154,12 +154,9 @@ def test_a_fast_foot_is_not_held_at_once():
 
 
 @pytest.mark.cmu
+@pytest.mark.slow  # of built-in dances: test_a_choreography_uses_allowed_transitions_only
 @pytest.mark.parametrize(
-    ("subject", "options"),
-    [
-        ("05", {"meter": 2, "align": "beats"}),
-        pytest.param("61", {}, marks=pytest.mark.slow),
-    ],
+    ("subject", "options"), [("05", {"meter": 2, "align": "beats"}), ("61", {})]
 )
 def test_captured_dances_have_no_rough_seam(cmu30, subject, options):
     """Without the check, modern dance has seams of 6.8 and joints that fly 1.2 m in a frame."""

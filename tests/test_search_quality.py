@@ -153,6 +153,7 @@ def test_captured_actions_are_found_within_their_take(exercise_library):
         assert found[task.name, "default"].average_precision > wanted, task
 
 
+@pytest.mark.slow  # on motions of the corpus: test_more_tiers_reach_farther
 @pytest.mark.cmu
 def test_query_expansion_never_finds_less(exercise_library):
     """Every match of one tier that hits a true occurrence is found with all tiers, too."""

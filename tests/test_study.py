@@ -208,6 +208,7 @@ def test_the_command_says_what_is_wrong(lib, tmp_path):
         assert message in str(result.exception)
 
 
+@pytest.mark.slow
 @pytest.mark.cmu
 def test_findings_of_the_paper_hold_on_captured_clips(cmu_clips, tmp_path):
     lib = ml.Library.create(tmp_path / "clips.loom")
