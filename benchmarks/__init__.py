@@ -29,6 +29,7 @@ BENCHMARKS = {
     "load": "benchmarks.load",
     "matching": "benchmarks.matching",
     "parametric": "benchmarks.parametric",
+    "recall": "benchmarks.recall",
     "reconstruct": "benchmarks.reconstruct",
     "rhythm": "benchmarks.rhythm",
     "scale": "benchmarks.scale",
@@ -40,8 +41,8 @@ BENCHMARKS = {
 # Default number of rounds: as many as give a stable median.
 ROUNDS = {
     "act": 1, "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3, "knn": 3,
-    "lazy": 3, "matching": 5, "parametric": 3, "reconstruct": 3, "rhythm": 3, "scale": 1,
-    "steering": 1, "web": 3,
+    "lazy": 3, "matching": 5, "parametric": 3, "recall": 3, "reconstruct": 3, "rhythm": 3,
+    "scale": 1, "steering": 1, "web": 3,
 }  # fmt: skip
 DEFAULT_ROUNDS = 7
 

@@ -29,23 +29,26 @@ def library(tmp_path_factory):
     return lib
 
 
-def paths_to(scores, i, j, max_slope, run=1):
+def paths_to(scores, i, j, max_slope, right=1, down=1):
     """Sums of all paths that end at a cell, straight from the definition; at most `max_slope` of
-    their cells in a row of the matrix follow each other."""
+    their cells in a row or a column of the matrix follow each other."""
     yield scores[i][j]
+    ways = []
     if i and j:
-        yield from (one + scores[i][j] for one in paths_to(scores, i - 1, j - 1, max_slope))
-    if i:
-        yield from (one + scores[i][j] for one in paths_to(scores, i - 1, j, max_slope))
-    if j and run < max_slope:
-        yield from (one + scores[i][j] for one in paths_to(scores, i, j - 1, max_slope, run + 1))
+        ways.append(paths_to(scores, i - 1, j - 1, max_slope))
+    if i and down < max_slope:
+        ways.append(paths_to(scores, i - 1, j, max_slope, 1, down + 1))
+    if j and right < max_slope:
+        ways.append(paths_to(scores, i, j - 1, max_slope, right + 1, 1))
+    for way in ways:
+        yield from (one + scores[i][j] for one in way)
 
 
 @pytest.mark.parametrize("max_slope", [1, 3])
 def test_near_cells_are_those_of_paths_with_a_small_mean(rng, max_slope):
     seen = set()
     for _ in range(4):
-        distances = rng.uniform(0.5, 2.5, size=(4, 9))
+        distances = rng.uniform(0.5, 2.5, size=(5, 9))
         limits = WebLimits(near=1.0 / COARSER, max_slope=max_slope)
         near = near_cells(distances.astype(np.float32), np.array([0, 4, 9]), limits)
         for first, last in ((0, 4), (4, 9)):

@@ -200,3 +200,63 @@ def test_workers_write_to_a_store_and_do_not_ask_what_is_there():
     webs = RemoteCollection(files=None, folder="web.0")
     with pytest.raises(LibraryError, match="workers write files"):
         webs.names()
+
+
+def test_motions_with_the_same_frames_share_their_webs(tmp_path, library):
+    """As found in captured takes; webs are those of motions that differ in name alone."""
+    copied = ml.Library.create(tmp_path / "copies.loom")
+    walk, kick = library["walk"], library[NAMES[1]]
+    for name, motion in (("a", walk), ("b", kick), ("c", walk), ("d", walk)):
+        copied.add_motion(motion, name=name)
+    store = WebStore(copied)
+    assert store.missing() == 4  # a-a, a-b, b-b, and a with its copies
+    report = store.build(workers=1)
+    assert (report.pairs, report.built) == (10, 4) and store.missing() == 0
+    frames = {name: prepared_frames(copied[name]) for name in "abcd"}
+    pieces = {(row, column): web for row, column, web in store.pieces()}
+    starts = dict(zip("abcd", store.timeline().starts.tolist(), strict=False))
+    assert len(pieces) == 10
+    for a in "abcd":
+        for b in "abcd":
+            found = store.web(a, b)
+            if a == b:
+                continue
+            wanted = motion_web(frames[min(a, b)], [frames[max(a, b)]], rate=30.0)
+            wanted = wanted if a < b else wanted.transposed()
+            if {a, b} > {"b"}:
+                wanted = motion_web(frames["a"], [frames["b"]], rate=30.0)
+                wanted = wanted if b == "b" else wanted.transposed()
+            else:
+                assert (found.cells[:, 0] == found.cells[:, 1]).any()  # the same at the same time
+            assert set(map(tuple, found.cells.tolist())) == set(map(tuple, wanted.cells.tolist()))
+            assert (starts[min(a, b)], starts[max(a, b)]) in pieces or "b" in (a, b)
+    hits = copied.search("c:10-50", method="web", max_distance=0.05)
+    assert {hit.motion for hit in hits} >= {"a", "c", "d"}
+    assert all(hit.distance == 0.0 for hit in hits if hit.start_frame == 10)
+    copied.remove("a")  # another stands for its frames
+    assert WebStore(copied).missing() == 0
+    assert {hit.motion for hit in copied.search("c:10-50", method="web", max_distance=0.05)} >= {
+        "c", "d",
+    }  # fmt: skip
+
+
+def test_a_search_opens_the_webs_of_its_motion(library, monkeypatch):
+    """And, of long motions, those of frames around the query; the answers are the same."""
+    from motionloom.search.match_web import search as web_search
+
+    library.build_web(workers=1)
+    queries = [f"{name}:{first}-{first + 25}" for name in NAMES for first in (0, 20, 40)]
+    options = {"method": "web", "max": None, "max_distance": 0.3}
+    wanted = [[(hit.text, hit.distance) for hit in library.search(q, **options)] for q in queries]
+    assert sum(map(len, wanted)) > 2 * len(queries)
+    opened = []
+    read = WebStore._block
+    monkeypatch.setattr(
+        WebStore, "_block", lambda self, *which: opened.append(1) or read(self, *which)
+    )
+    monkeypatch.setattr(web_search, "_FRAMES_TOGETHER", 16)
+    monkeypatch.setattr(web_search, "MOST_CELLS", 0)
+    again = ml.Library(library.path)
+    found = [[(hit.text, hit.distance) for hit in again.search(q, **options)] for q in queries]
+    assert found == wanted
+    assert len(opened) == len(NAMES) * len(queries)  # of six pairs, those of one motion each

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import sys
 import threading
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -187,21 +189,33 @@ def test_descriptions_of_webs_that_do_not_fit_the_motions_are_refused(tmp_path):
         library.add_motion(ml.demo.clip(name)[:60], name=name)
     store = WebStore(library)
     store.build(workers=1)
-    path = max(store.files.path.glob("*.web"), key=lambda path: len(described(path)["columns"]))
-    whole, about = path.read_bytes(), described(path)
-    key, first, last = about["columns"][-1]
+    path = max(
+        store.files.path.glob("*.web"), key=lambda path: len(described(path)["about"]["columns"])
+    )
+    whole, header = path.read_bytes(), described(path)
+    size = len(whole) - sum(header["sizes"])
+    about, ends, sizes = header["about"], header["ends"], header["sizes"]
+    assert len(ends) > 1
     wrong = [
-        {**about, "columns": 3},
-        {**about, "columns": [[key, first]]},
-        {**about, "columns": [[key, -1, last]]},
-        {**about, "columns": [[key, first, last + 40]]},
-        {**about, "columns": [[key, first + 7, last]]},
-        {**about, "columns": [[key, 1 << 40, (1 << 40) + last - first]]},
-        {**about, "columns": [[key, "a", "b"]]},
-        {"row": about["row"]},
+        {"about": {**about, "columns": 3}},
+        {"about": {**about, "columns": about["columns"][1:]}},
+        {"about": {**about, "columns": [3 for _ in ends]}},
+        {"about": {"row": about["row"]}},
+        {"ends": [-1, *ends[1:]]},
+        {"ends": [ends[0] + 7, *ends[1:]]},
+        {"ends": [*ends[:-1], ends[-1] + 40], "shape": [60, ends[-1] + 40]},
+        {"ends": [*ends[:-1], 1 << 40]},
+        {"ends": ["a" for _ in ends]},
+        {"ends": ends[::-1]},
+        {"sizes": sizes[1:]},
+        {"shape": [59, ends[-1]]},
+        {"widths": [0] * 6},
+        {"widths": [2]},
+        {"rate": 0.0},
     ]
     for one in wrong:
-        path.write_bytes(encoded(decoded(whole), one))
+        front = zlib.compress(json.dumps({**header, **one}).encode())
+        path.write_bytes(whole[:12] + struct.pack("<I", len(front)) + front + whole[size:])
         with pytest.raises(LibraryError, match="the web .* is damaged: .*build again"):
             list(WebStore(library).pieces())
     path.write_bytes(whole)

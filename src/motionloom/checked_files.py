@@ -118,8 +118,10 @@ def check_regular(path: str | Path) -> os.stat_result:
     return status
 
 
-def read_regular(path: str | Path, *, largest: int = LARGEST) -> bytes:
-    """The content of a regular file of at most `largest` bytes.
+def read_regular(
+    path: str | Path, *, largest: int = LARGEST, span: tuple[int, int] | None = None
+) -> bytes:
+    """The content of a regular file of at most `largest` bytes, or bytes `span` of it.
 
     Pipes and devices are refused without waiting for them; no more is read than was there when the
     file was opened.
@@ -133,7 +135,10 @@ def read_regular(path: str | Path, *, largest: int = LARGEST) -> bytes:
             raise MotionFormatError(
                 f"expected at most {largest} bytes; found {status.st_size}", path=path
             )
-        return file.read(status.st_size)
+        if span is None:
+            return file.read(status.st_size)
+        file.seek(span[0])
+        return file.read(max(min(span[1], status.st_size) - span[0], 0))
 
 
 def read_regular_text(

@@ -35,7 +35,7 @@ from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 
-COEFFICIENTS = 5  # of a window
+COEFFICIENTS = 3  # of a window
 _BOUNDS = 2  # of these where all cells are computed: mean and trend
 _HEIGHT = 0.9  # metres: heights from about a person's middle keep squares small
 _PAD = 32  # numbers: rows are filled up to a multiple, which vector instructions read quicker

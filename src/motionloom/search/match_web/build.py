@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from motionloom.distance import FrameDistance
 from motionloom.distance.matrix import DistanceMatrix, PreparedFrames, prepared_frames
 from motionloom.distance.window_trends import TrendMatrix, WindowTrends, window_trends
 from motionloom.motion import Motion
-from motionloom.ragged import offsets_of
+from motionloom.ragged import offsets_of, row_of
 from motionloom.search.match_web.near_cells import COARSER, near_cells, with_neighbours
 from motionloom.search.match_web.networks import useful_paths
 from motionloom.search.match_web.refinement import corridor, refined, strides
@@ -30,6 +31,7 @@ from motionloom.search.match_web.web import Web, WebLimits, build_web, joined
 
 MOST_CELLS = 16_000_000  # of the matrix in memory: 128 MB
 CHUNK_CELLS = 2_000_000  # of several motions at a time: they stay in the processor's cache
+_ROUNDED = 5e-4  # metres: values are stored in such steps
 OVERLAP_SECONDS = 10.0  # of the parts of long motions
 
 Frames = PreparedFrames | WindowTrends
@@ -147,21 +149,47 @@ def _matrix_web(
     direct: bool,
 ) -> Web:
     stride, *finer = (1,) if direct else strides(rate)
-    matrix: DistanceMatrix | TrendMatrix
-    near = None
     if isinstance(a, WindowTrends):
-        matrix = TrendMatrix(a, cast(Sequence[WindowTrends], others))
-        starts = matrix.sampled_starts(stride)
-        near = near_cells(matrix.lower_bounds(stride), starts, limits)
-        if near is None:
-            return Web.empty(matrix.shape, float(rate))
-        where = with_neighbours(near.around)
-        coarse = matrix.sampled(stride, where=where)
-        coarse[where == 0] = np.nan
-    else:
-        matrix = DistanceMatrix(a, cast(Sequence[PreparedFrames], others))
-        starts = matrix.sampled_starts(stride)
-        coarse = matrix.block() if stride == 1 else matrix.sampled(stride)
+        return _near_web(
+            a, cast(Sequence[WindowTrends], others), rate, itself, lag, limits, stride, finer
+        )
+    matrix = DistanceMatrix(a, cast(Sequence[PreparedFrames], others))
+    starts = matrix.sampled_starts(stride)
+    web = build_web(
+        matrix.block() if stride == 1 else matrix.sampled(stride),
+        rate=rate / stride,
+        starts=starts,
+        itself=None if itself is None else int(starts[itself]),
+        lag=lag // stride,
+        limits=limits,
+    )
+    return _refined(web, matrix, rate, limits, stride, finer)
+
+
+def _near_web(
+    a: WindowTrends,
+    others: Sequence[WindowTrends],
+    rate: float,
+    itself: int | None,
+    lag: int,
+    limits: WebLimits,
+    stride: int,
+    finer: Sequence[int],
+) -> Web:
+    """The web of near cells, with the motions that have any."""
+    matrix = every = TrendMatrix(a, others)
+    starts = matrix.sampled_starts(stride)
+    near = near_cells(matrix.lower_bounds(stride), starts, limits)
+    if near is None:
+        return Web.empty(matrix.shape, float(rate))
+    some = near.motions(starts)
+    if len(some) < len(others):
+        matrix = TrendMatrix(a, [others[k] for k in some])
+        near, starts = near.part(starts, some), matrix.sampled_starts(stride)
+        itself = some.index(itself) if itself in some else None
+    where = with_neighbours(near.around)
+    coarse = matrix.sampled(stride, where=where)
+    coarse[where == 0] = np.nan
     web = build_web(
         coarse,
         rate=rate / stride,
@@ -171,13 +199,39 @@ def _matrix_web(
         limits=limits,
         near=near,
     )
-    if limits.is_near and finer and web.chain_count:
+    if finer and web.chain_count:
         web = useful_paths(
             web,
             COARSER * limits.near,
             least=limits.network_seconds * rate / stride,
             squares=limits.squares,
         )
+    web = _refined(web, matrix, rate, limits, stride, finer)
+    if web.chain_count:
+        web = useful_paths(
+            web,
+            limits.near + _ROUNDED,
+            least=limits.network_seconds * rate,
+            squares=limits.squares,
+        )
+    if len(some) < len(others):  # among the columns of all
+        motion = row_of(matrix.starts, web.cells[:, 1])
+        shift = every.starts[some] - matrix.starts[:-1]
+        cells = web.cells + np.column_stack([np.zeros_like(motion), shift[motion]]).astype(np.int32)
+        web = replace(web, shape=every.shape, cells=cells)
+    return web
+
+
+def _refined(
+    web: Web,
+    matrix: DistanceMatrix | TrendMatrix,
+    rate: float,
+    limits: WebLimits,
+    stride: int,
+    finer: Sequence[int],
+) -> Web:
+    """A web refined from one stride to finer ones."""
+    starts = matrix.sampled_starts(stride)
     for fine in finer:
         if not web.chain_count:  # nothing to refine
             return Web.empty(matrix.shape, float(rate))

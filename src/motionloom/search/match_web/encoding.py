@@ -2,7 +2,8 @@
 
 Along a path each step is one of three, and values change little: a step takes a byte that
 compresses to a bit or two, a value the difference to the one before, in halves of a
-millimetre. A bridge is stored as the steps from its first chain to its second.
+millimetre. A bridge is stored as the steps from its first chain to its second. Blocks of columns,
+those of one motion each, are compressed by themselves: a search reads only those it needs.
 
 A file may come from anywhere: sizes, lengths, steps and every index are checked before a kernel
 sees them, and decompression is bounded.
@@ -14,6 +15,8 @@ import json
 import math
 import struct
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +26,10 @@ from motionloom.checked_files import check_regular, parse_json, unpacked_bytes
 from motionloom.errors import LibraryError
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
-from motionloom.search.match_web.web import Web
+from motionloom.search.match_web.web import Web, joined
 
 _MARK = b"mloomweb"
-_VERSION = 1
+_VERSION = 2
 _FRONT = len(_MARK) + 8  # the mark, the version, the header's size
 _LONGEST = 1 << 24  # bytes of a header, at most
 _QUANTUM = 5e-4  # of a value, in the distance's unit; coarser where values are large
@@ -37,7 +40,35 @@ _LARGEST_NUMBER = 1 << 40  # of a difference, so that sums do not overflow
 _FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
 
 
-def encoded(web: Web, about: dict) -> bytes:
+@dataclass(frozen=True)
+class WebHeader:
+    """What a file of webs tells of them: how to read them, and where each of its blocks is.
+
+    Attributes
+    ----------
+    about : dict
+        Data of the caller.
+    rows : int
+    rate, quantum : float
+        Frames per second, unit of the values.
+    widths : tuple of int
+        Bytes of a number of each field.
+    ends : ndarray of int64, shape (K + 1,)
+        Block k has columns ``ends[k]`` to ``ends[k + 1]``.
+    places : ndarray of int64, shape (K + 1,)
+        And is bytes ``places[k]`` to ``places[k + 1]`` of the file; none if it has no paths.
+    """
+
+    about: dict
+    rows: int
+    rate: float
+    quantum: float
+    widths: tuple[int, ...]
+    ends: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+
+def encoded(web: Web, about: dict, *, ends: Sequence[int] = ()) -> bytes:
     """A web, and data stored with it, as bytes.
 
     Parameters
@@ -45,26 +76,65 @@ def encoded(web: Web, about: dict) -> bytes:
     web : Web
     about : dict
         Stored as JSON in the header, which `described` reads.
+    ends : sequence of int
+        Last columns of the blocks of columns that can be read by themselves, each of one or
+        several motions; default: a single block. Chains must be ordered by motion.
     """
+    bounds = np.array([0, *(ends or [web.shape[1]])], np.int64)
     count = web.chain_count
     quantum = max(_QUANTUM, float(web.values.max(initial=0.0)) / _LARGEST)
     levels = np.rint(web.values.astype(np.float64) / quantum).astype(np.int64)
     heads = web.cells[web.offsets[:count]].astype(np.int64)
-    fields = {
-        "lengths": np.diff(web.offsets),
-        "heads": np.diff(heads, axis=0, prepend=0).ravel(),
-        "leaves": np.diff(web.leaves, prepend=0),
-        "arrives": web.arrives - web.leaves,
-        "steps": _steps(web.cells, web.offsets, count, web.leaves, web.arrives),
-        "values": _differences(levels, web.offsets),
-    }
-    packed = [zlib.compress(_planes(fields[name]), _LEVEL) for name in _FIELDS]
+    # Where the chains, chain cells, bridges and bridge cells of each block begin.
+    block = np.searchsorted(bounds, heads[:, 1], side="right") - 1
+    chains = np.searchsorted(block, np.arange(len(bounds)))
+    cells = web.offsets[chains]
+    bridges = np.searchsorted(web.leaves, cells)
+    between = web.offsets[count + bridges]
+    lengths = np.diff(web.offsets)
+    steps = _steps(web.cells, web.offsets, count, web.leaves, web.arrives)
+    values = _differences(levels, web.offsets)
+    heads -= np.column_stack([np.zeros(count, np.int64), np.repeat(bounds[:-1], np.diff(chains))])
+    parts = {  # rows of one or two tables, those of chains and those of bridges
+        "lengths": (lengths[:count], chains, lengths[count:], bridges),
+        "heads": (np.diff(heads, axis=0, prepend=0), chains, None, None),
+        "leaves": (np.diff(web.leaves, prepend=0), bridges, None, None),
+        "arrives": (web.arrives - web.leaves, bridges, None, None),
+        "steps": (
+            steps[: cells[-1] - count], cells - chains, steps[cells[-1] - count :],
+            between - cells[-1] + bridges,
+        ),
+        "values": (values[: cells[-1]], cells, values[cells[-1] :], between - cells[-1]),
+    }  # fmt: skip
+    # The first numbers of a block are counted from its beginning.
+    first = parts["heads"][0]
+    some = chains[:-1][np.diff(chains) > 0]
+    first[some] = heads[some]
+    some = np.flatnonzero(np.diff(bridges) > 0)
+    parts["leaves"][0][bridges[some]] = web.leaves[bridges[some]] - cells[some]
+    tables = {name: (_folded(one), _folded(two)) for name, (one, _, two, _) in parts.items()}
+    widths = [_width(*tables[name]) for name in _FIELDS]
+    packed = []
+    for k in range(len(bounds) - 1):
+        if chains[k] == chains[k + 1]:
+            packed.append(b"")
+            continue
+        content = [struct.pack("<II", chains[k + 1] - chains[k], bridges[k + 1] - bridges[k])]
+        for name, width in zip(_FIELDS, widths, strict=True):
+            _, one, _, two = parts[name]
+            mine, others = tables[name]
+            table = mine[one[k] : one[k + 1]]
+            if two is not None:
+                table = np.concatenate([table, others[two[k] : two[k + 1]]])
+            content.append(_planes(table, width))
+        packed.append(zlib.compress(b"".join(content), _LEVEL))
     header = {
         "about": about,
         "shape": web.shape,
         "rate": web.rate,
         "quantum": quantum,
-        "chains": count,
+        "widths": widths,
+        "ends": bounds[1:].tolist(),
         "sizes": [len(part) for part in packed],
     }
     front = zlib.compress(json.dumps(header).encode(), 6)
@@ -72,15 +142,54 @@ def encoded(web: Web, about: dict) -> bytes:
 
 
 def described(path: Path) -> dict:
-    """The `about` of an encoded web, read from the header of its file."""
+    """The header of an encoded web, read from its file; see `web_header`."""
     check_regular(path)
     with open(path, "rb") as data:
         front = data.read(_FRONT)
         size = struct.unpack_from("<I", front, len(_MARK) + 4)[0] if len(front) == _FRONT else 0
         try:
-            return _header(front + data.read(min(size, _LONGEST)))[0]["about"]
+            return description(front + data.read(min(size, _LONGEST)))
         except LibraryError as error:
             raise LibraryError(f"{path}: {error}; remove it and build again") from None
+
+
+def description(data: bytes) -> dict:
+    """The header of bytes from `encoded`, and where they go on behind it; see `web_header`."""
+    try:
+        version, size = struct.unpack_from("<II", data, len(_MARK))
+        if data[: len(_MARK)] != _MARK or version != _VERSION:
+            raise ValueError("another kind of file")
+        header = parse_json(unpacked_bytes(data[_FRONT : _FRONT + size], _LONGEST))
+        if not isinstance(header, dict) or not isinstance(header.get("about"), dict):
+            raise ValueError("no header")
+        return {**header, "at": _FRONT + size}
+    except (struct.error, ValueError, zlib.error, RecursionError) as error:
+        raise LibraryError(f"damaged web: {error}") from None
+
+
+def web_header(found: dict) -> WebHeader:
+    """What `described` or `description` has read, checked.
+
+    Raises
+    ------
+    LibraryError
+        If it cannot be.
+    """
+    try:
+        shape, sizes, ends, widths = (found[name] for name in ("shape", "sizes", "ends", "widths"))
+        numbers = (*shape, *sizes, *ends, *widths, found["at"])
+        whole = all(type(number) is int and 0 <= number < 1 << 31 for number in numbers)
+        _expect("header", whole and len(shape) == 2 and isinstance(found["about"], dict))
+        rate, quantum = float(found["rate"]), float(found["quantum"])
+        _expect("rate", 0.0 < rate < math.inf and 0.0 <= quantum < math.inf)
+        _expect("widths", len(widths) == len(_FIELDS) and all(1 <= width <= 8 for width in widths))
+        columns = np.array([0, *ends], np.int64)
+        _expect("columns", len(ends) == len(sizes) > 0 and columns[-1] == shape[1])
+        _expect("order of columns", bool((np.diff(columns) >= 0).all()))
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise LibraryError(f"damaged web: {error}") from None
+    places = offsets_of(sizes) + found["at"]
+    return WebHeader(found["about"], shape[0], rate, quantum, tuple(widths), columns, places)
 
 
 def decoded(data: bytes) -> Web:
@@ -91,56 +200,57 @@ def decoded(data: bytes) -> Web:
     LibraryError
         If they are no web, or are damaged.
     """
-    header, at = _header(data)
+    header = web_header(description(data))
+    blocks = [
+        (decoded_block(header, k, data[header.places[k] : header.places[k + 1]]), int(column))
+        for k, column in enumerate(header.ends[:-1])
+    ]
+    if len(blocks) == 1:
+        return blocks[0][0]
+    return joined(blocks, (header.rows, int(header.ends[-1])), header.rate)
+
+
+def decoded_block(header: WebHeader, number: int, data: bytes) -> Web:
+    """The web of the columns of one block; they count from its first one.
+
+    Raises
+    ------
+    LibraryError
+        If it is damaged.
+    """
+    shape = (header.rows, int(header.ends[number + 1] - header.ends[number]))
+    if header.places[number] == header.places[number + 1]:
+        return Web.empty(shape, header.rate)
     try:
-        shape, rate, quantum, count = _checked_header(header)
-        parts = {}
-        for name, size in zip(_FIELDS, header["sizes"], strict=True):
-            parts[name] = _from_planes(unpacked_bytes(data[at : at + size], 8 * _MOST + 1))
-            at += size
-        offsets = _checked_offsets(parts, count)
+        content = unpacked_bytes(data, 8 * _MOST + 1)
+        count, bridges = struct.unpack_from("<II", content)
+        parts, at = {}, 8
+        sizes = {"lengths": count + bridges, "heads": 2 * count, "leaves": bridges}
+        for name, width in zip(_FIELDS, header.widths, strict=True):
+            size = sizes.get(name, bridges)
+            parts[name] = _from_planes(content, at, size, width)
+            at += size * width
+            if name == "lengths":
+                lengths = parts[name]
+                _expect("lengths", _within(lengths, _MOST) and bool((lengths[:count] > 0).all()))
+                cells = int(lengths.sum())
+                sizes |= {"steps": cells - count + bridges, "values": cells}
+        _expect("size", at == len(content))
+        _expect("numbers", all(_within(np.abs(one), _LARGEST_NUMBER) for one in parts.values()))
+        _expect("steps", _within(parts["steps"], 3))
+        offsets = offsets_of(parts["lengths"])
         leaves = np.cumsum(parts["leaves"])
         arrives = leaves + parts["arrives"]
         heads = np.cumsum(parts["heads"].reshape(-1, 2), axis=0)
         _expect("bridges", _within(leaves, offsets[count]) and _within(arrives, offsets[count]))
         cells = _cells(parts["steps"], offsets, count, heads, leaves)
         _expect("cells", _within(cells[:, 0], shape[0]) and _within(cells[:, 1], shape[1]))
-        values = _sums(parts["values"], offsets) * quantum
-    except (zlib.error, ValueError, IndexError, KeyError, TypeError, OverflowError) as error:
+        values = _sums(parts["values"], offsets) * header.quantum
+    except (struct.error, ValueError, IndexError, OverflowError) as error:
         raise LibraryError(f"damaged web: {error}") from None
-    return Web(shape, rate, cells, values.astype(np.float32), offsets, count, leaves, arrives)
-
-
-def _checked_header(header: dict) -> tuple[tuple[int, int], float, float, int]:
-    """Shape, rate, quantum and number of chains; raises `ValueError` if they cannot be."""
-    shape, count, sizes = header["shape"], header["chains"], header["sizes"]
-    numbers = (*shape, count, *sizes)
-    whole = all(type(number) is int and 0 <= number < 1 << 31 for number in numbers)
-    _expect("header", len(shape) == 2 and whole)
-    rate, quantum = float(header["rate"]), float(header["quantum"])
-    _expect("rate", 0.0 < rate < math.inf and 0.0 <= quantum < math.inf)
-    return (shape[0], shape[1]), rate, quantum, count
-
-
-def _checked_offsets(parts: dict[str, NDArray[np.int64]], chains: int) -> NDArray[np.int64]:
-    """Offsets of the paths; raises `ValueError` unless all lengths fit together."""
-    lengths, paths = parts["lengths"], len(parts["lengths"])
-    _expect("number of chains", chains <= paths)
-    _expect("lengths", _within(lengths, _MOST) and bool((lengths[:chains] > 0).all()))
-    offsets = offsets_of(lengths)
-    cells, bridges = int(offsets[-1]), paths - chains
-    expected = {
-        "heads": 2 * chains,
-        "leaves": bridges,
-        "arrives": bridges,
-        "steps": cells - chains + bridges,
-        "values": cells,
-    }
-    for name, count in expected.items():
-        numbers = parts[name]
-        _expect(name, len(numbers) == count and _within(np.abs(numbers), _LARGEST_NUMBER))
-    _expect("steps", _within(parts["steps"], 3))
-    return offsets
+    return Web(
+        shape, header.rate, cells, values.astype(np.float32), offsets, count, leaves, arrives
+    )
 
 
 def _within(numbers: NDArray, end: int) -> bool:
@@ -153,36 +263,31 @@ def _expect(what: str, holds: bool) -> None:
         raise ValueError(f"its {what} cannot be")
 
 
-def _header(data: bytes) -> tuple[dict, int]:
-    try:
-        version, size = struct.unpack_from("<II", data, len(_MARK))
-        if data[: len(_MARK)] != _MARK or version != _VERSION:
-            raise ValueError("another kind of file")
-        at = _FRONT
-        header = parse_json(unpacked_bytes(data[at : at + size], _LONGEST))
-        if not isinstance(header, dict) or not isinstance(header.get("about"), dict):
-            raise ValueError("no header")
-        return header, at + size
-    except (struct.error, ValueError, zlib.error, RecursionError) as error:
-        raise LibraryError(f"damaged web: {error}") from None
-
-
-def _planes(numbers: NDArray[np.int64]) -> bytes:
-    """Zigzag-encoded integers as byte planes: all first bytes, then all second ones..."""
+def _folded(numbers: NDArray[np.int64] | None) -> NDArray[np.uint8]:
+    """Zigzag-encoded integers as rows of eight bytes, the least significant first."""
+    numbers = np.empty(0, np.int64) if numbers is None else np.ascontiguousarray(numbers)
     folded = ((numbers << 1) ^ (numbers >> 63)).astype("<u8")
-    width = max(1, (int(folded.max(initial=0)).bit_length() + 7) // 8)
-    table = folded.view(np.uint8).reshape(-1, 8)[:, :width]
-    return bytes([width]) + np.ascontiguousarray(table.T).tobytes()
+    return folded.view(np.uint8).reshape(len(numbers), 8 * numbers[:1].size or 8)
 
 
-def _from_planes(data: bytes) -> NDArray[np.int64]:
-    width = data[0] if data else 0
-    if not 1 <= width <= 8 or len(data) > 1 + width * _MOST:
-        raise ValueError(f"its numbers have {width} bytes each, or are too many")
-    planes = np.frombuffer(data, np.uint8, offset=1).reshape(width, -1)
-    folded = np.zeros(planes.shape[1], "<u8")
-    for n, plane in enumerate(planes):
-        folded |= plane.astype("<u8") << np.uint64(8 * n)
+def _width(*tables: NDArray[np.uint8]) -> int:
+    """Bytes that suffice for all numbers of tables of eight bytes each."""
+    largest = max(int(table.reshape(-1, 8).view("<u8").max(initial=0)) for table in tables)
+    return max(1, (largest.bit_length() + 7) // 8)
+
+
+def _planes(table: NDArray[np.uint8], width: int) -> bytes:
+    """Byte planes: all first bytes, then all second ones..."""
+    return np.ascontiguousarray(table.reshape(-1, 8)[:, :width].T).tobytes()
+
+
+def _from_planes(data: bytes, at: int, count: int, width: int) -> NDArray[np.int64]:
+    if not 0 <= count <= _MOST or at + count * width > len(data):
+        raise ValueError("its numbers are cut off, or too many")
+    planes = np.frombuffer(data, np.uint8, count * width, at).reshape(width, count)
+    folded = planes[0].astype("<u8")
+    for n in range(1, width):
+        folded |= planes[n].astype("<u8") << np.uint64(8 * n)
     return (folded >> 1).astype(np.int64) ^ -(folded & 1).astype(np.int64)
 
 

@@ -44,6 +44,17 @@ class NearCells:
     after: NDArray[np.float32]
     limit: float
 
+    def motions(self, starts: NDArray[np.int64]) -> list[int]:
+        """Numbers of the motions in the columns that have near cells."""
+        columns = np.concatenate([[0], np.cumsum(self.cells.any(axis=0))])
+        return np.flatnonzero(np.diff(columns[starts])).tolist()
+
+    def part(self, starts: NDArray[np.int64], motions: list[int]) -> NearCells:
+        """The columns of some motions."""
+        columns = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in motions])
+        some = (one[:, columns] for one in (self.cells, self.around, self.before, self.after))
+        return NearCells(*some, self.limit)
+
 
 def near_cells(
     bounds: NDArray[np.float32], starts: NDArray[np.int64], limits: WebLimits
@@ -57,8 +68,7 @@ def near_cells(
     starts : ndarray of int64, shape (K + 1,)
         Where the columns of each motion begin; paths stay within a motion.
     limits : WebLimits
-        Paths have at most `max_slope` cells in one row; runs within a column are not limited
-        here.
+        Paths have at most `max_slope` cells in one row, and in one column, one after the other.
 
     Examples
     --------
@@ -99,11 +109,16 @@ def with_neighbours(near: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 @kernel(error_model="numpy")
 def _near(scores, starts, max_slope):
-    """Rows are processed as a whole, so that loops become vector instructions."""
+    """Rows are processed as a whole, so that loops become vector instructions.
+
+    Of each row, `sums[0]` are the largest sums of paths that came to a cell from another column or
+    begin there, `sums[k]` of those that have gone down k times since; `line` the largest of all.
+    """
     n_rows, n_columns = scores.shape
     near = np.zeros(scores.shape, np.bool_)
     before, after = np.empty(scores.shape, np.float32), np.empty(scores.shape, np.float32)
     line, moved = np.empty(n_columns + 1, np.float32), np.empty(n_columns + 1, np.float32)
+    sums = np.empty((max_slope, n_columns + 1), np.float32)
     zero = np.float32(0.0)
     for k in range(len(starts) - 1):
         first, count = starts[k], starts[k + 1] - starts[k]
@@ -113,32 +128,51 @@ def _near(scores, starts, max_slope):
             for step in range(n_rows):
                 i = step if turn == 0 else n_rows - 1 - step
                 own = scores[i, first : first + count]
-                # `line` holds the largest sums of paths to the row before, or from the row after.
+                # `line` and `sums` are those of the row before, or of the row after.
+                for run in range(max_slope - 1, 0, -1):
+                    down, above = sums[run], sums[run - 1]
+                    if step == 0:
+                        for j in range(count):
+                            down[j] = own[j]
+                    else:
+                        for j in range(count):
+                            down[j] = own[j] + above[j]
                 if step == 0:
                     for j in range(count):
                         moved[j] = own[j]
                 elif turn == 0:
-                    moved[0] = own[0] + max(zero, line[0])
+                    moved[0] = own[0]
                     for j in range(1, count):
-                        moved[j] = own[j] + max(zero, max(line[j], line[j - 1]))
+                        moved[j] = own[j] + max(zero, line[j - 1])
                 else:
-                    moved[count - 1] = own[count - 1] + max(zero, line[count - 1])
+                    moved[count - 1] = own[count - 1]
                     for j in range(count - 1):
-                        moved[j] = own[j] + max(zero, max(line[j], line[j + 1]))
+                        moved[j] = own[j] + max(zero, line[j + 1])
+                ahead = sums[0]
+                for j in range(count):
+                    ahead[j] = moved[j]
+                for run in range(1, max_slope):
+                    down = sums[run]
+                    for j in range(count):
+                        moved[j] = max(moved[j], down[j])
                 for _ in range(max_slope - 1):  # steps along the row
                     if turn == 0:
                         line[0] = moved[0]
                         for j in range(1, count):
-                            line[j] = max(moved[j], own[j] + moved[j - 1])
+                            beside = own[j] + moved[j - 1]
+                            ahead[j] = max(ahead[j], beside)
+                            line[j] = max(moved[j], beside)
                     else:
                         line[count - 1] = moved[count - 1]
                         for j in range(count - 1):
-                            line[j] = max(moved[j], own[j] + moved[j + 1])
+                            beside = own[j] + moved[j + 1]
+                            ahead[j] = max(ahead[j], beside)
+                            line[j] = max(moved[j], beside)
                     line, moved = moved, line
                 line, moved = moved, line
-                sums = (before if turn == 0 else after)[i, first : first + count]
+                rest = (before if turn == 0 else after)[i, first : first + count]
                 for j in range(count):
-                    sums[j] = line[j] - own[j]
+                    rest[j] = line[j] - own[j]
                 if turn == 1:
                     others, marks = before[i, first : first + count], near[i, first : first + count]
                     for j in range(count):

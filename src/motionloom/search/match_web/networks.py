@@ -78,6 +78,23 @@ def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = 
     return web
 
 
+def passing(web: Web, first: int, last: int) -> Web:
+    """The chains and bridges of a web that pass some of the rows ``[first, last)``.
+
+    Chains that such bridges lead from or to are kept, too.
+    """
+    if not web.chain_count or (first <= 0 and web.shape[0] <= last):
+        return web
+    count = web.chain_count
+    rows, starts = web.cells[:, 0], web.offsets[: count + 1]
+    chain_of = np.repeat(np.arange(count), np.diff(starts))
+    chains = (rows[starts[1:] - 1] >= first) & (rows[starts[:-1]] < last)
+    bridges = (rows[web.arrives] >= first) & (rows[web.leaves] < last)
+    chains[chain_of[web.leaves[bridges]]] = True
+    chains[chain_of[web.arrives[bridges]]] = True
+    return _part(web, chains[chain_of], bridges, chain_of)
+
+
 def _part(web: Web, kept, bridges, chain_of) -> Web:
     """Some cells of the chains, in one piece each, and some bridges between these."""
     lengths = np.bincount(chain_of[kept], minlength=web.chain_count)

@@ -1,11 +1,13 @@
 """Search of the match webs of a library, or of the web of a query from outside it.
 
-Webs are opened once and kept as long as the library object, so that a search with another
-limit is fast enough for a slider.
+A search opens the webs of the motion of its query only, some frames before and after it included,
+and the last ones opened are kept with the library object: a search with another limit is fast
+enough for a slider, and memory does not grow with the library.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -32,14 +34,44 @@ from motionloom.store.store import Store
 _CONTEXT_SECONDS = 1.0  # of the motion around a query from outside, for its web
 
 
-@dataclass(frozen=True, eq=False)
-class LibraryWeb:
-    """The webs of a library, opened; made by `library_web`."""
+_FRAMES_TOGETHER = 1024  # that are opened at a time, of long motions
+MOST_CELLS = 16_000_000  # of paths of the indices that are kept, at most; 50 bytes each
 
-    store: WebStore
-    timeline: Timeline
-    index: WebIndex
-    partners: dict[str, set[str]]
+
+class LibraryWeb:
+    """The webs of a library, opened motion by motion; made by `library_web`."""
+
+    def __init__(self, store: WebStore, options: WebOptions) -> None:
+        self.store = store
+        self.entries = store.library.entries()
+        self.timeline = store.timeline(self.entries)
+        self._options = options
+        self._indices: OrderedDict[tuple[str, int, int], WebIndex] = OrderedDict()
+
+    def index(self, name: str, start: int, end: int) -> WebIndex:
+        """Paths that pass frames ``[start, end)`` of a motion, which are its rows."""
+        first = start // _FRAMES_TOGETHER * _FRAMES_TOGETHER
+        last = -(-end // _FRAMES_TOGETHER) * _FRAMES_TOGETHER
+        key = (name, first, last)
+        if key not in self._indices:
+            self._indices[key] = web_index(
+                self.store.pieces_of(name, (first, last), self.timeline),
+                self.timeline.starts,
+                directions=1,
+                max_slope=self._options.max_slope,
+                squares=self._options.squares,
+            )
+            while sum(len(one.cells) for one in self._indices.values()) > MOST_CELLS:
+                if len(self._indices) == 1:
+                    break
+                self._indices.popitem(last=False)
+        self._indices.move_to_end(key)
+        return self._indices[key]
+
+    def lacking(self, name: str) -> list[str]:
+        """Motions that a motion has no web with."""
+        found = self.store.partners(name, self.entries)
+        return [entry.name for entry, there in zip(self.entries, found, strict=True) if not there]
 
 
 _opened: WeakKeyDictionary[Store, dict[str, tuple[tuple, LibraryWeb]]] = WeakKeyDictionary()
@@ -68,14 +100,7 @@ def library_web(library: Store, options: WebOptions | None = None) -> LibraryWeb
     kept = _opened.setdefault(library, {})
     known = kept.get(store.folder.name)
     if known is None or known[0] != state:
-        timeline = store.timeline()
-        index = web_index(
-            store.pieces(timeline),
-            timeline.starts,
-            max_slope=options.max_slope,
-            squares=options.squares,
-        )
-        web = LibraryWeb(store, timeline, index, store.partners())
+        web = LibraryWeb(store, options)
         kept[store.folder.name] = (state, web)
         return web
     return known[1]
@@ -168,7 +193,9 @@ class _WebSearch:
             self._check_built(name)
             self._checked.add(name)
         own = self.timeline.span(name, query.start_frame, query.end_frame)
-        return _IndexedSegment(self.web.index, *own, own)
+        begin = int(self.timeline.starts[row_of(self.timeline.starts, own[0])])
+        index = self.web.index(name, own[0] - begin, own[1] - begin)
+        return _IndexedSegment(index, *own, own)
 
     def _outside(self, query: Query) -> _IndexedSegment:
         """A segment from outside: its web with the library is built now."""
@@ -207,7 +234,8 @@ class _WebSearch:
     def _check_built(self, name: str) -> None:
         names = self.timeline.names
         others = names if self.allowed is None else np.array(names)[self.allowed].tolist()
-        lacking = [other for other in others if other not in self.web.partners.get(name, ())]
+        wanted = set(others)
+        lacking = [other for other in self.web.lacking(name) if other in wanted]
         if lacking:
             lacking = self.web.store.buildable([name]) and self.web.store.buildable(lacking)
         if lacking:

@@ -7,6 +7,8 @@
 OPTIONS is a digest of how webs are made, KEY the fingerprint of the motion in the rows,
 COLUMNS one of those in the columns. A build that was stopped goes on where it was, and a
 motion that is added costs its own pairs only (see `motionloom.store.artifacts.collection`).
+Motions with the same frames share their webs. The web of a pair is read by itself: a search opens
+those of the motion of its query.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from motionloom import parallel
 from motionloom.distance import FrameDistance, frame_distance
@@ -27,8 +32,17 @@ from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
-from motionloom.search.match_web.encoding import decoded, described
-from motionloom.search.match_web.tasks import Task, built_webs, missing_pairs, web_key, web_tasks
+from motionloom.search.match_web.encoding import WebHeader, decoded_block, described, web_header
+from motionloom.search.match_web.networks import passing
+from motionloom.search.match_web.tasks import (
+    Task,
+    built_webs,
+    copy_key,
+    missing_pairs,
+    web_key,
+    web_keys,
+    web_tasks,
+)
 from motionloom.search.match_web.web import Web, WebLimits, joined
 from motionloom.search.settings import NEAR_FRAMES, NEAR_MATCHES, WebOptions
 from motionloom.store.artifacts.collection import WrittenFile
@@ -38,7 +52,7 @@ from motionloom.store.records import Entry, text_digest
 from motionloom.store.remote.object_store import ObjectStoreError
 from motionloom.store.store import Store
 
-_VERSION = 4  # raise it when the same motions give other webs than before
+_VERSION = 5  # raise it when the same motions give other webs than before
 CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
 NEAR_CELL_SECONDS = 12e-9  # where only near cells are computed; measured, see docs/scale.md
 NETWORK_SECONDS = 0.4  # shorter networks of chains and bridges are dropped there
@@ -79,13 +93,26 @@ class LeftToBuild:
     core_seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Pack:
-    """One file: whose rows, and which columns are whose."""
+    """One file: whose rows, whose columns its blocks are (numbers of keys), where they are."""
 
     name: str
-    row: str
-    columns: dict[str, tuple[int, int]]
+    row: int
+    columns: NDArray[np.int32]
+    header: WebHeader
+
+
+@dataclass(frozen=True)
+class _Owners:
+    """Motions with the same frames: how many these are, and where each begins on the timeline.
+
+    `is_copy` if they stand in the columns for a motion other than that of the rows.
+    """
+
+    frames: int
+    is_copy: bool
+    names: dict[str, int]
 
 
 class WebStore:
@@ -137,7 +164,7 @@ class WebStore:
         self.folder = library.path.absolute() / FOLDER / f"web.{digest}"
         self.files = library.artifacts.collection(self.folder.name, described)
         self._packs: dict[str, _Pack] = {}
-        self._webs: dict[str, Web] = {}
+        self._numbers: dict[str, int] = {}  # of the keys of motions, as they are met
 
     @classmethod
     def of(cls, library: Store, options: WebOptions) -> WebStore:
@@ -209,8 +236,8 @@ class WebStore:
     def left_to_build(self, **chosen: str | Iterable[str] | None) -> LeftToBuild:
         """What has no web yet, and about how long it takes."""
         entries, _ = self._chosen(**chosen)
-        keys = {entry.name: web_key(entry) for entry in entries}
-        found = missing_pairs(entries, keys, self.covered())
+        keys = web_keys(entries)
+        found = missing_pairs(keys, self._covered(keys))
         lengths = {entry.name: row_count(entry, self.rate) for entry in entries}
         cells = sum(
             lengths[row] * lengths[name] / (2 if row == name else 1)
@@ -227,8 +254,8 @@ class WebStore:
         return self._planned(self._chosen(**chosen)[0])
 
     def _planned(self, entries: Sequence[Entry]):
-        keys = {entry.name: web_key(entry) for entry in entries}
-        missing = missing_pairs(entries, keys, self.covered())
+        keys = web_keys(entries)
+        missing = missing_pairs(keys, self._covered(keys))
         tasks = web_tasks(missing, {entry.name: row_count(entry, self.rate) for entry in entries})
         work = partial(
             built_webs,
@@ -323,28 +350,37 @@ class WebStore:
             If it has not been built.
         """
         first, second = (web_key(self.library.entry(name)) for name in (a, b))
+        if a != b and first == second:
+            second = copy_key(first)
+        one, other = self._number(first), self._number(second)
         for pack in self._index():
-            if pack.row == first and second in pack.columns:
-                web = self._part(pack, *pack.columns[second])
-            elif pack.row == second and first in pack.columns:
-                web = self._part(pack, *pack.columns[first]).transposed()
-            else:
-                continue
-            return _both_halves(web) if a == b else web
+            if pack.row in (one, other):
+                for block in np.flatnonzero(pack.columns == (other if pack.row == one else one)):
+                    web = self._block(pack, int(block))
+                    if a == b:
+                        return _both_halves(web)
+                    return web if pack.row == one else web.transposed()
         raise LibraryError(
             f"{self.library.path}: there is no web of {a!r} and {b!r}; build it with "
             f"motionloom web {self.library.path} build"
         )
 
-    def partners(self) -> dict[str, set[str]]:
-        """For every motion those that it has a web with."""
-        names = {web_key(entry): entry.name for entry in self.library.entries()}
-        found: dict[str, set[str]] = {name: set() for name in names.values()}
-        for a, b in self.covered():
-            if a in names and b in names:
-                found[names[a]].add(names[b])
-                found[names[b]].add(names[a])
-        return found
+    def partners(self, name: str, entries: Sequence[Entry]) -> NDArray[np.bool_]:
+        """Which of some motions a motion has a web with, shape (N,)."""
+        key = web_key(self.library.entry(name))
+        own = self._number(key)
+        found = np.zeros(len(self._numbers) + 2 * len(entries) + 2, np.bool_)
+        for pack in self._index():
+            if pack.row == own:
+                found[pack.columns] = True
+            elif (pack.columns == own).any():
+                found[pack.row] = True
+        numbers = []
+        for entry in entries:
+            other = web_key(entry)
+            is_copy = other == key and entry.name != name
+            numbers.append(self._number(copy_key(key) if is_copy else other))
+        return found[numbers]
 
     def buildable(self, names: Iterable[str]) -> list[str]:
         """Those that can have webs: with all joints that are needed, of two frames or more."""
@@ -363,69 +399,141 @@ class WebStore:
         row, column : int
             Places on the timeline of the web's first row and column.
         web : Web
-            Of one motion in the rows, and some that follow each other in the columns.
         """
+        owners = self._owners(timeline)
+        seen: set[tuple[int, int]] = set()
+        self.files.fetch()
+        for pack in self._index():
+            for block, column in enumerate(pack.columns.tolist()):
+                # A worker that a stopped build has left behind may write a pair once more.
+                pair = (min(pack.row, column), max(pack.row, column))
+                if pack.row in owners and column in owners and pair not in seen:
+                    seen.add(pair)
+                    web = self._checked(pack, block, owners)
+                    for a in owners[pack.row].names:
+                        for b in owners[column].names:
+                            if self._is_pair(pack.row, column, a, b) and not (
+                                owners[column].is_copy and b < a
+                            ):
+                                yield owners[pack.row].names[a], owners[column].names[b], web
+
+    def pieces_of(
+        self, name: str, rows: tuple[int, int], timeline: Timeline | None = None
+    ) -> Iterator[tuple[int, int, Web]]:
+        """The webs of one motion with all others, as far as they pass some of its frames.
+
+        Parameters
+        ----------
+        name : str
+            Motion in the rows.
+        rows : tuple of int
+            Half-open range of its frames: paths that pass none of them are left out.
+        timeline : Timeline, optional
+
+        Yields
+        ------
+        row, column : int
+            Places on the timeline of the web's first row and column.
+        web : Web
+            Of this motion in the rows and another in the columns. Of the motion with itself both
+            halves.
+        """
+        owners = self._owners(timeline)
+        own = self._number(web_key(self.library.entry(name)))
+        place = owners[own].names[name]
+        seen: set[int] = set()
+        self.files.fetch()
+        for pack in self._index():
+            some = range(len(pack.columns)) if pack.row == own else None
+            for block in np.flatnonzero(pack.columns == own).tolist() if some is None else some:
+                column = int(pack.columns[block])
+                other = column if pack.row == own else pack.row
+                if other in seen or other not in owners:
+                    continue
+                seen.add(other)
+                web = self._checked(pack, block, owners)
+                if not web.chain_count:
+                    continue
+                if other == own:
+                    web = _both_halves(web)
+                elif pack.row != own:
+                    web = web.transposed()
+                web = passing(web, *rows)
+                turned = None
+                for b, begin in owners[other].names.items():
+                    if owners[other].is_copy and b < name:  # computed with the other in the rows
+                        turned = turned or passing(self._block(pack, block).transposed(), *rows)
+                        yield place, begin, turned
+                    elif self._is_pair(own, other, name, b):
+                        yield place, begin, web
+
+    @staticmethod
+    def _is_pair(row: int, column: int, a: str, b: str) -> bool:
+        """Whether two motions have the web of two keys: of one motion with itself, or of two."""
+        return (a == b) == (row == column)
+
+    def _owners(self, timeline: Timeline | None = None) -> dict[int, _Owners]:
+        """By the numbers of keys: which motions have these frames, and where they are."""
         entries = self.library.entries()
         timeline = timeline or self.timeline(entries)
-        self.files.fetch()
-        bounds = timeline.starts.tolist()
-        starts, lengths = bounds[:-1], [b - a for a, b in pairwise(bounds)]
-        keys = [web_key(entry) for entry in entries]
-        place, length = (dict(zip(keys, some, strict=True)) for some in (starts, lengths))
-        seen: set[tuple[str, str]] = set()
-        for pack in self._index():
-            if pack.row not in place:
-                continue
-            known = []
-            for key, (first, last) in pack.columns.items():
-                # A worker that a stopped build has left behind may write a pair once more.
-                pair = (pack.row, key) if pack.row < key else (key, pack.row)
-                if key in place and pair not in seen:
-                    if last - first != length[key]:
-                        raise self._damaged(pack, f"{last - first} columns for {length[key]}")
-                    known.append((place[key] - first, first, last))
-                    seen.add(pair)
-            for shift, run in groupby(known, key=lambda one: one[0]):
-                spans = list(run)
-                first, last = spans[0][1], spans[-1][2]
-                part = self._part(pack, first, last)
-                if part.shape[0] != length[pack.row]:
-                    raise self._damaged(pack, f"{part.shape[0]} rows for {length[pack.row]}")
-                yield place[pack.row], shift + first, part
+        found: dict[int, _Owners] = {}
+        for entry, (first, last) in zip(entries, pairwise(timeline.starts.tolist()), strict=True):
+            for is_copy, key in enumerate((web_key(entry), copy_key(web_key(entry)))):
+                owner = found.setdefault(
+                    self._number(key), _Owners(last - first, bool(is_copy), {})
+                )
+                owner.names[entry.name] = first
+        return found
+
+    def _checked(self, pack: _Pack, block: int, owners: dict[int, _Owners]) -> Web:
+        """The web of a block, if it fits the motions."""
+        columns, expected = (
+            pack.header.ends[block + 1] - pack.header.ends[block],
+            pack.columns[block],
+        )
+        if columns != owners[int(expected)].frames:
+            raise self._damaged(pack, f"{columns} columns for {owners[int(expected)].frames}")
+        if pack.header.rows != owners[pack.row].frames:
+            raise self._damaged(pack, f"{pack.header.rows} rows for {owners[pack.row].frames}")
+        return self._block(pack, block)
 
     def timeline(self, entries: Sequence[Entry] | None = None) -> Timeline:
         """All motions of the library one after the other, at the webs' rate."""
         return Timeline.at(self.library.entries() if entries is None else entries, self.rate)
+
+    def _number(self, key: str) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
 
     def _index(self) -> list[_Pack]:
         """All files there are now; those seen before are not read again."""
         names = self.files.names()
         new = [name for name in names if name not in self._packs]
         if new:
-            for name, about in self.files.about(new).items():
-                self._packs[name] = _pack(name, about)
+            for name, found in self.files.about(new).items():
+                self._packs[name] = self._pack(name, found)
         return [self._packs[name] for name in names]
 
-    def _open(self, pack: _Pack) -> Web:
-        if pack.name not in self._webs:
-            self._webs[pack.name] = self.files.read(pack.name, decoded)
-        return self._webs[pack.name]
+    def _pack(self, name: str, found: dict) -> _Pack:
+        """What the description of a file says; raises `LibraryError` if it cannot be."""
+        try:
+            header = web_header(found)
+            row, columns = header.about["row"], header.about["columns"]
+            if len(columns) != len(header.ends) - 1 or not all(type(key) is str for key in columns):
+                raise ValueError("columns")
+            numbers = np.array([self._number(key) for key in columns], np.int32)
+            return _Pack(name, self._number(str(row)), numbers, replace(header, about={}))
+        except (ValueError, TypeError, KeyError, LibraryError):
+            raise LibraryError(
+                f"the web {name} is damaged: its description cannot be; remove it and build again"
+            ) from None
 
-    def _part(self, pack: _Pack, first: int, last: int) -> Web:
-        """Some columns of a web, checked: kernels rely on the order of its chains."""
-        whole = self._open(pack)
-        if (first, last) == (0, whole.shape[1]):
-            return whole
-        if last > whole.shape[1]:
-            raise self._damaged(pack, f"columns to {last} of {whole.shape[1]}")
-        part = whole.between(first, last)
-        cells = part.offsets[part.chain_count]
-        for numbers, end in (
-            (part.cells[:, 1], part.shape[1]), (part.leaves, cells), (part.arrives, cells)
-        ):  # fmt: skip
-            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < end:
-                raise self._damaged(pack, "its chains are not in the order of the motions")
-        return part
+    def _block(self, pack: _Pack, block: int) -> Web:
+        """The web of the columns of one motion."""
+        first, last = pack.header.places[block : block + 2].tolist()
+        if first == last:
+            return decoded_block(pack.header, block, b"")
+        decode = partial(decoded_block, pack.header, block)
+        return self.files.read(pack.name, decode, (first, last))
 
     def _damaged(self, pack: _Pack, why: str) -> LibraryError:
         return LibraryError(
@@ -434,33 +542,32 @@ class WebStore:
 
     def covered(self) -> set[tuple[str, str]]:
         """Pairs of motion keys whose webs are built."""
-        return {(pack.row, key) for pack in self._index() for key in pack.columns}
+        packs = self._index()
+        keys = list(self._numbers)
+        return {(keys[pack.row], keys[k]) for pack in packs for k in pack.columns.tolist()}
+
+    def _covered(self, keys: dict[str, str]) -> NDArray[np.bool_]:
+        """Which pairs of motions are built, shape (N, N)."""
+        place = {self._number(key): n for n, key in enumerate(keys.values())}
+        out = np.zeros((len(keys), len(keys)), np.bool_)
+        for pack in self._index():
+            if pack.row in place:
+                some = [place[k] for k in pack.columns.tolist() if k in place]
+                out[place[pack.row], some] = True
+        return out
 
     def _sweep(self) -> None:
         """Remove webs of motions that are gone or have changed, and what a kill left behind."""
         self.files.sweep()
-        known = {web_key(entry) for entry in self.library.entries()}
+        keys = {web_key(entry) for entry in self.library.entries()}
+        known = {self._number(key) for each in keys for key in (each, copy_key(each))}
         stale = [
             pack.name
             for pack in self._index()
-            if pack.row not in known or not known.intersection(pack.columns)
+            if pack.row not in known or known.isdisjoint(pack.columns.tolist())
         ]
         if stale:
             self.files.remove(stale)
-
-
-def _pack(name: str, about: dict) -> _Pack:
-    """What the description of a web says; raises `LibraryError` if it is none."""
-    try:
-        columns = {str(key): (first, last) for key, first, last in about["columns"]}
-        whole = all(type(n) is int for span in columns.values() for n in span)
-        if not whole or any(not 0 <= first < last for first, last in columns.values()):
-            raise ValueError("columns")
-        return _Pack(name, str(about["row"]), columns)
-    except (ValueError, TypeError, KeyError):
-        raise LibraryError(
-            f"the web {name} is damaged: its description cannot be; remove it and build again"
-        ) from None
 
 
 def _both_halves(web: Web) -> Web:

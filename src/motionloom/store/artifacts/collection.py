@@ -64,10 +64,12 @@ class LocalCollection:
         """Descriptions of files."""
         return {name: self.describe(self.path / name) for name in names}
 
-    def read(self, name: str, decode: Callable[[bytes], Any]) -> Any:
-        """The decoded content of a file."""
+    def read(
+        self, name: str, decode: Callable[[bytes], Any], span: tuple[int, int] | None = None
+    ) -> Any:
+        """The decoded content of a file, or of the bytes `span` of it."""
         try:
-            return decode(read_regular(below(self.path, name)))
+            return decode(read_regular(below(self.path, name), span=span))
         except LibraryError as error:
             raise LibraryError(f"{self.path / name}: {error}; remove it and build again") from None
 
@@ -131,13 +133,15 @@ class RemoteCollection:
         described = self._known.artifact_descriptions(self.folder)
         return {name: parse_json(unpacked_bytes(described[name], _LONGEST)) for name in names}
 
-    def read(self, name: str, decode: Callable[[bytes], Any]) -> Any:
-        """The decoded content of a file."""
+    def read(
+        self, name: str, decode: Callable[[bytes], Any], span: tuple[int, int] | None = None
+    ) -> Any:
+        """The decoded content of a file, or of the bytes `span` of it."""
         piece = self._known.artifact_files(self.folder, name)[name][0]
         try:
             content = read_regular(self.files.local(piece.name))
             self.files.verify(piece, content)
-            return decode(content)
+            return decode(content if span is None else content[slice(*span)])
         except FileNotFoundError:
             problem = "it is missing"
         except LibraryError as error:

@@ -1,0 +1,150 @@
+"""``python -m benchmarks recall``: how much of the web of all cells the web of near cells finds.
+
+Takes of random performers, without repeats, are dealt into sets that have no performer in common.
+Each set gets both webs, and random segments of it are searched in both. A match of the web of all
+cells is found if the search of the other returns a segment of the same motion with four
+fifths of the shorter one in common. A second count, beside it, asks for half: where somebody
+stands still, many segments fit, and of those that overlap one is kept.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import Settings
+from benchmarks.takes import everything
+from benchmarks.timing import CLOCKS, Log, Result
+from motionloom.formats import load
+from motionloom.library import Library
+from motionloom.motion import Motion
+from motionloom.search import Match
+from motionloom.search.match_web.store import WebStore
+from motionloom.search.settings import NEAR_MATCHES, WebOptions
+
+SUMMARY = "match webs: recall of near cells"
+PACKAGES = ()
+FRAMES = 35_000  # of a set
+_QUERIES, _QUERY_S = 200, (0.8, 3.0)
+_FOUND, _SAME_PLACE = 0.8, 0.5  # of the shorter segment in common
+
+
+@dataclass
+class Counts:
+    """Matches of the web of all cells, those found, and those found at the same place."""
+
+    matches: int = 0
+    found: int = 0
+    same_place: int = 0
+
+    def add(self, wanted: Match, others: list[Match]) -> None:
+        """Count a match of the web of all cells."""
+        shares = [shared(wanted, other) for other in others if other.motion == wanted.motion]
+        best = max(shares, default=0.0)
+        self.matches += 1
+        self.found += best >= _FOUND
+        self.same_place += best >= _SAME_PLACE
+
+    @property
+    def text(self) -> str:
+        """Both counts."""
+        part = self.found / max(self.matches, 1)
+        return (
+            f"{self.found} of {self.matches} ({part:.3f}); {self.same_place} with half of the "
+            "shorter in common"
+        )
+
+
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data; as many sets as rounds."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, source, credit = everything(settings, Path(scratch) / "files", log=log)
+        rng = np.random.default_rng(settings.seed)
+        frames = int(settings.frames or FRAMES)
+        performers = sorted({path.parent for path in folder.rglob("*.bvh")})
+        rows: list[Result] = []
+        texts = []
+        dealt = np.array_split(rng.permutation(len(performers)), settings.rounds)
+        for number, chosen in enumerate(dealt):
+            paths = sorted(path for k in chosen for path in performers[k].glob("*.bvh"))
+            library = _library(Path(scratch) / f"{number}.loom", paths, frames, rng)
+            log(f"set {number + 1}: {len(library)} takes, {library.frames} frames")
+            rows += _set_rows(library, number, rng)
+            texts.append(f"{len(library)} takes, {library.frames} frames")
+            library.close()
+    return {
+        "data": f"{source}; sets of different performers: {'; '.join(texts)}",
+        "credit": credit,
+        "results": [row.as_dict() for row in rows],
+    }
+
+
+def _library(place: Path, paths: list[Path], frames: int, rng: np.random.Generator) -> Library:
+    """Random takes, each content once, up to a number of frames."""
+    library = Library.create(place)
+    known: set[str] = set()
+    for k in rng.permutation(len(paths)):
+        motion = load(paths[k])
+        if not isinstance(motion, Motion) or library.frames + len(motion) > frames:
+            continue
+        name = paths[k].stem
+        library.add_motion(motion, name=name)
+        key = library.entry(name).key
+        if key in known:
+            library.remove(name)
+        known.add(key)
+        if library.frames > 0.98 * frames:
+            break
+    return library
+
+
+def _set_rows(library: Library, number: int, rng: np.random.Generator) -> list[Result]:
+    """Builds and searches of one set."""
+    rows = []
+    for cells in ("all", "near"):
+        wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
+        report = library.build_web(cells=cells, workers=1)
+        note = f"{report.pairs} pairs, {report.bytes / 1e6:.1f} MB on disk"
+        rows.append(_row(f"set {number + 1}: web of {cells} cells", wall, cpu, note))
+    wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
+    limits = (NEAR_MATCHES, 0.8 * NEAR_MATCHES)
+    for limit, counts in zip(limits, recall(library, rng, *limits), strict=True):
+        rows.append(_row(f"set {number + 1}: recall up to {limit:g} m", wall, cpu, counts.text))
+    return rows
+
+
+def _row(what: str, wall: float, cpu: float, note: str) -> Result:
+    return Result(what, CLOCKS.wall() - wall, "", None, None, note, CLOCKS.cpu() - cpu, rounds=1)
+
+
+def recall(
+    library: Library, rng: np.random.Generator, *limits: float, queries: int = _QUERIES
+) -> list[Counts]:
+    """Matches of the web of all cells that the web of near cells finds, for each limit."""
+    rate = WebStore.of(library, WebOptions(cells="near")).rate
+    entries = [entry for entry in library.entries() if entry.seconds > _QUERY_S[0] + 1.0 / rate]
+    counts = [Counts() for _ in limits]
+    for _ in range(queries):
+        entry = entries[rng.integers(len(entries))]
+        seconds = rng.uniform(_QUERY_S[0], min(_QUERY_S[1], entry.seconds))
+        length = min(round(seconds * entry.fps), entry.frames)
+        start = int(rng.integers(entry.frames - length + 1))
+        query = f"{entry.name}:{start}-{start + length}"
+        for limit, count in zip(limits, counts, strict=True):
+            options: dict[str, Any] = {
+                "method": "web", "max": None, "max_distance": limit, "exclude_query": True,
+            }  # fmt: skip
+            found = list(library.search(query, cells="near", **options))
+            for match in library.search(query, cells="all", **options):
+                count.add(match, found)
+    return counts
+
+
+def shared(a: Match, b: Match) -> float:
+    """Part of the shorter of two segments that they have in common."""
+    both = min(a.end, b.end) - max(a.start, b.start)
+    return max(both, 0.0) / min(a.end - a.start, b.end - b.start)
