@@ -65,7 +65,7 @@ class Settings:
     budget_s : float
         A contestant that needs longer than this for all rounds runs in fewer of them.
     frames : float, optional
-        Number of synthetic frames, for benchmarks that make them.
+        Number of synthetic frames, for benchmarks that make them, or of frames of a set.
     """
 
     data: Path | None = None

@@ -37,7 +37,10 @@ def bench(
     seed: Annotated[int, typer.Option(min=0, help="Random seed for the choice of files.")] = 1,
     frames: Annotated[
         float | None,
-        typer.Option(min=1.0, help="Number of synthetic frames (scale), for example 1e8."),
+        typer.Option(
+            min=1.0,
+            help="Number of synthetic frames (scale), for example 1e8; or of each set (recall).",
+        ),
     ] = None,
     install_rivals: Annotated[
         bool,

@@ -35,7 +35,7 @@ from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 
-COEFFICIENTS = 3  # of a window
+COEFFICIENTS = 9  # of a window; with 5, fast motions lose minima: see docs/scale.md
 _BOUNDS = 2  # of these where all cells are computed: mean and trend
 _HEIGHT = 0.9  # metres: heights from about a person's middle keep squares small
 _PAD = 32  # numbers: rows are filled up to a multiple, which vector instructions read quicker
@@ -110,7 +110,7 @@ def _rows(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _polynomials(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Polynomials of degree 0, 1, 2 at the poses of a window, orthonormal with these weights.
+    """Polynomials of degree 0, 1, 2 ... at the poses of a window, orthonormal with these weights.
 
     Shape (coefficients, samples). Zero where a window has too few poses.
     """

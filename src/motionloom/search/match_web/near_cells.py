@@ -52,8 +52,13 @@ class NearCells:
     def part(self, starts: NDArray[np.int64], motions: list[int]) -> NearCells:
         """The columns of some motions."""
         columns = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in motions])
-        some = (one[:, columns] for one in (self.cells, self.around, self.before, self.after))
-        return NearCells(*some, self.limit)
+        return NearCells(
+            self.cells[:, columns],
+            self.around[:, columns],
+            self.before[:, columns],
+            self.after[:, columns],
+            self.limit,
+        )
 
 
 def near_cells(
