@@ -233,3 +233,19 @@ def test_the_web_is_chosen_by_the_size_of_the_library(library, monkeypatch, tmp_
     with pytest.raises(InvalidInput, match="cells must be all for the distance jrd; near cells"):
         WebStore.of(small, WebOptions(distance="jrd", cells="near"))
     assert f"{search_settings.NEAR_FRAMES:,}" in str(WebOptions.__dataclass_fields__["cells"])
+
+
+def test_recall_counts_segments_by_what_they_share(library):
+    from benchmarks.recall import Counts, recall, shared
+
+    def match(start, end):
+        return library.search(f"walk_p0:{start}-{end}", max=1)[0]
+
+    assert shared(match(0, 20), match(10, 40)) == pytest.approx(0.5)
+    assert shared(match(0, 10), match(20, 40)) == 0.0
+    counts = Counts()
+    for other in (match(2, 22), match(9, 29), match(15, 35)):
+        counts.add(match(0, 20), [other])
+    assert (counts.matches, counts.found, counts.same_place) == (3, 1, 2)
+    (near,) = recall(library, np.random.default_rng(0), 0.1, queries=12)
+    assert near.matches > 5 and 0.9 * near.matches <= near.found <= near.same_place
