@@ -67,7 +67,7 @@ _AT_FIRST = """() => {
     studio.select(null);
     studio.show([]);
     stage.set({ body: false, contacts: true, ghosts: false, path: true, trails: [], shadows: true,
-        follow: true });
+        follow: true, turn: false, worldViews: false, split: "one" });
     stage.clock.set({ speed: 1, loop: true });
     stage.clock.play();
     stage.rig.home([]);

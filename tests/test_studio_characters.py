@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,9 @@ from test_own_character import HERO, hero_mesh
 
 import motionloom as ml
 from motionloom.formats import gltf
-from motionloom.studio import create_app, messages
+from motionloom.library import FrameBlock, Player
+from motionloom.motion.kinematics.body import leg_length
+from motionloom.studio import create_app, live, messages
 from motionloom.studio.routes import characters
 
 
@@ -65,6 +68,88 @@ def test_a_take_is_shown_on_the_character(client, hero, tmp_path):
 def test_takes_are_as_ever_without_a_character(client):
     head, _ = messages.unpack(client.get("/api/motions/walk/frames").content)
     assert not head["body"].startswith("character-")
+
+
+def same_body(head, info, performer) -> None:
+    """The head of a motion that was made: on the character, at the size of its performer."""
+    assert head["body"] == f"character-{info['id']}"
+    assert len(head["joints"]) == info["joints"] + len(HERO.skeleton.end_names)
+    legs = leg_length(performer) / leg_length(HERO.skeleton)
+    assert head["size"] == pytest.approx(legs, rel=1e-4)
+
+
+def test_matches_are_shown_on_the_character_where_they_are_aligned(client, hero):
+    info = client.put("/api/characters/hero.glb", content=hero).json()
+    body = {
+        "onto": {"motion": "walk", "frame": 5},
+        "clips": [{"motion": "walk", "frames": [5, 6, 6, 9]}],
+    }
+    _, plain = messages.unpack(client.post("/api/poses", json=body).content)
+    head, arrays = messages.unpack(
+        client.post("/api/poses", json=body, params={"character": info["id"]}).content
+    )
+    assert head["bodies"][0]["body"] == f"character-{info['id']}"
+    assert head["clips"][0]["joints"] == info["joints"]
+    points = arrays["positions"].reshape(4, -1, 3)
+    np.testing.assert_allclose(points[0, 0, [0, 2]], 0.0, atol=0.05)  # at the origin, as without
+    np.testing.assert_array_equal(points[1], points[2])
+    np.testing.assert_array_equal(arrays["contacts"], plain["contacts"])
+    small, _ = messages.unpack(
+        client.post(
+            "/api/poses", json={**body, "small": True}, params={"character": info["id"]}
+        ).content
+    )
+    assert "body" not in small["bodies"][0]  # cards keep their small figures
+
+
+def test_what_is_made_is_shown_on_the_character_at_the_performers_size(client, hero):
+    info = client.put("/api/characters/hero.glb", content=hero).json()
+    state = client.app.state.studio
+    made = state.library["walk"]
+    response = characters.made_response(made, characters.character_of(state, info["id"]), seam=3)
+    head, arrays = messages.unpack(response.body)
+    same_body(head, info, made.skeleton)
+    assert head["seam"] == 3 and head["name"] == made.name
+    hips = head["size"] * arrays["positions"][:, head["roles"]["hips"]]
+    there = made.role_positions(["hips"])[:, 0]
+    np.testing.assert_allclose(hips[:, [0, 2]], there[:, [0, 2]], atol=0.05)  # on the same path
+    gone = client.get("/api/motions/walk/frames", params={"character": "none"})
+    assert gone.status_code == 422 and "drop its file again" in gone.json()["error"]
+
+
+def test_a_stream_is_shown_on_the_character(client, hero):
+    info = client.put("/api/characters/hero.glb", content=hero).json()
+    state = client.app.state.studio
+    window = live.BrowserWindow(state)
+    walk = state.library["walk"]
+    own = characters.character_of(state, info["id"])
+    player = TakePlayer(walk)
+    number = window.add(player, live._worn(own, TakePlayer(walk)))
+    _, arrays = messages.unpack(
+        live.answer(window, json.dumps({"kind": "player/read", "player": number, "count": 5}))
+    )
+    expected = walk.retarget(own.motion).positions(end_sites=True)[:5]
+    # Feet are not locked to the ground while frames are made: within two centimetres.
+    assert np.linalg.norm(arrays["positions"] - expected, axis=-1).max() < 0.02
+    window.remove(number)
+    assert not window._worn
+    head, _ = messages.unpack(
+        live.answer(window, json.dumps({"kind": "graph/start", "character": 3}))
+    )
+    assert "character must be the id of one; got 3" in head["error"]
+
+
+class TakePlayer(Player):
+    """The frames of a take, as a player."""
+
+    def __init__(self, take):
+        self.skeleton, self.fps, self.take, self.at = take.skeleton, take.fps, take, 0
+
+    def _read(self, count):
+        part = np.arange(self.at, self.at + count) % len(self.take)
+        self.at += count
+        standing = np.zeros((count, 4), bool)
+        return FrameBlock(self.take.rotations[part], self.take.root[part], standing)
 
 
 def written(folder, motion, **options) -> bytes:

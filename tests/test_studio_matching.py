@@ -11,8 +11,10 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 from studio_takes import corpus_library
+from test_own_character import HERO, hero_mesh
 
 import motionloom as ml
+from motionloom.formats import gltf
 from motionloom.studio import create_app, messages
 from motionloom.studio.routes import matching
 
@@ -96,6 +98,23 @@ def test_a_character_is_steered_and_tells_what_it_does(client, window):
     assert len(library["steered"]) == 75
     again = library["steered"].positions()[30:, library["steered"].skeleton.points(["hips"])[0]]
     np.testing.assert_allclose(again, hips, atol=1e-3)
+
+
+def test_the_character_of_the_user_walks_where_the_performer_walks(client, window, tmp_path):
+    gltf.writer.write_meshes(HERO, tmp_path / "hero.glb", [hero_mesh()])
+    info = client.put(
+        "/api/characters/hero.glb", content=(tmp_path / "hero.glb").read_bytes()
+    ).json()
+    heads, hips = [], []
+    for worn in ({}, {"character": info["id"]}):
+        head, _ = window.ask("match/start", takes={"only": list(WALKS)}, **worn)
+        controls = {"velocity": [0.0, 1.2]}
+        _, arrays = window.ask("match/read", player=head["player"], count=30, controls=controls)
+        heads.append(head)
+        hips.append(head.get("size", 1.0) * arrays["positions"][:, head["roles"]["hips"]])
+    assert heads[1]["body"] == f"character-{info['id']}" and "size" not in heads[0]
+    np.testing.assert_allclose(hips[1][:, [0, 2]], hips[0][:, [0, 2]], atol=0.06)
+    assert hips[1][-1, 2] - hips[1][0, 2] > 0.2
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,10 @@ import "./library/library-view";
 import "./page/code-line";
 import { address } from "./page/route";
 import "./page/jobs-list";
+import { Layout, limited, type Part } from "./page/layout";
 import "./page/library-menu";
 import { listenToKeys } from "./page/shortcuts";
+import "./page/splitter";
 import { Studio, segmentText } from "./page/studio";
 import "./page/start-page";
 import { sharedStyles } from "./page/style";
@@ -59,7 +61,11 @@ export class App extends LitElement {
   @state() private loaded = false; // which library is open is known
   readonly studio = new Studio();
 
+  private readonly layout = new Layout();
+
   @query("#stage") private stageHost!: HTMLElement;
+  @query("aside") private aside!: HTMLElement;
+  @query("footer") private footer!: HTMLElement;
 
   static styles = [
     sharedStyles,
@@ -73,10 +79,13 @@ export class App extends LitElement {
     header a[aria-current="page"] { background: var(--raised); color: var(--accent); }
     loom-jobs { margin-left: auto; }
     header .state { margin-left: 10px; }
-    aside { overflow: auto; padding: 12px; background: var(--panel); border-right: 1px solid var(--line); }
-    main { position: relative; overflow: hidden; }
+    aside { grid-area: 2 / 1; overflow: auto; padding: 12px; background: var(--panel); border-right: 1px solid var(--line); }
+    main { grid-area: 2 / 2; position: relative; overflow: hidden; }
+    /* On the borders of the panel and of the timeline. */
+    loom-splitter { grid-area: 2 / 2; width: 0; }
+    loom-splitter.timeline { grid-area: 3 / 1 / auto / -1; width: auto; height: 0; }
     #stage { position: absolute; inset: 0; }
-    footer { grid-column: 1 / -1; min-width: 0; background: var(--panel); border-top: 1px solid var(--line); }
+    footer { grid-area: 3 / 1 / auto / -1; min-width: 0; height: var(--timeline-height, auto); overflow: hidden auto; background: var(--panel); border-top: 1px solid var(--line); }
     .notice { position: absolute; left: 12px; bottom: 44px; max-width: 70%; padding: 8px 12px; overflow-wrap: anywhere;
       background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
     .notice.done { border-left-color: var(--good); }
@@ -89,8 +98,8 @@ export class App extends LitElement {
     /* Narrow windows, phones, large zoom: the panel below the stage, and the page scrolls. */
     @media (max-width: 860px) {
       :host { height: auto; min-height: 100dvh; grid: auto 46dvh auto auto / minmax(0, 1fr); }
-      header { grid-row: 1; } main { grid-row: 2; } footer { grid-row: 3; border-bottom: 1px solid var(--line); }
-      aside { grid-row: 4; border-right: 0; overflow: visible; min-height: 60dvh; }
+      main { grid-area: 2 / 1; } footer { grid-area: 3 / 1; height: auto; border-bottom: 1px solid var(--line); }
+      aside { grid-area: 4 / 1; border-right: 0; overflow: visible; min-height: 60dvh; }
       nav { flex-wrap: nowrap; overflow-x: auto; max-width: 100%; }
     }
     @media (max-width: 860px) and (max-height: 500px) { :host { grid-template-rows: auto 56dvh auto auto; } }
@@ -120,6 +129,7 @@ export class App extends LitElement {
     this.studio.addEventListener("library", painted, { once: true });
     this.studio.addEventListener("disconnected", painted, { once: true }); // show an empty stage at least
     listenToKeys(this.studio);
+    addEventListener("resize", this.size);
     window.studio = this.studio; // for the console and the tests
     this.ready = true;
   }
@@ -127,7 +137,27 @@ export class App extends LitElement {
   protected updated(_changed: PropertyValues): void {
     document.title = this.windowTitle();
     this.toggleAttribute("starting", this.starting);
-    this.style.setProperty("--panel-width", this.view.wide ? "56vw" : "min(400px, 56vw)");
+    this.size();
+  }
+
+  /** Set the sizes of panel and timeline, within what the window has now. */
+  private readonly size = (): void => {
+    const own = (part: Part, whole: number) => {
+      const size = this.layout.get(part);
+      return size === null ? null : `${limited(part, size, whole)}px`;
+    };
+    const usual = this.view.wide ? "56vw" : "min(400px, 56vw)";
+    this.style.setProperty("--panel-width", own(this.panel, innerWidth) ?? usual);
+    this.style.setProperty("--timeline-height", own("timeline", innerHeight));
+  };
+
+  private get panel(): Part {
+    return this.view.wide ? "wide" : "panel";
+  }
+
+  private resized(part: Part, { detail }: CustomEvent<number | null>): void {
+    this.layout.set(part, detail);
+    this.size();
   }
 
   /** Whether the start page is shown: it is asked for, or no library is open. */
@@ -179,9 +209,13 @@ export class App extends LitElement {
         ${ready && name ? html`<loom-library-menu .studio=${this.studio} .name=${name}></loom-library-menu>` : ""}</header>
       ${starting && ready ? html`<loom-start .studio=${this.studio}></loom-start>` : ""}
       <aside ?inert=${starting}>${ready && !starting ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
+      <loom-splitter name="Width of the panel" ?hidden=${starting} .panel=${this.panel} .measure=${() => this.aside.offsetWidth}
+        @resize=${(event: CustomEvent<number | null>) => this.resized(this.panel, event)}></loom-splitter>
       <main ?inert=${starting}><div id="stage"></div>
         ${ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar><loom-subject-bar .studio=${this.studio}></loom-subject-bar>` : ""}${starting ? "" : this.notice()}</main>
       ${ready ? html`<loom-import-panel .studio=${this.studio}></loom-import-panel>` : ""}
+      <loom-splitter class="timeline" name="Height of the timeline" ?hidden=${starting} .panel=${"timeline"} .measure=${() => this.footer.offsetHeight}
+        @resize=${(event: CustomEvent<number | null>) => this.resized("timeline", event)}></loom-splitter>
       <footer ?inert=${starting}>${ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>
       ${starting ? this.notice() : ""}
       ${ready && this.studio.tourOpen && !starting ? html`<loom-tour .studio=${this.studio}></loom-tour>` : ""}`;

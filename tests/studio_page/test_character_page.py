@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from browser import as_at_first, open_take, settled
+from browser import as_at_first, go, open_take, settled
 from test_own_character import HERO, hero_mesh
 
 from motionloom.formats import gltf
@@ -65,6 +65,23 @@ def test_a_dropped_character_is_worn_by_all_takes_and_cleared(page, hero):
     settled(page)
     assert not shown_body(page).startswith("character-")
     assert page.evaluate("studio.stage.characters[0].motion.joints.length") == before
+
+
+def test_matches_and_blends_wear_the_character_too(page, hero):
+    drop(page, "hero.glb", hero)
+    page.wait_for_function("() => studio.own.current?.name === 'hero'")
+    page.evaluate("() => studio.stage.set({ body: false })")
+    go(page, "search", query="kick_front_high_right_p0:10-60", max="3")
+    page.wait_for_function(
+        "() => document.querySelector('loom-app').renderRoot.querySelector('loom-search-view')"
+        ".renderRoot.querySelectorAll('loom-match-card, [data-card]').length > 0"
+    )
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => studio.stage.characters.length === 2")
+    settled(page)
+    assert shown_body(page).startswith("character-")
+    page.locator("loom-stage-bar #clear-character").click()  # the match is shown again without
+    page.wait_for_function("() => !studio.stage.characters[0].motion.body.startsWith('character-')")
 
 
 def test_what_is_no_character_is_refused_and_nothing_changes(page, hero, tmp_path):

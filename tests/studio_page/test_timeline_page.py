@@ -120,11 +120,17 @@ def test_feet_speed_and_beats_are_drawn(page):
         for (let k = 0; k < data.length; k += 4)
             count += colour.every((value, part) => Math.abs(data[k + part] - value) < 12) ? 1 : 0;
         return count; }"""
-    blue, orange = [0x4F, 0x9F, 0xD8], [0xE0, 0x82, 0x3D]
+    blue, orange, green = (theme_colour(page, name) for name in ("cool", "accent", "good"))
     assert page.evaluate(ink, blue) > 2000
     page.wait_for_function(f"() => ({ink})({orange}) > 200")
-    green = [0x7C, 0xB8, 0x5C]
     page.wait_for_function(f"() => ({ink})({green}) > 100")
+
+
+def theme_colour(page, name: str) -> list[int]:
+    text = page.evaluate(
+        "name => document.documentElement.style.getPropertyValue(name)", f"--{name}"
+    )
+    return [int(text[k : k + 2], 16) for k in (1, 3, 5)]
 
 
 def test_speed_and_loop_are_set(page):
@@ -136,3 +142,67 @@ def test_speed_and_loop_are_set(page):
     )
     page.wait_for_function("() => !studio.stage.clock.playing")
     assert page.evaluate("() => studio.stage.clock.time === studio.stage.clock.end")
+
+
+def readings(page) -> list[str]:
+    page.evaluate("() => studio.stage.draw()")
+    return page.locator("loom-curve-tracks .value i").all_text_contents()
+
+
+def test_curves_of_joints_are_added_read_and_removed(page):
+    page.locator("#curves summary").click()
+    page.locator("#curve-of").select_option("pair:ankle")
+    page.locator("#curve-kind").select_option("height")
+    page.locator("#add-curve").click()
+    page.locator("#curve-of").select_option("role:left_knee")
+    page.locator("#curve-kind").select_option("bend")
+    page.locator("#add-curve").click()
+    page.keyboard.press("Escape")
+    track = page.locator("loom-curve-tracks .track")
+    expect(track).to_have_count(2)
+    page.evaluate("() => studio.stage.freeze(3.0)")
+    heights = page.evaluate("""() => { const { motion, frame } = studio.lead;
+        return ["left_ankle", "right_ankle"].map(role =>
+            motion.positions[(frame * motion.parents.length + motion.roles[role]) * 3 + 1]); }""")
+    found = readings(page)
+    assert found[:2] == [f"{side} {y:.2f} m" for side, y in zip("LR", heights, strict=True)]
+    assert found[2].endswith("°")
+    page.evaluate("() => studio.stage.freeze(5.0)")
+    assert readings(page) != found
+    box = track.first.locator("canvas").bounding_box()
+    page.mouse.click(box["x"] + GUTTER + 0.5 * (box["width"] - GUTTER), box["y"] + 20)
+    end = page.evaluate("() => studio.stage.clock.end")
+    assert page.evaluate("() => studio.stage.clock.time") == pytest.approx(end / 2, rel=0.02)
+    page.get_by_role("button", name="Remove the track: left knee, bend").click()
+    expect(track).to_have_count(1)
+    page.locator("#curves summary").click()
+    page.locator("#no-curves").click()
+    expect(track).to_have_count(0)
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize(
+    ("unit", "typed", "frame", "shown"),
+    [
+        ("frames", "123", 123, "123"),
+        ("seconds", "2.5", 75, "2.50 s"),
+        ("time code", "00:04:03", 123, "00:04:03"),
+        ("frames", "1:01", 1830, None),  # past the end: the last frame
+    ],
+)
+def test_a_typed_time_is_gone_to(page, unit, typed, frame, shown):
+    page.locator("#time-unit").select_option(unit)
+    page.locator("#now").fill(typed)
+    page.locator("#now").press("Enter")
+    page.evaluate("() => studio.stage.draw()")
+    last = page.evaluate("() => studio.lead.endFrame - 1")
+    assert page.evaluate("() => studio.lead.frame") == min(frame, last)
+    if shown:
+        expect(page.locator("#now")).to_have_value(shown)
+
+
+def test_what_is_no_time_is_said(page):
+    page.locator("#now").fill("soon")
+    page.locator("#now").press("Enter")
+    expect(page.locator(".notice")).to_contain_text("soon is no time")
+    page.locator("#now").press("Escape")

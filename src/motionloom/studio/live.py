@@ -24,8 +24,11 @@ from starlette.concurrency import run_in_threadpool
 from motionloom.checked_files import parse_json
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import DancePlayer, FrameBlock, Player, TempoClock
+from motionloom.motion import Skeleton
+from motionloom.motion.retargeting.streaming import StreamRetargeter
 from motionloom.studio.app_state import AppState, Change
-from motionloom.studio.messages import pack, pose_arrays, skeleton_head
+from motionloom.studio.messages import pack, pose_arrays
+from motionloom.studio.routes.characters import OwnCharacter, character_of, shown_head
 from motionloom.studio.routes.dance import choreography_of
 from motionloom.studio.routes.graph import GraphRequest, graph_of
 from motionloom.studio.routes.matching import (
@@ -42,6 +45,8 @@ _MAX_CHARACTERS = 1 << 20  # of one message; paths drawn on the floor are the lo
 _MAX_PLAYERS = 64  # of one window
 _MAX_FRAMES = 600  # of one response
 _MAX_WINDOWS = 64  # of one server
+_EXAMPLE_SECONDS = 4.0  # of motion that show a character's retargeting how the performer stands
+_WALK = (0.0, 1.3)  # m/s: a controller's character walks meanwhile
 
 Message = dict[str, Any]
 Answer = tuple[dict[str, Any], dict[str, Any]]  # head and arrays
@@ -58,15 +63,25 @@ class BrowserWindow:
     def __init__(self, state: AppState) -> None:
         self.state = state
         self._players: dict[int, Player] = {}
+        self._worn: dict[Player, StreamRetargeter] = {}
         self._numbers = itertools.count(1)
 
-    def add(self, player: Player) -> int:
-        """Number of a new player."""
+    def add(self, player: Player, worn: StreamRetargeter | None = None) -> int:
+        """Number of a new player, whose frames are shown on the character that is worn."""
         if len(self._players) >= _MAX_PLAYERS:
             raise InvalidInput(f"{_MAX_PLAYERS} players are running in this window; close some")
         number = next(self._numbers)
         self._players[number] = player
+        if worn is not None:
+            self._worn[player] = worn
         return number
+
+    def poses(self, player: Player, block: FrameBlock) -> dict[str, np.ndarray]:
+        """Positions and orientations of a player's frames, on the character that is worn."""
+        worn = self._worn.get(player)
+        if worn is None:
+            return pose_arrays(player.skeleton, block.rotations, block.root)
+        return pose_arrays(worn.skeleton, *worn.frames(block.rotations, block.root))
 
     def player(self, number: Any) -> Player:
         """The player with a number of `add`."""
@@ -76,12 +91,14 @@ class BrowserWindow:
 
     def remove(self, number: Any) -> None:
         """Close a player."""
-        if isinstance(number, int):
-            self._players.pop(number, None)
+        player = self._players.pop(number, None) if isinstance(number, int) else None
+        if player is not None:
+            self._worn.pop(player, None)
 
     def close(self) -> None:
         """Close all players."""
         self._players.clear()
+        self._worn.clear()
 
 
 async def live_socket(socket: WebSocket) -> None:
@@ -178,10 +195,10 @@ def ping(window: BrowserWindow, message: Message) -> Answer:
 def read_player(window: BrowserWindow, message: Message) -> Answer:
     """The next frames of a player, after steering it: ``player, count, controls``."""
     player = window.player(message.get("player"))
-    return _frames(player, message, player)
+    return _frames(window, player, message, player)
 
 
-def _frames(player: Player, message: Message, steered: Player) -> Answer:
+def _frames(window: BrowserWindow, player: Player, message: Message, steered: Player) -> Answer:
     """The next frames of a player, after steering."""
     count = _frame_count(message)
     controls = message.get("controls") or {}
@@ -196,8 +213,7 @@ def _frames(player: Player, message: Message, steered: Player) -> Answer:
         "seams": list(block.seams),
         "sources": [source.as_dict() for source in block.sources],
     }
-    poses = pose_arrays(player.skeleton, block.rotations, block.root)
-    return head, {**poses, "contacts": np.asarray(block.contacts)}
+    return head, {**window.poses(player, block), "contacts": np.asarray(block.contacts)}
 
 
 def close_player(window: BrowserWindow, message: Message) -> Answer:
@@ -207,21 +223,27 @@ def close_player(window: BrowserWindow, message: Message) -> Answer:
 
 
 def start_walk(window: BrowserWindow, message: Message) -> Answer:
-    """Start an endless walk: ``graph`` (its settings), ``seed``, ``start`` (NAME:FRAME or null).
+    """Start an endless walk: ``graph`` (its settings), ``seed``, ``start``, ``character``.
 
-    The head has ``player``, for ``player/read`` with controls ``transition`` and
-    ``automatic``, and the skeleton: ``fps``, joints, parents, roles.
+    ``start`` is NAME:FRAME or null, ``character`` the id of one that shows the walk, or null. The
+    head has ``player``, for ``player/read`` with controls ``transition`` and ``automatic``, and the
+    skeleton: ``fps``, joints, parents, roles.
     """
-    start = message.get("start")
+    own, start = _own(window, message), message.get("start")
     if start is not None and not isinstance(start, str):
         raise InvalidInput(f"start must be NAME:FRAME; got {start!r}")
     graph = graph_of(window.state, GraphRequest.validated(message.get("graph") or {})).graph
     player = graph.player(_seed(message), start=start)
-    return {"player": window.add(player), "fps": graph.fps, **skeleton_head(graph.skeleton)}, {}
+    worn = None if own is None else _worn(own, graph.player(0, start=start))
+    return {
+        "player": window.add(player, worn),
+        "fps": graph.fps,
+        **shown_head(graph.skeleton, own),
+    }, {}
 
 
 def reach(window: BrowserWindow, message: Message) -> Answer:
-    """The motion of a parametric motion for a target: ``name, target``.
+    """The motion of a parametric motion for a target: ``name, target, character``.
 
     The head has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (whether the
     target is out of reach, so that the nearest motion is sent), ``keys`` (frame at which each
@@ -239,7 +261,14 @@ def reach(window: BrowserWindow, message: Message) -> Answer:
     motion = result.motion
     with shared.lock:
         contacts = shared.motion.contacts(result.weights).standing_parts()
-    poses = pose_arrays(motion.skeleton, motion.rotations, motion.root)
+    own = _own(window, message)
+    if own is None:
+        poses = pose_arrays(motion.skeleton, motion.rotations, motion.root)
+    else:
+        stream = window.state.cached(
+            ("stream", name, own.info.id), lambda: StreamRetargeter(motion, own.motion)
+        )
+        poses = pose_arrays(stream.skeleton, *stream.frames(motion.rotations, motion.root))
     head = {
         "frames": len(motion),
         "reached": result.reached.tolist(),
@@ -263,15 +292,20 @@ class RecordingClock(TempoClock):
 
 
 def start_dance(window: BrowserWindow, message: Message) -> Answer:
-    """Start an endless dance: ``choreography, tempo, seed``; the head has ``player``."""
+    """Start an endless dance: ``choreography, tempo, seed, character``; the head has ``player``.
+
+    One dancer alone is shown on a character.
+    """
     choreography = choreography_of(window.state, str(message.get("choreography")))
     clock = RecordingClock(_number(message, "tempo", 60.0 / choreography.period))
     player = choreography.player(clock, seed=_seed(message))
+    own = _own(window, message) if len(player.skeletons) == 1 else None
+    worn = None if own is None else _worn(own, choreography.player(seed=0))
     return {
-        "player": window.add(player),
+        "player": window.add(player, worn),
         "fps": player.fps,
         "meter": choreography.meter,
-        "characters": [skeleton_head(skeleton) for skeleton in player.skeletons],
+        "characters": [shown_head(skeleton, own) for skeleton in player.skeletons],
     }, {}
 
 
@@ -292,7 +326,9 @@ def read_dance(window: BrowserWindow, message: Message) -> Answer:
     blocks = player.read_all(count)
     arrays: dict[str, Any] = {}
     for body, (block, skeleton) in enumerate(zip(blocks, player.skeletons, strict=True)):
-        arrays |= pose_arrays(skeleton, block.rotations, block.root, f"_{body}")
+        alone = len(blocks) == 1
+        poses = window.poses(player, block) if alone else _posed(skeleton, block)
+        arrays |= {f"{name}_{body}": values for name, values in poses.items()}
         arrays[f"contacts_{body}"] = block.contacts
     if isinstance(player.clock, RecordingClock):
         arrays["beats"] = player.clock.positions
@@ -318,7 +354,7 @@ class RecordedPlayer(Player):
 
 
 def start_match(window: BrowserWindow, message: Message) -> Answer:
-    """Start a character of motion matching: ``takes``, as in ``POST /api/matching``.
+    """Start a character of motion matching: ``takes``, as in ``POST /api/matching``, ``character``.
 
     The head has ``player``, for ``match/read``, the ``recording`` (the id of a subject), ``fps``
     and the skeleton.
@@ -326,8 +362,10 @@ def start_match(window: BrowserWindow, message: Message) -> Answer:
     database = matching_of(window.state, MatchingRequest.validated(message.get("takes") or {}))
     key, recording = record(window.state, database)
     player = RecordedPlayer(database.player(), recording)
-    head = {"player": window.add(player), "recording": key, "fps": database.fps}
-    return {**head, **skeleton_head(database.skeleton)}, {}
+    own = _own(window, message)
+    worn = None if own is None else _worn(own, database.player(), velocity=_WALK)
+    head = {"player": window.add(player, worn), "recording": key, "fps": database.fps}
+    return {**head, **shown_head(database.skeleton, own)}, {}
 
 
 def read_match(window: BrowserWindow, message: Message) -> Answer:
@@ -341,7 +379,7 @@ def read_match(window: BrowserWindow, message: Message) -> Answer:
     player = window.player(message.get("player"))
     if not isinstance(player, RecordedPlayer):
         raise InvalidInput(f"player {message.get('player')!r} is not one of motion matching")
-    head, arrays = _frames(player, message, player.player)
+    head, arrays = _frames(window, player, message, player.player)
     state = asdict(player.player.state())  # type: ignore[attr-defined]
     milliseconds = round(1e3 * (time.perf_counter() - began), 2)
     return {**head, **state, "milliseconds": milliseconds}, arrays
@@ -358,6 +396,26 @@ REQUESTS: dict[str, Callable[[BrowserWindow, Message], Answer]] = {
     "match/read": read_match,
     "parametric/reach": reach,
 }
+
+
+def _own(window: BrowserWindow, message: Message) -> OwnCharacter | None:
+    """The character that a message names."""
+    key = message.get("character")
+    if key is not None and not isinstance(key, str):
+        raise InvalidInput(f"character must be the id of one; got {str(key)[:80]}")
+    return character_of(window.state, key) if key else None
+
+
+def _worn(own: OwnCharacter, player: Player, **controls: Any) -> StreamRetargeter:
+    """A retargeter for a player's frames, from some of another player of the same motions."""
+    if controls:
+        player.steer(**controls)
+    example = player.read(round(_EXAMPLE_SECONDS * player.fps))
+    return StreamRetargeter(example.to_motion(player.skeleton, player.fps), own.motion)
+
+
+def _posed(skeleton: Skeleton, block: FrameBlock) -> dict[str, np.ndarray]:
+    return pose_arrays(skeleton, block.rotations, block.root)
 
 
 def _number(message: Message, name: str, default: float) -> float:

@@ -2,7 +2,7 @@
 
 import { css, html, nothing } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
-import { motionFrom } from "../motion/motion";
+import { motionFrom, wornQuery } from "../motion/motion";
 import type { ActedScript, PlannedPhrase, ScriptPhrase } from "../net/answers";
 import { finished, send, sendForArrays, type Job } from "../net/api";
 import "../page/code-line";
@@ -94,7 +94,7 @@ export class ActView extends View {
   }
 
   private async show({ script, lines }: ActedScript, current: () => boolean): Promise<void> {
-    const motion = motionFrom(await sendForArrays("act/motion", { body: { script } }));
+    const motion = motionFrom(await sendForArrays("act/motion", { body: { script }, query: wornQuery() }));
     if (!current()) return;
     this.studio.show([{ motion, title: "script" }], null, {
       title: "acted script",
@@ -104,6 +104,11 @@ export class ActView extends View {
     });
     this.studio.stage.clock.seek(0);
     this.studio.stage.clock.play();
+  }
+
+  protected characterChanged(): void {
+    const { acted, turn } = this;
+    if (acted?.plan.length) void this.studio.attempt(() => this.show(acted, () => turn === this.turn));
   }
 
   private follow(): void {

@@ -69,6 +69,10 @@ export class ControllerView extends View {
   }
 
   /** Query: within (a label), only (names with commas), all ("1"), mirror ("no"). */
+  protected characterChanged(): void {
+    this.studio.notify("The controller shows the character from its next start.");
+  }
+
   protected routeChanged(query: Record<string, string>): void {
     const wanted = JSON.stringify(query);
     if (wanted === this.built || !(query.within || query.only || query.all)) return;

@@ -1,6 +1,7 @@
 // A character of motion matching, steered while it plays: reads keys, gamepad and pointer, streams frames, keeps the camera
 // behind it, and measures how soon it responds.
 
+import { wornQuery } from "../motion/motion";
 import { Feed, StreamedMotion } from "../motion/streamed";
 import type { LiveHeads, MatchState } from "../net/answers";
 import type { Message } from "../net/message";
@@ -65,7 +66,7 @@ export class Pilot extends EventTarget {
 
   async start(): Promise<void> {
     const { live, stage } = this.studio;
-    const { meta } = await live.request("match/start", { takes: this.takes });
+    const { meta } = await live.request("match/start", { takes: this.takes, ...wornQuery() });
     if (this.ended) {
       live.request("player/close", { player: meta.player }).catch(() => {});
       return;

@@ -2,7 +2,7 @@
 
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
-import { crowdMotions } from "../motion/motion";
+import { crowdMotions, wornQuery } from "../motion/motion";
 import type { Choreography, DanceHead, Music } from "../net/answers";
 import { download, finished, getBytes, getJson, send, sendForArrays, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
@@ -110,6 +110,12 @@ export class DanceView extends View {
     });
   }
 
+  protected characterChanged(): void {
+    if (!this.dance) return;
+    this.shown = "";
+    this.routeChanged(this.studio.route.query);
+  }
+
   private async attempt(work: () => Promise<unknown>): Promise<void> {
     await this.studio.attempt(work);
     this.busy = "";
@@ -135,7 +141,7 @@ export class DanceView extends View {
     const body = this.performance(query);
     await finished(await send("post", "dance/rehearsals", { body }), (now) => (this.job = now));
     if (!current()) return;
-    const message = await sendForArrays("dance/performances", { body });
+    const message = await sendForArrays("dance/performances", { body, query: wornQuery() });
     if (!current()) return;
     this.dance = message.meta;
     const { clock } = this.studio.stage;

@@ -1,6 +1,7 @@
 // A live dance: synthesized while it plays, following the pointer, at the tempo of the slider.
 
 import * as THREE from "three";
+import { wornQuery } from "../motion/motion";
 import { Feed, StreamedMotion } from "../motion/streamed";
 import type { LiveHeads } from "../net/answers";
 import type { Message } from "../net/message";
@@ -43,6 +44,7 @@ export class LiveDance extends EventTarget {
       choreography: this.choreography,
       tempo: this.tempo,
       seed: this.seed,
+      ...wornQuery(),
     });
     const dancers = meta.characters.map((one, number) => new StreamedMotion(`dancer ${number + 1}`, meta.fps, one));
     this.feed = new Feed(live, meta.player, dancers, stage.clock, {

@@ -3,7 +3,7 @@
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
-import { motionFrom } from "../motion/motion";
+import { motionFrom, wornQuery } from "../motion/motion";
 import type { GraphHead, Quality } from "../net/answers";
 import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
@@ -171,6 +171,7 @@ export class GraphView extends View {
     await this.attempt("", async () => {
       const message = await sendForArrays("graphs/transition", {
         body: { graph: this.settings, transition: transitionText(this.drawn!, number) },
+        query: wornQuery(),
       });
       this.studio.show([{ motion: motionFrom(message), title: "transition" }]);
       this.studio.stage.clock.play();
@@ -258,6 +259,11 @@ export class GraphView extends View {
     this.pathError = null;
   }
 
+  protected characterChanged(): void {
+    if (this.path.length) void this.walkAlong(this.path);
+    else if (this.walker) this.studio.notify("The walk shows the character from its next start.");
+  }
+
   private async walkAlong(path: [number, number][]): Promise<void> {
     this.halt();
     this.last = null;
@@ -267,7 +273,7 @@ export class GraphView extends View {
     await this.attempt("searching for the best route along the path", async () => {
       const body = { graph: this.settings, path, seed: this.seed };
       await finished(await send("post", "graphs/walks", { body }), (now) => (this.job = now));
-      const message = await sendForArrays("graphs/walk", { body });
+      const message = await sendForArrays("graphs/walk", { body, query: wornQuery() });
       const motion = motionFrom(message);
       const hips = motion.roles.hips ?? motion.parents.indexOf(-1);
       const width = motion.parents.length;
@@ -275,7 +281,8 @@ export class GraphView extends View {
       this.studio.stage.clock.play();
       const route = Array.from({ length: motion.frames }, (_, frame): [number, number] => {
         const at = (frame * width + hips) * 3;
-        return [motion.positions[at], motion.positions[at + 2]];
+        const size = motion.size ?? 1;
+        return [size * motion.positions[at], size * motion.positions[at + 2]];
       });
       this.quality = message.meta.quality;
       this.pathError = meanDistanceToPath(path, route);

@@ -2,7 +2,7 @@
 
 import { LitElement, css, html, svg } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
-import { motionFrom } from "../motion/motion";
+import { motionFrom, wornQuery } from "../motion/motion";
 import type { MovementEdge, MovementGraphData, MovementNode } from "../net/answers";
 import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
 import { shellWord } from "../page/command-line";
@@ -105,7 +105,11 @@ export class MovementGraph extends LitElement {
 
   private dance(...nodes: string[]): Promise<boolean> {
     return this.studio.attempt(async () => {
-      const message = await sendForArrays("movements/{name}/dance", { path: { name: this.name }, body: { nodes } });
+      const message = await sendForArrays("movements/{name}/dance", {
+        path: { name: this.name },
+        body: { nodes },
+        query: wornQuery(),
+      });
       this.studio.show([{ motion: motionFrom(message) }]);
       this.studio.stage.clock.play();
     });

@@ -1,5 +1,6 @@
 // An endless walk along a motion graph: streamed, steered, and recorded.
 
+import { wornQuery } from "../motion/motion";
 import { Feed, StreamedMotion } from "../motion/streamed";
 import type { LiveHeads, PlayedSource } from "../net/answers";
 import type { Message } from "../net/message";
@@ -41,6 +42,7 @@ export class Walker extends EventTarget {
       graph: this.graph,
       seed: this.seed,
       start: this.startAt ?? null,
+      ...wornQuery(),
     });
     if (this.stopped) {
       live.request("player/close", { player: answer.meta.player }).catch(() => {});

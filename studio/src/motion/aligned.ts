@@ -2,7 +2,7 @@
 
 import type { FigureBody } from "../net/answers";
 import { sendForArrays, type Body } from "../net/api";
-import type { MotionData } from "./motion";
+import { wornQuery, type MotionData } from "./motion";
 
 type Moment = Body<"poses">["onto"];
 type FrameList = Body<"poses">["clips"][number];
@@ -28,7 +28,7 @@ export async function fetchFigures(onto: Moment, clips: FrameList[], signal?: Ab
 
 /** Motions for the stage; `fps` overrides their own, to play all of them in the time of one. */
 export async function fetchAligned(onto: Moment, clips: FrameList[], fps?: number): Promise<MotionData[]> {
-  const { meta, arrays } = await sendForArrays("poses", { body: { onto, clips } });
+  const { meta, arrays } = await sendForArrays("poses", { body: { onto, clips }, query: wornQuery() });
   const all = arrays.positions as Float32Array;
   const feet = arrays.contacts as Uint8Array;
   const turns = arrays.orientations as Float32Array;

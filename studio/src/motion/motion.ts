@@ -19,7 +19,7 @@ export interface MotionData extends Bones {
 }
 
 export function motionFrom(message: Message<MotionHead>): MotionData {
-  const { name, fps, frames, joints, parents, roles, body } = message.meta;
+  const { name, fps, frames, joints, parents, roles, body, size } = message.meta;
   return {
     name,
     fps,
@@ -28,6 +28,7 @@ export function motionFrom(message: Message<MotionHead>): MotionData {
     parents,
     roles,
     body,
+    size,
     positions: message.arrays.positions as Float32Array,
     orientations: message.arrays.orientations as Float32Array,
     contacts: message.arrays.contacts as Uint8Array,
@@ -57,9 +58,14 @@ const CACHED = 40;
 
 let worn = ""; // id of the character on which takes are shown
 
-/** Show takes on a character of the user ("": on their own skeletons). */
+/** Show motions on a character of the user ("": on their own skeletons). */
 export function wearCharacter(id: string): void {
   worn = id;
+}
+
+/** The query of a request for a motion: on which character it is shown. */
+export function wornQuery(): { character?: string } {
+  return worn ? { character: worn } : {};
 }
 
 /** A motion of the library, from the cache or from the server. */
@@ -67,8 +73,7 @@ export function fetchMotion(name: string): Promise<MotionData> {
   const key = `${worn}\n${name}`;
   const cached = CACHE.get(key);
   if (cached) return cached;
-  const query = worn ? { character: worn } : {};
-  const request = getArrays("motions/{name}/frames", { path: { name }, query }).then(motionFrom);
+  const request = getArrays("motions/{name}/frames", { path: { name }, query: wornQuery() }).then(motionFrom);
   request.catch(() => CACHE.delete(key));
   CACHE.set(key, request);
   if (CACHE.size > CACHED) CACHE.delete(CACHE.keys().next().value!);

@@ -17,6 +17,7 @@ export class StreamedMotion implements MotionData {
   readonly roles: Record<string, number>;
   readonly capacity: number;
   readonly body: string | null | undefined;
+  readonly size: number | undefined;
   readonly positions: Float32Array;
   orientations?: Float32Array;
   readonly contacts: Uint8Array;
@@ -33,6 +34,7 @@ export class StreamedMotion implements MotionData {
     this.parents = bones.parents;
     this.roles = bones.roles;
     this.body = bones.body;
+    this.size = bones.size;
     this.capacity = Math.ceil(seconds * fps);
     this.positions = new Float32Array(this.capacity * this.parents.length * 3);
     this.contacts = new Uint8Array(this.capacity * 4);

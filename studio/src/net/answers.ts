@@ -255,6 +255,9 @@ export interface Bones {
   roles: Record<string, number>;
   /** Key of the skeleton's body; null if it has too few roles for one. */
   body?: string | null;
+  /** Scale at which it is shown; default 1. A user's own character has the size of the performer where paths, targets
+   * and marks must stay in their places. */
+  size?: number;
 }
 export interface MotionHead extends Bones {
   name: string;

@@ -53,7 +53,9 @@ export interface paths {
         put?: never;
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    character?: string | null;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -595,7 +597,9 @@ export interface paths {
         put?: never;
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    character?: string | null;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -885,7 +889,9 @@ export interface paths {
         put?: never;
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    character?: string | null;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -997,7 +1003,9 @@ export interface paths {
         put?: never;
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    character?: string | null;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -2170,7 +2178,9 @@ export interface paths {
         put?: never;
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    character?: string | null;
+                };
                 header?: never;
                 path: {
                     name: string;
@@ -2296,7 +2306,9 @@ export interface paths {
         };
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    character?: string | null;
+                };
                 header?: never;
                 path: {
                     name: string;
@@ -2352,7 +2364,9 @@ export interface paths {
         put?: never;
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    character?: string | null;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;

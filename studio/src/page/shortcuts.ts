@@ -75,11 +75,29 @@ export const SHORTCUTS: Shortcut[] = [
   {
     keys: ["1"],
     shown: "1 3 7",
-    does: "front, side, top view; with Ctrl the opposite view",
+    does: "front, right side, top of the character; with Ctrl from behind, left side",
     act: ({ stage }, event) => stage.view(event.ctrlKey ? "back" : "front"),
   },
   { keys: ["3"], shown: "", does: "", act: ({ stage }, event) => stage.view(event.ctrlKey ? "left" : "right") },
   { keys: ["7"], shown: "", does: "", act: ({ stage }) => stage.view("top") },
+  {
+    keys: ["0"],
+    shown: "0",
+    does: "go behind the character and stay there, or stop turning with it",
+    act: ({ stage }) => stage.stayBehind(!stage.display.turn),
+  },
+  {
+    keys: ["w"],
+    shown: "W",
+    does: "front, side and top of the world, not of the character, and back",
+    act: ({ stage }) => stage.set({ worldViews: !stage.display.worldViews }),
+  },
+  {
+    keys: ["v"],
+    shown: "V",
+    does: "one, two or four views; each character by itself",
+    act: ({ stage }) => stage.nextSplit(),
+  },
   {
     keys: ["b"],
     shown: "B",

@@ -233,9 +233,9 @@ export class Studio extends EventTarget {
     this.shownBy = this.route.view;
     this.made = subject;
     const framed = take ?? `${this.route.view}: ${specs.length} characters`;
-    if (specs.length && framed !== this.framed) this.stage.rig.touched = false; // frame the new subject
+    const fresh = specs.length > 0 && framed !== this.framed;
     if (specs.length) this.framed = framed;
-    const characters = this.stage.show(specs);
+    const characters = this.stage.show(specs, fresh);
     this.loopSelection();
     this.fire("take");
     return characters;

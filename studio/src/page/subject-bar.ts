@@ -3,7 +3,8 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { download, finished, getBytes, saveFile, send, type Body, type Job } from "../net/api";
-import { canRecord, recordStage } from "../stage/recording";
+import { canFilm, canRecord, filmStage, gifOfStage, recordStage, type Progress } from "../stage/recording";
+import type { Stage } from "../stage/stage";
 import { copyText } from "./code-line";
 import { pythonLiteral, shellWord } from "./command-line";
 import { segmentText, type Segment, type Studio } from "./studio";
@@ -57,6 +58,7 @@ export class SubjectBar extends LitElement {
   @state() private form: "label" | "keep" | "" = "";
   @state() private busy = "";
   @state() private said = "";
+  private stopping: AbortController | null = null; // of a film
 
   static styles = [
     sharedStyles,
@@ -126,12 +128,39 @@ export class SubjectBar extends LitElement {
     });
   }
 
-  /** A film of the stage as it is seen, recorded while it plays once. */
-  private record(subject: Subject): void {
-    void this.attempt("recording the stage", async () => {
-      const film = await recordStage(this.studio.stage);
-      saveFile(film, fileName(subject, film.type.includes("mp4") ? "mp4" : "webm"));
+  /** A film of the stage as it is seen. */
+  private record(
+    subject: Subject,
+    make: (stage: Stage, progress: Progress, signal: AbortSignal) => Promise<Blob>,
+  ): void {
+    const stopping = (this.stopping = new AbortController());
+    const progress: Progress = (done, total) => (this.busy = `drawing picture ${done} of ${total}`);
+    void this.attempt("drawing a film", async () => {
+      try {
+        const film = await make(this.studio.stage, progress, stopping.signal);
+        const kinds = ["gif", "mp4", "webm"];
+        saveFile(film, fileName(subject, kinds.find((kind) => film.type.includes(kind)) ?? "webm"));
+      } catch (error) {
+        if (!stopping.signal.aborted) throw error;
+      } finally {
+        this.stopping = null;
+      }
     });
+  }
+
+  /** Films of the stage that this browser can make, each with what it is. */
+  private films(subject: Subject): [string, () => void][] {
+    const endless = this.studio.stage.clock.end === Infinity;
+    const films: [string, () => void][] = [];
+    if (!endless && canFilm())
+      films.push(["Film of the stage, every frame (MP4)", () => this.record(subject, filmStage)]);
+    if (!endless) films.push(["Film of the stage, every frame, small (GIF)", () => this.record(subject, gifOfStage)]);
+    if (canRecord() && (endless || !canFilm())) {
+      const play = (stage: Stage, _: Progress, signal: AbortSignal) => recordStage(stage, signal);
+      const kind = MediaRecorder.isTypeSupported("video/mp4;codecs=avc1") ? "MP4" : "WebM";
+      films.push([`Film of the stage as it plays here (${kind})`, () => this.record(subject, play)]);
+    }
+    return films;
   }
 
   private async copy(what: string, text: string): Promise<void> {
@@ -193,8 +222,8 @@ export class SubjectBar extends LitElement {
       name,
       () => this.download(subject, suffix),
     ]);
-    if (!subject.several) downloads.push(["Film of the figure (GIF)", () => this.film(subject)]);
-    if (canRecord()) downloads.push(["Film of the stage", () => this.record(subject)]);
+    downloads.push(...this.films(subject));
+    if (!subject.several) downloads.push(["Film of the figure alone, by the server (GIF)", () => this.film(subject)]);
     const asked = this.form === "keep" ? "name of the new take" : "label";
     return html`<div class="bar" role="toolbar" aria-label="Subject">
       <b id="subject" title=${subject.title}>${subject.title}</b>
@@ -221,6 +250,7 @@ export class SubjectBar extends LitElement {
         <button class="main">${this.form === "keep" ? "Keep" : "Add"}</button></form>`
           : nothing
       }
-      <span role="status" class="faint">${this.busy ? `${this.busy}…` : this.said}</span></div>`;
+      <span role="status" class="faint">${this.busy ? `${this.busy}…` : this.said}</span>
+      ${this.stopping && this.busy ? html`<button id="stop-film" @click=${() => this.stopping?.abort()}>Stop</button>` : nothing}</div>`;
   }
 }

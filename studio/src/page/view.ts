@@ -17,6 +17,7 @@ export abstract class View extends LitElement {
     });
     this.listen("library", () => this.requestUpdate());
     this.listen("selection", () => this.requestUpdate());
+    this.listen("change", () => this.wear(), this.studio.own);
     void this.updateComplete.then(() => this.routeChanged(this.studio.route.query));
   }
 
@@ -36,6 +37,13 @@ export abstract class View extends LitElement {
     target.addEventListener(name, handler, options);
     this.cleanups.push(() => target.removeEventListener(name, handler, options));
   }
+
+  private wear(): void {
+    if (this.studio.take === null && this.studio.stage.characters.length) this.characterChanged();
+  }
+
+  /** Called when the user's character was chosen or cleared while something that is no take is on the stage. */
+  protected characterChanged(): void {}
 
   /** Called when the address has changed, with its query. */
   protected routeChanged(_query: Record<string, string>): void {}

@@ -2,7 +2,7 @@
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import type { MotionData } from "../motion/motion";
+import { type MotionData, wornQuery } from "../motion/motion";
 import type { ParametricEntry, ParametricHead, ReachHead } from "../net/answers";
 import { download, getArrays, getJson } from "../net/api";
 import { Latest } from "../net/live";
@@ -99,6 +99,10 @@ export class ParametricView extends View {
     this.applyHold();
   }
 
+  protected characterChanged(): void {
+    if (this.opened) void this.open(this.opened.name, this.target);
+  }
+
   private clear(): void {
     this.aim?.dispose();
     this.region?.dispose();
@@ -113,7 +117,7 @@ export class ParametricView extends View {
     this.opening = name;
     const turn = ++this.turn;
     try {
-      const message = await getArrays("parametric/{name}", { path: { name } });
+      const message = await getArrays("parametric/{name}", { path: { name }, query: wornQuery() });
       if (turn !== this.turn || !this.isConnected) return; // another one was opened in the meantime
       this.accessible = message.arrays.accessible as Float32Array;
       this.examples = message.arrays.examples as Float32Array;
@@ -189,7 +193,7 @@ export class ParametricView extends View {
     const { opened } = this;
     if (!opened) return;
     await this.studio.attempt(async () => {
-      const message = await this.studio.live.request("parametric/reach", { name: opened.name, target });
+      const message = await this.studio.live.request("parametric/reach", { name: opened.name, target, ...wornQuery() });
       if (this.opened === opened) this.show(message);
     });
   }
@@ -207,6 +211,7 @@ export class ParametricView extends View {
       parents: opened!.parents,
       roles: opened!.roles,
       body: opened!.body,
+      size: opened!.size,
       orientations: message.arrays.orientations as Float32Array,
       positions: message.arrays.positions as Float32Array,
       contacts: message.arrays.contacts as Uint8Array,

@@ -81,6 +81,7 @@ export class Target extends EventTarget {
 
   private readonly face = (): void => {
     this.reached.quaternion.copy(this.stage.camera.quaternion);
+    this.controls.viewport = this.stage.viewport; // of several views, the first is dragged in
   };
 }
 

@@ -313,6 +313,10 @@ export class SearchView extends View {
     });
   }
 
+  protected characterChanged(): void {
+    if (this.current >= 0) void this.show(this.current);
+  }
+
   private judge(place: number, verdict: Verdict): void {
     const chosen = this.rows[place];
     if (chosen) verdicts.judge(chosen.row, verdict);

@@ -1,25 +1,25 @@
-// The camera: orbit controls, following of characters, standard views.
+// The camera: orbit controls, following of characters, views from the front, the side, behind and above.
 
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Character } from "./character";
+import { meanFacing, turnBetween, viewDirection, type CameraView } from "./facing";
+
+export type { CameraView } from "./facing";
 
 const SOFT = 7; // per second: rate at which the camera catches up with the characters
 const HOME = new THREE.Vector3(0.5, 0.2, 1).normalize();
-const VIEWS = {
-  front: new THREE.Vector3(0, 0.08, 1),
-  back: new THREE.Vector3(0, 0.08, -1),
-  right: new THREE.Vector3(-1, 0.08, 0),
-  left: new THREE.Vector3(1, 0.08, 0),
-  top: new THREE.Vector3(0, 1, 0.001),
-};
-export type CameraView = keyof typeof VIEWS;
+const TURN = 4; // per second: rate at which it turns with them
+const FILLS = 0.2; // of the height of the picture: a figure that is smaller is not seen well
+const UP = new THREE.Vector3(0, 1, 0);
 
 export class CameraRig {
   readonly camera = new THREE.PerspectiveCamera(35, 1, 0.05, 300);
   readonly controls: OrbitControls;
   /** Whether the user has moved the camera; then its distance is left alone. */
   touched = false;
+  private readonly around = new THREE.Vector3();
+  private heading: number | null = null; // of the characters, when the camera last turned with them
   private readonly middle = new THREE.Vector3();
   private readonly step = new THREE.Vector3();
 
@@ -68,12 +68,55 @@ export class CameraRig {
     this.frame(characters);
   }
 
-  /** View along a world axis. */
-  view(name: CameraView): void {
+  /** A standard view of the characters, relative to where they face, or along an axis of the world. */
+  view(name: CameraView, characters: readonly Character[], world = false): void {
     const far = this.distance;
     this.touched = true;
-    this.camera.position.copy(VIEWS[name]).normalize().multiplyScalar(far).add(this.controls.target);
+    this.heading = null;
+    this.camera.position
+      .set(...viewDirection(name, world ? 0 : (meanFacing(characters) ?? 0)))
+      .multiplyScalar(far)
+      .add(this.controls.target);
     this.controls.update();
+  }
+
+  /** Turn with the characters, so that the same side of them is seen; `seconds` Infinity: at once. */
+  turn(characters: readonly Character[], seconds: number): void {
+    const facing = meanFacing(characters);
+    if (facing === null || this.heading === null) {
+      this.heading = facing;
+      return;
+    }
+    const step = turnBetween(this.heading, facing) * (1 - Math.exp(-TURN * seconds));
+    this.heading += step;
+    this.around.subVectors(this.camera.position, this.controls.target).applyAxisAngle(UP, step);
+    this.camera.position.addVectors(this.controls.target, this.around);
+    this.camera.lookAt(this.controls.target);
+  }
+
+  /** Forget where the characters faced, as when others are shown. */
+  stopTurning(): void {
+    this.heading = null;
+  }
+
+  /** Whether all characters are in the picture, and large enough to be seen. */
+  sees(characters: readonly Character[]): boolean {
+    this.camera.updateMatrixWorld();
+    return characters
+      .filter((one) => one.visible && one.motion.frames > 0)
+      .every((one) => {
+        const low = [Infinity, Infinity];
+        const high = [-Infinity, -Infinity];
+        for (let at = 0; at < one.points.length; at += 3) {
+          const { x, y, z } = this.step.fromArray(one.points, at).project(this.camera);
+          if (Math.abs(x) > 1 || Math.abs(y) > 1 || z > 1) return false;
+          [x * this.camera.aspect, y].forEach((place, axis) => {
+            low[axis] = Math.min(low[axis], place);
+            high[axis] = Math.max(high[axis], place);
+          });
+        }
+        return Math.max(high[0] - low[0], high[1] - low[1]) / 2 >= FILLS;
+      });
   }
 
   private look(direction: THREE.Vector3, reach: number): void {
@@ -82,6 +125,11 @@ export class CameraRig {
     this.controls.target.copy(this.middle);
     this.camera.position.copy(this.middle).addScaledVector(direction, (reach / Math.sin(narrow)) * 1.12);
     this.controls.update();
+  }
+
+  /** The centre of characters, for a camera of their own; null without any. The vector is used again. */
+  centreOf(characters: Character[]): THREE.Vector3 | null {
+    return this.middleOf(characters) ? this.middle : null;
   }
 
   /** Set `middle` to the centre of the opaque characters, or of all if none is opaque; false without characters. */

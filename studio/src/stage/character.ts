@@ -29,6 +29,8 @@ export class Character {
   fraction = 0;
   /** Current world positions of the joints, (P, 3). */
   points: Float32Array;
+  /** Whether it is drawn by itself, and so opaque. */
+  alone = false;
   private planned?: Plan;
 
   constructor(
@@ -37,6 +39,7 @@ export class Character {
   ) {
     this.colour = new THREE.Color(colour);
     this.points = new Float32Array(spec.motion.parents.length * 3);
+    this.group.scale.setScalar(spec.motion.size ?? 1);
     if (spec.transform) {
       this.group.rotation.y = spec.transform.yaw;
       this.group.position.set(...spec.transform.translation);
@@ -61,11 +64,16 @@ export class Character {
       this.planned = undefined;
     }
     this.spec.motion = motion;
+    this.group.scale.setScalar(motion.size ?? 1);
   }
 
   /** How the skeleton is drawn; needs a first frame. */
   get plan(): Plan {
-    return (this.planned ??= planOf(this.motion, this.motion.positions));
+    return (this.planned ??= this.sized(planOf(this.motion, this.motion.positions)));
+  }
+
+  private sized(plan: Plan): Plan {
+    return { ...plan, size: plan.size * (this.motion.size ?? 1) };
   }
 
   get streamed(): boolean {
@@ -84,7 +92,7 @@ export class Character {
     return this.start + (this.endFrame - (this.spec.segment?.[0] ?? 0)) / this.motion.fps;
   }
   get opacity(): number {
-    return this.spec.opacity ?? 1;
+    return this.alone ? 1 : (this.spec.opacity ?? 1);
   }
 
   /** The frame at a time, with its fraction; clamped at both ends. */
@@ -132,6 +140,7 @@ export class Character {
     const next = this.fraction > 0 && this.frame + 1 < this.endFrame ? this.frame + 1 : this.frame;
     const to = rowOf(motion, next) * joints * 4;
     const group = this.group.quaternion;
+    const size = this.group.scale.x;
     for (let point = 0; point < parents.length; point++, at += 12) {
       const joint = point < joints ? point : parents[point]; // an end site turns with its joint
       const a = from + joint * 4;
@@ -162,7 +171,8 @@ export class Character {
       for (let row = 0; row < 3; row++) {
         const [i, j, k] = r[row];
         for (let column = 0; column < 4; column++)
-          out[at + 4 * row + column] = i * unbind[u + column] + j * unbind[u + 4 + column] + k * unbind[u + 8 + column];
+          out[at + 4 * row + column] =
+            size * (i * unbind[u + column] + j * unbind[u + 4 + column] + k * unbind[u + 8 + column]);
         out[at + 4 * row + 3] += points[3 * point + row];
       }
     }

@@ -1,4 +1,4 @@
-// The user's own character: a GLB file with a skinned mesh, on which takes are shown until it is cleared.
+// The user's own character: a GLB file with a skinned mesh, on which motions are shown until it is cleared.
 
 import { wearCharacter } from "../motion/motion";
 import { getJson, send, type Answer } from "../net/api";
@@ -55,7 +55,11 @@ export class OwnCharacter extends EventTarget {
     else sessionStorage.removeItem(KEY);
     wearCharacter(character?.id ?? "");
     this.dispatchEvent(new Event("change"));
-    if (studio.take === null) return;
+    if (studio.take === null) {
+      if (character && studio.stage.characters.length > 1 && !studio.subject?.segment)
+        studio.notify(`${character.name} shows one character at a time: couples and crowds keep the neutral body.`);
+      return;
+    }
     const { selection } = studio;
     const names = studio.stage.characters.map((one) => one.motion.name);
     await studio.open(

@@ -6,6 +6,8 @@ import { isChecked } from "../page/form-input";
 import { SHORTCUTS } from "../page/shortcuts";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
+import type { CameraView } from "./camera-rig";
+import { paneCount, type Split } from "./panes";
 import type { Stage } from "./stage";
 import type { DisplaySettings } from "./stage";
 
@@ -16,6 +18,19 @@ const TRAILED: [string, string[]][] = [
   ["elbows", ["left_elbow", "right_elbow"]],
   ["head", ["head"]],
   ["hips", ["hips"]],
+];
+const SIDES: [CameraView, string, string][] = [
+  ["front", "front", "1"],
+  ["back", "behind", "Ctrl 1"],
+  ["right", "right side", "3"],
+  ["left", "left side", "Ctrl 3"],
+  ["top", "top", "7"],
+];
+const SPLIT_NAMES: [Split, string][] = [
+  ["one", "one view"],
+  ["two", "two views"],
+  ["four", "four views"],
+  ["each", "each character by itself"],
 ];
 const SHOWN = 8; // names in the legend before "and N more"
 
@@ -46,6 +61,16 @@ export class StageBar extends LitElement {
     .legend { display: grid; gap: 2px; padding-top: 4px; font-size: 12px; text-shadow: 0 1px 3px var(--stage); }
     .legend i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 7px; }
     .empty { position: absolute; inset: 0; display: grid; place-content: center; color: var(--faint); }
+    details button { text-align: left; border: 0; background: none; padding: 2px 4px; font-size: 12px; }
+    .group .menu button + button { border: 0; }
+    details hr { width: 100%; border: 0; border-top: 1px solid var(--line); margin: 2px 0; }
+    .menu kbd { color: var(--faint); margin-left: 10px; }
+    .menu fieldset { border: 0; padding: 0; margin: 0; display: grid; gap: 3px; }
+    .menu legend { color: var(--faint); padding: 0; }
+    .pane { position: absolute; padding: 0 0 6px 10px; display: flex; align-items: end; font-size: 12px; color: var(--faint);
+      text-shadow: 0 1px 3px var(--stage); }
+    .pane.bottom { padding-bottom: 44px; } /* above the name of the subject */
+    @media (max-width: 860px) { .pane.bottom { padding-bottom: 72px; } }
     .keys { position: absolute; inset: 0; margin: auto; width: min(560px, 92%); height: fit-content; max-height: 92%; overflow: auto;
       pointer-events: auto; background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: 16px 20px; z-index: 4;
       box-shadow: 0 12px 40px #0008; }
@@ -110,8 +135,44 @@ export class StageBar extends LitElement {
     const choose = () => this.renderRoot.querySelector<HTMLInputElement>("#character-file")!.click();
     return html`<div class="group" role="group" aria-label="Character">
       <input id="character-file" type="file" accept=".glb" hidden aria-label="GLB file of a character" @change=${chosen} />
-      <button id="character" title="Show takes on your own character: a skinned mesh in a GLB file; or drop the file on the stage" @click=${choose}>${own.current ? own.current.name : "Character…"}</button>
+      <button id="character" title="Show takes, matches, walks, blends, dances and the controller on your own character: a skinned mesh in a GLB file; or drop the file on the stage. Couples and crowds keep the neutral body." @click=${choose}>${own.current ? own.current.name : "Character…"}</button>
       ${own.current ? html`<button id="clear-character" title="Show the neutral body again" aria-label="Clear the character" @click=${() => void own.clear()}>×</button>` : nothing}</div>`;
+  }
+
+  private views() {
+    const { stage } = this;
+    const { turn, worldViews } = stage.display;
+    const what = worldViews ? "the world" : "the character";
+    return html`<details><summary class=${turn ? "on" : ""} title="Front, side, top; stay behind the character">View</summary>
+      <div class="menu">${SIDES.map(
+        ([view, name, key]) =>
+          html`<button data-view=${view} title="${name} of ${what} (${key})" @click=${() => stage.view(view)}>${name}<kbd>${key}</kbd></button>`,
+      )}<hr />
+        <label title="Go behind the character, and turn with it (0)"><input type="checkbox" id="stay-behind" .checked=${turn}
+          @change=${(event: Event) => stage.stayBehind(isChecked(event))} />stay behind<kbd>0</kbd></label>
+        <label title="Views along the axes of the world, whatever the character faces (W)"><input type="checkbox" id="world-views" .checked=${worldViews}
+          @change=${(event: Event) => stage.set({ worldViews: isChecked(event) })} />axes of the world<kbd>W</kbd></label></div></details>`;
+  }
+
+  private splits() {
+    const { stage } = this;
+    const { split } = stage.display;
+    return html`<details><summary class=${stage.panes.length > 1 ? "on" : ""} title="Several views beside each other (V)">Split</summary>
+      <div class="menu"><fieldset><legend>Views (V)</legend>${SPLIT_NAMES.map(
+        ([name, text]) => html`<label><input type="radio" name="split" value=${name} .checked=${split === name}
+          ?disabled=${name === "each" && paneCount("each", stage.characters.length) < 2}
+          @change=${() => stage.set({ split: name })} />${text}</label>`,
+      )}</fieldset></div></details>`;
+  }
+
+  /** Names of the views, in the corner of each. */
+  private panes() {
+    const { panes } = this.stage;
+    if (panes.length < 2) return nothing;
+    return panes.map(
+      ({ x, y, width, height, title }) =>
+        html`<span class="pane ${y + height > 0.99 ? "bottom" : ""}" style="left:${100 * x}%; top:${100 * y}%; width:${100 * width}%; height:${100 * height}%">${title}</span>`,
+    );
   }
 
   private legend() {
@@ -137,6 +198,7 @@ export class StageBar extends LitElement {
     const empty = !stage.characters.length;
     return html`
       ${empty && this.studio.library.motions.length ? html`<div class="empty">Choose a take in the library to show it here.</div>` : nothing}
+      ${this.panes()}
       <div class="top">${this.legend()}<div class="tools">
         <div class="group" role="group" aria-label="Figure">
           ${this.toggle("body", "Body", "Draw the body instead of bones (B)")}
@@ -149,9 +211,7 @@ export class StageBar extends LitElement {
           ${this.toggle("grid", "Grid", "Grid of half metres on the floor")}
           ${this.toggle("follow", "Follow", "The camera follows the character (Shift F)")}
           <button title="Frame the character (F)" @click=${() => stage.frame()}>Frame</button>
-          <button title="Front view (1)" @click=${() => stage.view("front")}>1</button>
-          <button title="Side view (3)" @click=${() => stage.view("right")}>3</button>
-          <button title="Top view (7)" @click=${() => stage.view("top")}>7</button>
+          ${this.views()}${this.splits()}
           <button title="Keyboard shortcuts (?)" aria-label="Keyboard shortcuts" @click=${() => this.studio.showHelp(!this.studio.helpOpen)}>?</button></div>
       </div></div>
       ${this.help()}`;

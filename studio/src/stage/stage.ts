@@ -9,6 +9,7 @@ import { Character, type CharacterSpec } from "./character";
 import { Clock } from "./clock";
 import { drawSkeleton } from "./figure";
 import { FloorGrid } from "./floor";
+import { SPLITS, aimPane, paneCount, panesOf, type Pane, type Split } from "./panes";
 import { drawTrails, pathMesh } from "./traces";
 import { colour, theme } from "../page/theme";
 
@@ -24,6 +25,12 @@ export interface DisplaySettings {
   grid: boolean;
   shadows: boolean;
   follow: boolean;
+  /** The camera turns with the characters: from behind stays from behind. */
+  turn: boolean;
+  /** Standard views are those of the world's axes, not of where the characters face. */
+  worldViews: boolean;
+  /** Views beside each other. */
+  split: Split;
 }
 
 const DEFAULT_DISPLAY: DisplaySettings = {
@@ -36,12 +43,16 @@ const DEFAULT_DISPLAY: DisplaySettings = {
   grid: true,
   shadows: true,
   follow: true,
+  turn: false,
+  worldViews: false,
+  split: "one",
 };
 const KEY = "motionloom.stage";
 
 function storedDisplay(): DisplaySettings {
   try {
-    return { ...DEFAULT_DISPLAY, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
+    const stored = { ...DEFAULT_DISPLAY, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
+    return SPLITS.includes(stored.split) ? stored : { ...stored, split: DEFAULT_DISPLAY.split };
   } catch {
     return { ...DEFAULT_DISPLAY };
   }
@@ -72,6 +83,8 @@ export class Stage extends EventTarget {
   display: DisplaySettings = storedDisplay();
   /** While something on the stage is dragged or drawn, the camera stands still: why, or "". */
   private still = "";
+  /** While a film is drawn, picture by picture, nothing else is. */
+  filming = false;
   /** CPU time of the last draw, in milliseconds. */
   cost = 0;
   private readonly solid = new Capsules({ shadows: true });
@@ -85,6 +98,10 @@ export class Stage extends EventTarget {
   private last = performance.now();
   private drawn = 0;
   private awake = 0;
+  private readonly paneCamera = new THREE.PerspectiveCamera();
+  /** The parts of the canvas that show the stage; one without a split. */
+  panes: Pane[] = panesOf("one", [], 1);
+  private fresh = false; // another subject, not framed yet
   private unseen = false; // streamed motion without a first frame yet
 
   private readonly gone = new AbortController();
@@ -161,8 +178,9 @@ export class Stage extends EventTarget {
     return this.rig.controls;
   }
 
-  /** Replace the characters; the clock is set to their duration. */
-  show(specs: CharacterSpec[]): Character[] {
+  /** Replace the characters; the clock is set to their duration. `fresh`: they are another subject, to be framed
+   * unless the camera sees them already. */
+  show(specs: CharacterSpec[], fresh = false): Character[] {
     for (const one of this.characters) this.scene.remove(one.group);
     this.characters = specs.map((spec, index) => new Character(spec, spec.colour ?? COLOURS[index % COLOURS.length]));
     for (const one of this.characters) this.scene.add(one.group);
@@ -171,7 +189,10 @@ export class Stage extends EventTarget {
     this.clock.limit = endless ? this.streamedEnd() : Infinity;
     this.clock.setRange(Math.min(0, ...this.characters.map((one) => one.start)), end);
     this.rebuildPaths();
+    this.arrange();
     this.pose();
+    this.rig.stopTurning();
+    this.fresh = fresh;
     this.unseen = this.characters.length > 0 && this.characters.every((one) => one.motion.frames === 0);
     this.aim();
     this.wake();
@@ -180,10 +201,13 @@ export class Stage extends EventTarget {
     return this.characters;
   }
 
-  /** Point the camera at new characters; it stays where the user has put it. */
+  /** Point the camera at new characters; it stays where the user has put it, if it sees them from there. */
   private aim(): void {
-    if (!this.rig.touched) this.rig.frame(this.characters);
-    else if (this.follows) this.rig.follow(this.characters, Infinity);
+    const { rig, characters } = this;
+    if (rig.touched && this.follows) rig.follow(characters, Infinity);
+    if (rig.touched && this.fresh && !rig.sees(characters)) rig.touched = false;
+    if (!rig.touched) rig.frame(characters);
+    this.fresh = false;
   }
 
   /** Whether the camera follows the characters now. */
@@ -225,8 +249,40 @@ export class Stage extends EventTarget {
     this.display = { ...this.display, ...display };
     storeDisplay(this.display);
     if (path) this.rebuildPaths();
+    if (display.split !== undefined) this.arrange();
+    if (display.turn !== undefined) this.rig.stopTurning();
     this.wake();
     this.dispatchEvent(new Event("display"));
+  }
+
+  /** One, two, four views, each character by itself, if there are a few; and one again. */
+  nextSplit(): void {
+    const possible = SPLITS.filter((one) => one === "one" || paneCount(one, this.characters.length) > 1);
+    this.set({ split: possible[(possible.indexOf(this.display.split) + 1) % possible.length] });
+  }
+
+  /** The panes for the present characters and size; the camera has the shape of one of them. */
+  private arrange(): void {
+    const { clientWidth: width, clientHeight: height } = this.host;
+    const titles = this.characters.map((one) => one.spec.title ?? one.motion.name);
+    const before = this.camera.aspect;
+    this.panes = panesOf(this.display.split, titles, (width || 1) / (height || 1));
+    const [first] = this.panes;
+    this.camera.aspect = ((width || 1) * first.width) / ((height || 1) * first.height);
+    this.camera.updateProjectionMatrix();
+    if (!this.rig.touched && this.camera.aspect !== before) this.rig.frame(this.characters);
+  }
+
+  /** A pane in CSS pixels of the canvas. */
+  private box({ x, y, width, height }: Pane): { left: number; top: number; width: number; height: number } {
+    const { clientWidth, clientHeight } = this.canvas;
+    return { left: x * clientWidth, top: y * clientHeight, width: width * clientWidth, height: height * clientHeight };
+  }
+
+  /** The first pane, which the rig's camera draws, as three.js writes it: from the bottom left of the canvas. */
+  get viewport(): THREE.Vector4 {
+    const { left, top, width, height } = this.box(this.panes[0]);
+    return new THREE.Vector4(left, this.canvas.clientHeight - top - height, width, height);
   }
 
   /** Frame the characters in their current poses. */
@@ -241,27 +297,55 @@ export class Stage extends EventTarget {
     this.wake();
   }
   view(name: CameraView): void {
-    this.rig.view(name);
+    this.pose();
+    this.rig.view(name, this.characters, this.display.worldViews);
     this.wake();
   }
 
-  /** Position of a joint in the canvas, in CSS pixels. */
-  project(character: number, joint: number): { x: number; y: number } {
-    this.camera.updateMatrixWorld();
-    const point = this.characters[character].world(joint).project(this.camera);
-    const { width, height } = this.canvas.getBoundingClientRect();
-    return { x: ((point.x + 1) / 2) * width, y: ((1 - point.y) / 2) * height };
+  /** The camera behind the characters, and staying there as they turn; or no longer turning. */
+  stayBehind(on: boolean): void {
+    if (on) {
+      this.pose();
+      this.rig.view("back", this.characters);
+      if (!this.display.follow) this.set({ follow: true });
+    }
+    this.set({ turn: on });
   }
 
-  /** The floor position under a point of the page; null above the horizon. */
+  /** Position of a joint in the canvas, in CSS pixels: in the character's own pane, or the first. */
+  project(character: number, joint: number): { x: number; y: number } {
+    this.camera.updateMatrixWorld();
+    const own = this.panes.findIndex((pane) => pane.character === character);
+    const number = Math.max(own, 0);
+    const point = this.characters[character].world(joint).project(this.cameraOf(number));
+    const { left, top, width, height } = this.box(this.panes[number]);
+    return { x: left + ((point.x + 1) / 2) * width, y: top + ((1 - point.y) / 2) * height };
+  }
+
+  /** The floor position under a point of the page, in whichever pane it is; null above the horizon. */
   floorAt(clientX: number, clientY: number): THREE.Vector3 | null {
-    const { left, top, width, height } = this.canvas.getBoundingClientRect();
+    const canvas = this.canvas.getBoundingClientRect();
+    const [x, y] = [clientX - canvas.left, clientY - canvas.top];
+    const inside = (one: Pane) => {
+      const { left, top, width, height } = this.box(one);
+      return x >= left && x < left + width && y >= top && y < top + height;
+    };
+    const number = Math.max(this.panes.findIndex(inside), 0);
+    const { left, top, width, height } = this.box(this.panes[number]);
     const eye = new THREE.Raycaster();
     eye.setFromCamera(
-      new THREE.Vector2(((clientX - left) / width) * 2 - 1, 1 - ((clientY - top) / height) * 2),
-      this.camera,
+      new THREE.Vector2(((x - left) / width) * 2 - 1, 1 - ((y - top) / height) * 2),
+      this.cameraOf(number),
     );
     return eye.ray.intersectPlane(new THREE.Plane(new THREE.Vector3(0, 1, 0), 0), new THREE.Vector3());
+  }
+
+  /** The camera of a pane; that of all but the first is used again by the next call. */
+  private cameraOf(number: number): THREE.PerspectiveCamera {
+    const pane = this.panes[number];
+    if (pane.turn === 0 && pane.character === null) return this.camera;
+    aimPane(this.paneCamera, pane, this.rig, this.characters);
+    return this.paneCamera;
   }
 
   /** Pause at a time and draw at once; for tests. */
@@ -269,7 +353,15 @@ export class Stage extends EventTarget {
     this.clock.pause();
     this.clock.seek(time);
     this.pose();
-    if (this.follows) this.rig.follow(this.characters, Infinity);
+    if (this.follows) this.followCharacters(Infinity);
+    this.draw();
+  }
+
+  /** Draw a picture of a film: `seconds` after the one before, for the camera; Infinity: the first. */
+  drawFilm(time: number, seconds: number): void {
+    this.clock.seek(time);
+    this.pose();
+    if (this.follows) this.followCharacters(seconds);
     this.draw();
   }
 
@@ -281,22 +373,62 @@ export class Stage extends EventTarget {
   draw(): void {
     const began = performance.now();
     this.pose();
-    this.fill();
     this.controls.update();
     this.ground.lines = this.display.grid;
     this.ground.follow(this.controls.target, this.rig.distance);
     this.dispatchEvent(new Event("frame"));
-    this.renderer.render(this.scene, this.camera);
+    this.render();
     this.drawn = performance.now();
     this.cost = this.drawn - began;
+  }
+
+  private followCharacters(seconds: number): void {
+    this.rig.follow(this.characters, seconds);
+    if (this.display.turn) this.rig.turn(this.characters, seconds);
   }
 
   private pose(): void {
     for (const one of this.characters) if (one.motion.frames > 0) one.pose(one.exactFrameAt(this.clock.time));
   }
 
-  /** Fill the capsule buffers from the current poses. */
-  private fill(): void {
+  /** Render every pane. A pane of one character hides the others while it is drawn. */
+  private render(): void {
+    const { renderer, panes, characters } = this;
+    const split = panes.length > 1;
+    renderer.setScissorTest(split);
+    if (!split) renderer.setViewport(0, 0, this.host.clientWidth || 1, this.host.clientHeight || 1);
+    else this.clearBetweenPanes();
+    const visible = characters.map((one) => one.visible);
+    panes.forEach((pane, number) => {
+      if (split) {
+        const { left, top, width, height } = this.box(pane);
+        const below = this.canvas.clientHeight - top - height;
+        // A pixel between panes is left, so that they are told apart.
+        renderer.setViewport(left, below, width, height);
+        const [across, down] = [pane.x > 0 ? 1 : 0, pane.y > 0 ? 1 : 0];
+        renderer.setScissor(left + across, below, width - across, height - down);
+      }
+      if (pane.character !== null)
+        characters.forEach((one, other) => (one.visible = other === pane.character && visible[other]));
+      if (number === 0 || pane.character !== null) this.fill(pane.character !== null);
+      renderer.render(this.scene, this.cameraOf(number));
+    });
+    characters.forEach((one, number) => {
+      one.visible = visible[number];
+      one.alone = false;
+    });
+  }
+
+  private clearBetweenPanes(): void {
+    const { renderer } = this;
+    renderer.setScissorTest(false);
+    renderer.setClearColor(colour("edge"));
+    renderer.clear();
+    renderer.setScissorTest(true);
+  }
+
+  /** Fill the capsule buffers from the current poses; `alone`: what is translucent beside others is opaque. */
+  private fill(alone = false): void {
     const { display, characters } = this;
     const crowd = characters.length >= CROWD;
     this.solid.begin();
@@ -304,6 +436,7 @@ export class Stage extends EventTarget {
     this.bodies.begin(characters.length);
     for (const one of characters) {
       if (!one.visible || one.motion.frames === 0) continue;
+      one.alone = alone;
       const capsules = one.opacity < 1 ? this.transparent : this.solid;
       const contacts = display.contacts && one.opacity >= 1 ? one.motion.contacts : null;
       const row = rowOf(one.motion, one.frame);
@@ -334,6 +467,10 @@ export class Stage extends EventTarget {
     if (this.gone.signal.aborted) return;
     const seconds = Math.min((now - this.last) / 1000, 0.25);
     this.last = now;
+    if (this.filming) {
+      requestAnimationFrame(this.tick);
+      return;
+    }
     if (this.clock.end === Infinity) this.clock.limit = this.streamedEnd();
     if (this.unseen && this.characters.some((one) => one.motion.frames > 0)) {
       this.unseen = false;
@@ -345,7 +482,7 @@ export class Stage extends EventTarget {
     if (moving || now < this.awake || now - this.drawn > IDLE) {
       if (this.follows) {
         this.pose();
-        this.rig.follow(this.characters, seconds);
+        this.followCharacters(seconds);
       }
       try {
         this.draw();
@@ -370,8 +507,7 @@ export class Stage extends EventTarget {
     const { clientWidth: width, clientHeight: height } = this.host;
     if (!width || !height) return;
     this.created?.setSize(width, height);
-    this.camera.aspect = width / height;
-    this.camera.updateProjectionMatrix();
+    this.arrange();
     if (!this.rig.touched) this.rig.frame(this.characters);
     if (this.drawn) this.draw(); // at once, or the picture is distorted for a moment
   }

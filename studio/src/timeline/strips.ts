@@ -6,13 +6,13 @@ import type { TimeAxis } from "./time-axis";
 import { colour } from "../page/theme";
 
 export const RULER = 20;
-export const HEIGHT = 92;
+export const HEIGHT = 92; // at least
 const FEET = [
   { name: "L foot", top: 24, columns: [0, 1] },
   { name: "R foot", top: 37, columns: [2, 3] },
 ];
 const FOOT = 10;
-const SPEED = { top: 52, height: 36 };
+const SPEED = { top: 52, below: 4 }; // its height is what is left
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300];
 
 export interface Strips {
@@ -48,31 +48,39 @@ export function speedOf(motion: MotionData): Float32Array | null {
 export function drawStrips(
   context: CanvasRenderingContext2D,
   width: number,
+  height: number,
   axis: TimeAxis,
   strips: Strips | null,
   selected: readonly [number, number] | null,
 ): void {
-  context.clearRect(0, 0, width, HEIGHT);
+  context.clearRect(0, 0, width, height);
   if (!strips) return;
   context.save();
   context.beginPath();
-  context.rect(axis.gutter, 0, width - axis.gutter, HEIGHT);
+  context.rect(axis.gutter, 0, width - axis.gutter, height);
   context.clip();
-  drawRuler(context, width, axis);
-  if (strips.speed) drawSpeed(context, width, axis, strips, strips.speed);
+  const room = height - SPEED.top - SPEED.below;
+  drawRuler(context, width, height, axis);
+  if (strips.speed) drawSpeed(context, width, room, axis, strips, strips.speed);
   drawFeet(context, width, axis, strips);
-  drawBeats(context, width, axis, strips);
-  if (selected) drawSelected(context, axis.x(selected[0], width), axis.x(selected[1], width));
+  drawBeats(context, width, room, axis, strips);
+  if (selected) drawSelected(context, height, axis.x(selected[0], width), axis.x(selected[1], width));
   context.restore();
   drawNames(context, axis, strips);
 }
 
-export function drawPlayhead(context: CanvasRenderingContext2D, width: number, axis: TimeAxis, time: number): void {
-  context.clearRect(0, 0, width, HEIGHT);
+export function drawPlayhead(
+  context: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  axis: TimeAxis,
+  time: number,
+): void {
+  context.clearRect(0, 0, width, height);
   const x = axis.x(time, width);
   if (x < axis.gutter - 1 || x > width + 1) return;
   context.fillStyle = colour("ink");
-  context.fillRect(x - 0.75, 6, 1.5, HEIGHT - 6);
+  context.fillRect(x - 0.75, 6, 1.5, height - 6);
   context.beginPath();
   context.moveTo(x - 6, 2);
   context.lineTo(x + 6, 2);
@@ -82,7 +90,7 @@ export function drawPlayhead(context: CanvasRenderingContext2D, width: number, a
   context.fill();
 }
 
-function drawRuler(context: CanvasRenderingContext2D, width: number, axis: TimeAxis): void {
+function drawRuler(context: CanvasRenderingContext2D, width: number, height: number, axis: TimeAxis): void {
   const perSecond = (width - axis.gutter) / (axis.end - axis.start);
   const step = STEPS.find((one) => one * perSecond >= 70) ?? 600;
   context.font = "11px system-ui, sans-serif";
@@ -90,7 +98,7 @@ function drawRuler(context: CanvasRenderingContext2D, width: number, axis: TimeA
   for (let k = Math.floor(axis.start / step); k * step <= axis.end; k++) {
     const x = Math.round(axis.x(k * step, width)) + 0.5;
     context.fillStyle = colour("edge");
-    context.fillRect(x, 0, 1, HEIGHT);
+    context.fillRect(x, 0, 1, height);
     context.fillStyle = colour("faint");
     context.fillText(timeLabel(k * step, step), x + 4, 4);
     context.fillStyle = colour("line");
@@ -138,6 +146,7 @@ function drawFeet(context: CanvasRenderingContext2D, width: number, axis: TimeAx
 function drawSpeed(
   context: CanvasRenderingContext2D,
   width: number,
+  room: number,
   axis: TimeAxis,
   { timeOf }: Strips,
   speed: Float32Array,
@@ -146,7 +155,7 @@ function drawSpeed(
   for (const one of speed) if (one > highest) highest = one;
   const rate = 1 / Math.max(timeOf(1) - timeOf(0), 1e-9);
   const at = (time: number) => (time - timeOf(0)) * rate;
-  const floor = SPEED.top + SPEED.height;
+  const floor = SPEED.top + room;
   context.beginPath();
   context.moveTo(axis.gutter, floor);
   let last = axis.gutter;
@@ -159,7 +168,7 @@ function drawSpeed(
     let value = speed[whole] + Math.max(from - whole, 0) * (speed[next] - speed[whole]);
     for (let frame = Math.max(Math.ceil(from), 0); frame <= Math.min(to, speed.length - 1); frame++)
       value = Math.max(value, speed[frame]);
-    context.lineTo(x, floor - (value / highest) * SPEED.height);
+    context.lineTo(x, floor - (value / highest) * room);
     last = x;
   }
   context.lineTo(last, floor);
@@ -178,23 +187,23 @@ function drawSpeed(
 function drawBeats(
   context: CanvasRenderingContext2D,
   width: number,
+  room: number,
   axis: TimeAxis,
   { beats, sure, timeOf }: Strips,
 ): void {
   context.fillStyle = sure ? colour("accent") : `${colour("accent")}55`;
-  for (const beat of beats)
-    context.fillRect(axis.x(timeOf(0) + beat, width) - 0.75, SPEED.top, 1.5, sure ? SPEED.height : 10);
+  for (const beat of beats) context.fillRect(axis.x(timeOf(0) + beat, width) - 0.75, SPEED.top, 1.5, sure ? room : 10);
 }
 
-function drawSelected(context: CanvasRenderingContext2D, a: number, b: number): void {
+function drawSelected(context: CanvasRenderingContext2D, height: number, a: number, b: number): void {
   context.fillStyle = `${colour("accent")}26`;
-  context.fillRect(a, RULER, b - a, HEIGHT - RULER);
+  context.fillRect(a, RULER, b - a, height - RULER);
   context.fillStyle = colour("accent");
-  context.fillRect(a - 1, RULER, 2, HEIGHT - RULER);
-  context.fillRect(b - 1, RULER, 2, HEIGHT - RULER);
+  context.fillRect(a - 1, RULER, 2, height - RULER);
+  context.fillRect(b - 1, RULER, 2, height - RULER);
   for (const x of [a, b]) {
     context.beginPath();
-    context.roundRect(x - 3.5, HEIGHT / 2 + 4, 7, 18, 3);
+    context.roundRect(x - 3.5, height / 2 + 4, 7, 18, 3);
     context.fill();
   }
 }

@@ -12,12 +12,24 @@ import { sharedStyles } from "../page/style";
 import { theme } from "../page/theme";
 import { HEIGHT, RULER, drawPlayhead, drawStrips, speedOf, type Strips } from "./strips";
 import "./caption-lanes";
+import { CurveTracks } from "./curve-tracks";
+import { ABOUT, KINDS, choices, storeTracks, storedTracks, type CurveKind, type Track } from "./curves";
 import type { MotionWords, Said } from "./caption-lanes";
 import { TimeAxis } from "./time-axis";
+import { TIME_UNITS, parseTime, timeText, type TimeUnit } from "./time-code";
 
 const NEAR = 6; // pixels within which a handle is grabbed
 const CLICK = 3; // pixels that the mouse may move in a click
 const LIVE_SECONDS = 12; // shown of streamed motion
+const UNIT_KEY = "motionloom.time-unit";
+
+function storedUnit(): TimeUnit {
+  try {
+    return TIME_UNITS.find((one) => one === localStorage.getItem(UNIT_KEY)) ?? "frames";
+  } catch {
+    return "frames";
+  }
+}
 
 type Drag =
   | { kind: "scrub" }
@@ -35,25 +47,41 @@ export class Timeline extends LitElement {
   @state() private words: MotionWords | null = null;
   /** The caption or label that is selected. */
   @state() private said: Said | null = null;
+  /** Curves of joints below the strips. */
+  @state() private tracks = storedTracks();
+  @state() private unit = storedUnit();
   private readonly axis = new TimeAxis(58);
   private strips: Strips | null = null;
   private drag: Drag | null = null;
   private width = 0;
+  private height = HEIGHT;
   private shown = "";
 
   @query(".strips") private box!: HTMLElement;
   @query("#strips") private stripCanvas!: HTMLCanvasElement;
   @query("#head") private headCanvas!: HTMLCanvasElement;
   @query(".where") private position!: HTMLElement;
+  @query("#now") private now!: HTMLInputElement;
+  @query("loom-curve-tracks") private curves!: CurveTracks | null;
 
   static styles = [
     sharedStyles,
     css`
-    :host { display: block; padding: 6px 10px 8px; user-select: none; }
+    :host { display: flex; flex-direction: column; min-height: 100%; padding: 6px 10px 8px; user-select: none; }
     .bar { display: flex; gap: 6px; align-items: center; flex-wrap: wrap; margin-bottom: 5px; min-height: 30px; }
     .bar button { padding: 3px 8px; }
     #play { width: 66px; }
-    .where { font-variant-numeric: tabular-nums; min-width: 180px; margin-left: 6px; }
+    .time { display: flex; gap: 4px; align-items: center; margin-left: 6px; font-size: 12px; }
+    #now { width: 9ch; font-variant-numeric: tabular-nums; padding: 3px 6px; text-align: right; user-select: text; }
+    .time select { padding: 3px 4px; font-size: 12px; }
+    .where { font-variant-numeric: tabular-nums; white-space: nowrap; min-width: 12ch; }
+    details { position: relative; }
+    summary { list-style: none; cursor: pointer; background: var(--raised); border: 1px solid var(--line); border-radius: 5px; padding: 3px 8px; }
+    summary:hover, summary.on { border-color: var(--accent); }
+    summary.on { color: var(--accent); }
+    .menu { position: fixed; margin-top: -4px; transform: translateY(calc(-100% - 30px)); display: grid; gap: 6px; padding: 8px 10px;
+      background: var(--raised); border: 1px solid var(--line); border-radius: 6px; z-index: 4; font-size: 12px; }
+    .menu select { font-size: 12px; max-width: 26ch; background: var(--panel); }
     .speed { display: flex; gap: 6px; align-items: center; font-size: 12px; color: var(--faint); }
     .speed input { width: 90px; }
     .speed output { width: 34px; font-variant-numeric: tabular-nums; }
@@ -65,7 +93,8 @@ export class Timeline extends LitElement {
     .selection form input { width: 20ch; font-size: 12px; padding: 3px 7px; user-select: text; }
     loom-caption-lanes { margin-top: 3px; }
     @media (max-width: 860px) { .selection { margin-left: 0; flex-wrap: wrap; } }
-    .strips { position: relative; height: ${HEIGHT}px; outline-offset: 2px; }
+    .strips { position: relative; flex: 1 0 ${HEIGHT}px; outline-offset: 2px; }
+    loom-curve-tracks { flex: 1 0 auto; margin-top: 3px; }
     canvas { position: absolute; inset: 0; width: 100%; height: 100%; touch-action: none; }
     #head { cursor: crosshair; }
   `,
@@ -88,9 +117,15 @@ export class Timeline extends LitElement {
     this.studio.addEventListener("library", () => void this.loadWords());
     theme.addEventListener("change", again);
     this.studio.addEventListener("escape", (event) => {
-      if (!this.editing) return;
-      this.editing = false;
+      const menu = this.renderRoot.querySelector("details[open]");
+      if (!this.editing && !menu) return;
+      if (menu) menu.removeAttribute("open");
+      else this.editing = false;
       event.preventDefault();
+    });
+    addEventListener("pointerdown", (event) => {
+      const menu = this.renderRoot.querySelector("details[open]");
+      if (menu && !event.composedPath().includes(menu)) menu.removeAttribute("open");
     });
   }
 
@@ -173,10 +208,11 @@ export class Timeline extends LitElement {
 
   private resize(): void {
     this.width = this.box.clientWidth;
+    this.height = this.box.clientHeight;
     for (const canvas of [this.stripCanvas, this.headCanvas]) {
       const fine = Math.min(devicePixelRatio, 2);
       canvas.width = this.width * fine;
-      canvas.height = HEIGHT * fine;
+      canvas.height = this.height * fine;
       canvas.getContext("2d")!.setTransform(fine, 0, 0, fine, 0, 0);
     }
     this.requestUpdate();
@@ -192,10 +228,11 @@ export class Timeline extends LitElement {
 
   private draw(): void {
     if (!this.width) return;
-    drawStrips(this.stripCanvas.getContext("2d")!, this.width, this.axis, this.strips, this.selected);
-    if (this.strips)
-      drawPlayhead(this.headCanvas.getContext("2d")!, this.width, this.axis, this.studio.stage.clock.time);
-    else this.headCanvas.getContext("2d")!.clearRect(0, 0, this.width, HEIGHT);
+    const { width, height, axis } = this;
+    drawStrips(this.stripCanvas.getContext("2d")!, width, height, axis, this.strips, this.selected);
+    const head = this.headCanvas.getContext("2d")!;
+    if (this.strips) drawPlayhead(head, width, height, axis, this.studio.stage.clock.time);
+    else head.clearRect(0, 0, width, height);
   }
 
   /** Update the playhead and the numbers; called for every drawn frame. */
@@ -217,17 +254,102 @@ export class Timeline extends LitElement {
     const text = this.where();
     if (text === this.shown) return;
     this.shown = text;
-    drawPlayhead(this.headCanvas.getContext("2d")!, this.width, this.axis, clock.time);
-    this.position.textContent = text;
+    drawPlayhead(this.headCanvas.getContext("2d")!, this.width, this.height, this.axis, clock.time);
+    const [now, all] = this.told();
+    if (!this.now.matches(":focus")) this.now.value = now; // what is typed is left alone
+    this.position.textContent = all;
+    const one = this.studio.lead;
+    if (one) this.curves?.follow(clock.time, one.frameAt(clock.time));
     this.headCanvas.setAttribute("aria-valuenow", clock.time.toFixed(2));
   }
 
+  /** Changes whenever the playhead or the numbers do. */
   private where(): string {
     const { clock } = this.studio.stage;
+    return `${this.told().join(" ")} ${clock.time.toFixed(3)}`;
+  }
+
+  /** The time, and the end with the rate, in the chosen unit. */
+  private told(): [string, string] {
+    const { clock } = this.studio.stage;
     const one = this.studio.lead;
-    if (!one || !one.motion.frames) return "";
-    const last = clock.end === Infinity ? "" : ` / ${one.endFrame}`;
-    return `frame ${one.frameAt(clock.time)}${last} · ${clock.time.toFixed(2)} s`;
+    if (!one || !one.motion.frames) return ["", ""];
+    const { fps } = one.motion;
+    const rate = `${Number(fps.toFixed(2))} fps`;
+    const now = timeText(one.frameAt(clock.time), fps, this.unit);
+    return [now, clock.end === Infinity ? rate : `/ ${timeText(one.endFrame, fps, this.unit)} · ${rate}`];
+  }
+
+  /** Go to the time that was typed: a frame, seconds or a time code. */
+  private jump(): void {
+    const one = this.studio.lead;
+    if (!one) return;
+    const frame = parseTime(this.now.value, one.motion.fps, this.unit);
+    if (frame === null) {
+      this.studio.notify(
+        `${this.now.value || "nothing"} is no time: write a frame (123), seconds (4.1 s) or a time code (00:04:03)`,
+      );
+      return;
+    }
+    const { clock } = this.studio.stage;
+    clock.pause();
+    clock.seek(one.timeOf(Math.min(Math.max(frame, one.firstFrame), one.endFrame - 1)));
+    this.axis.reveal(clock.time);
+    this.now.blur();
+    this.requestUpdate();
+  }
+
+  private readonly typed = (event: KeyboardEvent): void => {
+    if (event.key === "Enter") this.jump();
+    else if (event.key === "Escape") this.now.blur();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  private setUnit(unit: TimeUnit): void {
+    this.unit = unit;
+    try {
+      localStorage.setItem(UNIT_KEY, unit);
+    } catch {
+      // private window: not stored
+    }
+  }
+
+  private setTracks(tracks: Track[]): void {
+    this.tracks = tracks;
+    storeTracks(tracks);
+  }
+
+  /** Time as numbers, to read and to type. */
+  private timeField() {
+    return html`<span class="time"><input id="now" autocomplete="off" spellcheck="false" aria-label="Time: type a frame, seconds or a time code, and Enter"
+        title="Type a frame (123), seconds (4.1 s) or a time code (00:04:03), and Enter" @keydown=${this.typed}
+        @focus=${() => this.now.select()} @blur=${() => (this.shown = "")} />
+      <select id="time-unit" aria-label="Unit of the time" @change=${(event: Event) => this.setUnit(inputValue(event) as TimeUnit)}>
+        ${TIME_UNITS.map((one) => html`<option ?selected=${one === this.unit}>${one}</option>`)}</select>
+      <span class="where faint"></span></span>`;
+  }
+
+  /** The menu that adds curves of joints. */
+  private curveMenu() {
+    const { strips, tracks } = this;
+    if (!strips) return nothing;
+    const add = (event: Event) => {
+      event.preventDefault();
+      const chosen = (name: string) => this.renderRoot.querySelector<HTMLSelectElement>(`#${name}`)!.value;
+      const track = { kind: chosen("curve-kind") as CurveKind, of: chosen("curve-of") };
+      if (!tracks.some((one) => one.kind === track.kind && one.of === track.of)) this.setTracks([...tracks, track]);
+    };
+    return html`<details id="curves"><summary class=${tracks.length ? "on" : ""} title="Curves of joints below the strips">Curves</summary>
+      <form class="menu" @submit=${add}>
+        <label>joints<select id="curve-of">${choices(strips.motion).map(
+          ([group, names]) =>
+            html`<optgroup label=${group}>${names.map(([of, name]) => html`<option value=${of} ?selected=${of === "pair:ankle"}>${name}</option>`)}</optgroup>`,
+        )}</select></label>
+        <label>curve<select id="curve-kind">${KINDS.map((kind) => html`<option value=${kind} title=${ABOUT[kind]}>${kind}</option>`)}</select></label>
+        <span class="row"><button class="main" id="add-curve">Add</button>
+          ${tracks.length ? html`<button type="button" id="no-curves" @click=${() => this.setTracks([])}>Remove all</button>` : nothing}</span></form></details>`;
   }
 
   private frameAt(x: number): number {
@@ -409,7 +531,7 @@ export class Timeline extends LitElement {
         <button id="loop" aria-pressed=${clock.loop ? "true" : "false"} title="Repeat from the start at the end" @click=${() => clock.set({ loop: !clock.loop })}>Loop</button>
         <label class="speed" title="Speed (+ and −)"><span class="faint">speed</span><input type="range" id="speed" min="-3" max="2" step="0.05" .value=${String(rate)} @input=${setSpeed}
           @dblclick=${() => clock.set({ speed: 1 })} /><output>${clock.speed.toFixed(2)}×</output></label>
-        <span class="where faint"></span>
+        ${this.timeField()}
         ${this.axis.zoomed ? html`<button title="Show the whole take" @click=${() => this.fit()}>Whole</button>` : nothing}
         ${
           this.studio.take === null
@@ -417,6 +539,7 @@ export class Timeline extends LitElement {
             : html`<button id="edit-beats" aria-pressed=${this.editing} title="Move, add and remove beats; they are kept with the library"
           @click=${() => (this.editing = !this.editing)}>Beats</button>`
         }
+        ${this.curveMenu()}
         <div class="selection">${this.selectionBar()}</div>
       </div>
       <div class="strips">
@@ -426,6 +549,14 @@ export class Timeline extends LitElement {
           @pointerdown=${this.down} @pointermove=${this.move} @pointerup=${this.up} @pointercancel=${this.up}
           @wheel=${this.wheel} @dblclick=${this.clear}></canvas>
       </div>
+      ${
+        this.tracks.length && this.strips
+          ? html`<loom-curve-tracks style="flex-basis:${CurveTracks.height(this.tracks.length)}px" .tracks=${this.tracks} .motion=${this.strips.motion} .axis=${this.axis}
+          .span=${`${this.axis.start} ${this.axis.end}`} .width=${this.width} .timeOf=${this.strips.timeOf} @wheel=${this.wheel}
+          @scrub=${(event: CustomEvent<number>) => clock.seek(Math.min(this.axis.time(event.detail, this.width), clock.end - 1e-3))}
+          @remove=${(event: CustomEvent<number>) => this.setTracks(this.tracks.filter((_, one) => one !== event.detail))}></loom-curve-tracks>`
+          : nothing
+      }
       ${
         this.studio.take !== null && this.strips
           ? html`<loom-caption-lanes .words=${this.words} .axis=${this.axis} .span=${`${this.axis.start} ${this.axis.end}`} .width=${this.width}

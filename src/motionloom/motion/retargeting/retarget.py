@@ -107,8 +107,8 @@ def retarget(
     example = None if isinstance(skeleton, Skeleton) else skeleton
     skeleton = skeleton if isinstance(skeleton, Skeleton) else skeleton.skeleton
     needed = [*_NEEDED, *(f"{side}_foot" for side in SIDES if keep_contacts)]
-    _require("the motion's skeleton", motion.skeleton, needed)
-    _require("the target skeleton", skeleton, needed)
+    require_roles("the motion's skeleton", motion.skeleton, needed)
+    require_roles("the target skeleton", skeleton, needed)
     if not len(motion):
         raise InvalidInput("cannot retarget a motion without frames")
     if contacts is not None and contacts.frames != len(motion):
@@ -183,7 +183,8 @@ def on_skeleton(motion: Motion, skeleton: Skeleton) -> Motion:
     return retarget(motion, skeleton).with_quality(None)  # a take, not a result
 
 
-def _require(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
+def require_roles(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
+    """Raise RoleError, or InvalidInput for legs without length, if `skeleton` cannot be used."""
     try:
         skeleton.role_assignment.require(roles)
     except RoleError as error:
@@ -198,7 +199,7 @@ def _raise_heels(motion: Motion, turned: Motion, scale: float, contacts: FootCon
     The same pitch would lift the ankle of a longer foot further, and the knee would have to make
     up for it. So a longer foot pitches less while its ball stands; toes keep their direction.
     """
-    insteps = [_instep(motion, contacts), _instep(turned, contacts)]
+    insteps = [instep_height(motion, contacts), instep_height(turned, contacts)]
     q = turned.rotations.astype(np.float64)
     world = turned.global_rotations().astype(np.float64)
     for side in SIDES:
@@ -236,13 +237,13 @@ def _on_scaled_path(
     goal = scale * middle
     if contacts is not None:
         goal[:, 1] -= scale * _tilt(contacts, levels)
-        instep = _instep(motion, contacts)
-        goal[:, 1] += _instep(turned, contacts) - scale * instep
+        instep = instep_height(motion, contacts)
+        goal[:, 1] += instep_height(turned, contacts) - scale * instep
     carried = turned.role_positions(hips).astype(np.float64).mean(axis=1)
     return replace(turned, root=goal - carried)
 
 
-def _instep(motion: Motion, contacts: FootContacts) -> float:
+def instep_height(motion: Motion, contacts: FootContacts) -> float:
     """Height in metres of the ankle above the ball of a flat foot."""
     rises = []
     for side in SIDES:

@@ -13,7 +13,8 @@ from motionloom.errors import InvalidInput
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.request_models import CodeLines, Name
-from motionloom.studio.responses import motion_response, quality_head
+from motionloom.studio.responses import quality_head
+from motionloom.studio.routes.characters import Worn, made_response
 from motionloom.studio.routes.words import MAX_TEXT, described
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ def act(request: ActRequest, state: State) -> JobStatus:
 
 
 @router.post("/motion", response_class=Response)
-def motion(request: ScriptRequest, state: State) -> Response:
+def motion(request: ScriptRequest, state: State, own: Worn) -> Response:
     """The motion of a script that was acted, as packed arrays."""
-    return motion_response(acted_of(state, request.script).motion)
+    return made_response(acted_of(state, request.script).motion, own)
 
 
 def acted_of(state: AppState, script: str) -> ActedScript:

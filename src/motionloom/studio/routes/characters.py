@@ -1,7 +1,11 @@
-"""A user's own character: a skinned mesh in a GLB file, on which takes are shown.
+"""A user's own character: a skinned mesh in a GLB file, on which motions are shown.
 
-The file is read by the reader of `motionloom.formats.gltf`, takes are retargeted by roles, and the
-page draws the mesh as it draws the neutral body. Characters belong to the server's session.
+The file is read by the reader of `motionloom.formats.gltf`, motions are retargeted by roles, and
+the page draws the mesh as it draws the neutral body. Characters belong to the server's session.
+
+Takes and matches have the character's own size. What was made in a place, along a path or to a
+target (walks, dances, blends, a controller) is shown at the size of its performer: the page scales
+the character by ``size`` of the head, and everything stays where it was made.
 """
 
 from __future__ import annotations
@@ -11,18 +15,20 @@ import io
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats import gltf
 from motionloom.formats.own_character import load_character
+from motionloom.motion.kinematics.body import leg_length
 from motionloom.studio.app_state import AppState, State
-from motionloom.studio.responses import request_body
+from motionloom.studio.messages import skeleton_head
+from motionloom.studio.responses import motion_response, request_body
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from motionloom.character import SkinnedMesh
-    from motionloom.motion import Motion
+    from motionloom.motion import Motion, Skeleton
 
 router = APIRouter(prefix="/characters", tags=["characters"])
 
@@ -58,6 +64,20 @@ class OwnCharacter:
     motion: Motion
     mesh: dict[str, Any]
     folder: tempfile.TemporaryDirectory[str]  # removed with this object
+
+    @property
+    def body(self) -> str:
+        """Key of its mesh, for ``GET /api/bodies/KEY``."""
+        return f"{BODY}{self.info.id}"
+
+    def size_on(self, skeleton: Skeleton) -> float:
+        """Scale at which its legs are as long as those of a performer."""
+        return leg_length(skeleton) / leg_length(self.motion.skeleton)
+
+    def head(self, performer: Skeleton) -> dict[str, Any]:
+        """The skeleton, as `skeleton_head`, with its body and its size beside a performer."""
+        bones = skeleton_head(self.motion.skeleton, self.motion)
+        return {**bones, "body": self.body, "size": self.size_on(performer)}
 
 
 @router.put("/{filename}")
@@ -88,13 +108,39 @@ def character_of(state: AppState, key: str) -> OwnCharacter:
     return state.cached(("character", key), missing)
 
 
-def on_character(state: AppState, key: str, name: str) -> Motion:
-    """A take of the library, retargeted to a character."""
-    own = character_of(state, key)
-    digest = state.library.entry(name).digest
-    return state.cached(
-        ("on-character", key, name, digest), lambda: state.library[name].retarget(own.motion)
-    )
+def on_character(
+    state: AppState, own: OwnCharacter, name: str, start: int = 0, end: int | None = None
+) -> Motion:
+    """Frames ``[start, end)`` of a take of the library, retargeted to a character."""
+    key = ("on-character", own.info.id, name, state.library.entry(name).digest, start, end)
+    return state.cached(key, lambda: state.library[name][start:end].retarget(own.motion))
+
+
+def worn(
+    state: State,
+    character: Annotated[
+        str | None, Query(description="Id of a character on which the motion is shown.")
+    ] = None,
+) -> OwnCharacter | None:
+    """The character that a request names."""
+    return character_of(state, character) if character else None
+
+
+Worn = Annotated[OwnCharacter | None, Depends(worn)]
+
+
+def shown_head(skeleton: Skeleton, own: OwnCharacter | None) -> dict[str, Any]:
+    """Head of the skeleton on which a performer's motion is shown: its own, or a character's."""
+    return skeleton_head(skeleton) if own is None else own.head(skeleton)
+
+
+def made_response(motion: Motion, own: OwnCharacter | None, **meta: Any) -> Response:
+    """A motion that was made, on a character if one is worn."""
+    if own is None:
+        return motion_response(motion, **meta)
+    moved = motion.retarget(own.motion)
+    size = own.size_on(motion.skeleton)
+    return motion_response(moved, name=motion.name, body=own.body, size=size, **meta)
 
 
 def _read(data: bytes, filename: str, key: str, state: AppState) -> OwnCharacter:

@@ -22,6 +22,7 @@ from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.messages import scene_arrays
 from motionloom.studio.request_models import from_setting
 from motionloom.studio.responses import array_response, quality_head, request_body
+from motionloom.studio.routes.characters import Worn
 
 if TYPE_CHECKING:
     from motionloom.library import Choreography, Dance, Music
@@ -151,15 +152,22 @@ def sound(key: str, state: State) -> Response:
 
 
 @router.post("/performances", response_class=Response)
-def dance(request: DanceRequest, state: State) -> Response:
+def dance(request: DanceRequest, state: State, own: Worn) -> Response:
     """The dance: for every character ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4).
 
-    The head has the beats of music and motion, how many of them agree, and the quality.
+    The head has the beats of music and motion, how many of them agree, and the quality. A dancer
+    alone is shown on a character, if one is worn; couples hold hands and keep their bodies.
     """
     danced = dance_of(request, state)
+    alone = own if len(danced.motions) == 1 else None
+    shown = (
+        [motion.retarget(alone.motion) for motion in danced.motions] if alone else danced.motions
+    )
     found = danced.found_beats()
     total, on_time = danced.beats_on_time(found=found)
-    characters, arrays = scene_arrays(danced.motions)
+    characters, arrays = scene_arrays(shown)
+    if alone:
+        characters[0] |= alone.head(danced.motions[0].skeleton)
     names = danced.choreography.graph.names
     head = {
         "fps": danced.motions[0].fps,

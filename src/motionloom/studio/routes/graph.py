@@ -24,7 +24,8 @@ from motionloom.studio.request_models import (
     flags,
     from_setting,
 )
-from motionloom.studio.responses import array_response, motion_response, quality_head
+from motionloom.studio.responses import array_response, quality_head
+from motionloom.studio.routes.characters import Worn, made_response
 
 if TYPE_CHECKING:
     from motionloom.library import EditedGraph, MotionGraph
@@ -226,14 +227,14 @@ def drawn(request: GraphRequest, state: State) -> Response:
 
 
 @router.post("/transition", response_class=Response)
-def transition(request: TransitionRequest, state: State) -> Response:
+def transition(request: TransitionRequest, state: State, own: Worn) -> Response:
     """One transition as a motion, with some frames before and after.
 
     The head has ``seam``, the frame in the middle of the blend, and ``blend``, its length.
     """
     edited = graph_of(state, request.graph)
     motion, seam = edited.transition_clip(request.transition, seconds=request.seconds)
-    return motion_response(motion, seam=seam, blend=edited.transitions.blend)
+    return made_response(motion, own, seam=seam, blend=edited.transitions.blend)
 
 
 @router.post("/edits")
@@ -262,12 +263,13 @@ def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = N
 
 
 @router.post("/walk", response_class=Response)
-def walk(request: WalkRequest, state: State) -> Response:
+def walk(request: WalkRequest, state: State, own: Worn) -> Response:
     """A walk as a motion; the head has its ``sources``, ``seams`` and ``quality``."""
     motion = walk_of(state, request)
     made_of = motion.provenance
-    return motion_response(
+    return made_response(
         motion,
+        own,
         sources=[] if made_of is None else [one.as_dict() for one in made_of.sources],
         seams=[] if made_of is None else list(made_of.seams),
         quality=quality_head(motion.quality),

@@ -17,7 +17,7 @@ from motionloom.studio.app_state import State
 from motionloom.studio.bodies import BODIES
 from motionloom.studio.messages import foot_contacts
 from motionloom.studio.responses import array_response, motion_response
-from motionloom.studio.routes.characters import BODY, character_of, on_character
+from motionloom.studio.routes.characters import BODY, Worn, character_of, on_character
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
@@ -70,14 +70,13 @@ class MotionBeats(BaseModel):
 
 
 @router.get("/motions/{name:path}/frames", response_class=Response)
-def frames(name: str, state: State, character: str | None = None) -> Response:
+def frames(name: str, state: State, own: Worn) -> Response:
     """The whole motion as packed arrays: positions, orientations and contacts.
 
     With the id of a character (``PUT /api/characters/FILE.glb``) it is retargeted to it.
     """
-    if character:
-        moved = on_character(state, character, name)
-        return motion_response(moved, name=name, body=f"{BODY}{character}")
+    if own:
+        return motion_response(on_character(state, own, name), name=name, body=own.body)
     return motion_response(state.library[name])
 
 

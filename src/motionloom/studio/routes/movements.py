@@ -12,7 +12,7 @@ from motionloom.library.settings import ChoreographySettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
 from motionloom.studio.request_models import from_setting
-from motionloom.studio.responses import motion_response
+from motionloom.studio.routes.characters import Worn, made_response
 
 if TYPE_CHECKING:
     from motionloom.library import Choreography
@@ -135,7 +135,7 @@ def edit(name: str, request: MovementGraphEdit, state: State) -> MovementGraph:
 
 
 @router.post("/{name}/dance", response_class=Response)
-def dance(name: str, request: NodeSelection, state: State) -> Response:
+def dance(name: str, request: NodeSelection, state: State, own: Worn) -> Response:
     """A node, or one after another, as a motion of the first character."""
     choreography = _load(state, name)
     cycle = choreography.with_graph(choreography.graph.cycle(request.nodes))
@@ -143,7 +143,7 @@ def dance(name: str, request: NodeSelection, state: State) -> Response:
     motion = cycle.player(seed=0).record(
         frames=len(request.nodes) * movement_frames, name=" → ".join(request.nodes)
     )
-    return motion_response(motion, seam=movement_frames)
+    return made_response(motion, own, seam=movement_frames)
 
 
 def _new_name(text: str) -> str:

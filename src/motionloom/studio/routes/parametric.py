@@ -14,9 +14,9 @@ from motionloom.library import ParameterKind, parameter
 from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
-from motionloom.studio.messages import skeleton_head
 from motionloom.studio.request_models import Names, from_setting
 from motionloom.studio.responses import array_response
+from motionloom.studio.routes.characters import Worn, shown_head
 from motionloom.studio.search_requests import family_of
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def create(request: ParametrizeRequest, state: State) -> JobStatus:
 
 
 @router.get("/{name}", response_class=Response)
-def load(name: str, state: State) -> Response:
+def load(name: str, state: State, own: Worn) -> Response:
     """A stored one: its skeleton, ``accessible`` (S, d) and ``examples`` (N, d)."""
     motion = parametric_of(state, name).motion
     head = {
@@ -132,7 +132,7 @@ def load(name: str, state: State) -> Response:
         "examples": list(motion.examples),
         "left_out": list(motion.registration.left_out),
         "fps": motion.registration.fps,
-        **skeleton_head(motion.registration.skeleton),
+        **shown_head(motion.registration.skeleton, own),
     }
     return array_response(head, accessible=motion.accessible, examples=motion.space.examples)
 

@@ -22,6 +22,7 @@ from motionloom.studio.aligned import alignment, frames_of, to_origin
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.messages import foot_contacts, skeleton_head
 from motionloom.studio.responses import array_response
+from motionloom.studio.routes.characters import OwnCharacter, Worn, on_character
 
 router = APIRouter(tags=["search"])
 
@@ -60,37 +61,37 @@ class PosesRequest(BaseModel):
 
 
 @router.post("/poses", response_class=Response)
-def poses(request: PosesRequest, state: State) -> Response:
+def poses(request: PosesRequest, state: State, own: Worn) -> Response:
     """Points of all clips, aligned, one clip after the other.
 
     ``clips`` of the head has name, rate, frames and points of each clip and the index of its
     body among ``bodies``; ``positions`` is flat, (frames, points, 3) of each clip.
     ``orientations``, (frames, joints, 4) of each clip, and ``contacts``, rows of four, are omitted
-    for small figures.
+    for small figures. With a character, all clips are shown on it.
     """
     total = sum(len(clip.frames) for clip in request.clips)
     if total > MAX_FRAMES:
         raise InvalidInput(f"at most {MAX_FRAMES} frames per request; got {total}")
     onto = request.onto
-    reference = frames_of(state.library[onto.motion], [onto.frame], onto.motion)
+    own = None if request.small else own
+    _, reference = _frames(state, own, onto.motion, [onto.frame])
     placed_at_origin = to_origin(reference)
     bodies: list[dict[str, Any]] = []
     body_index: dict[Any, int] = {}
     clips, positions, orientations, contacts = [], [], [], []
     for clip in request.clips:
-        take = state.library[clip.motion]
-        motion = frames_of(take, clip.frames, clip.motion)
+        take, motion = _frames(state, own, clip.motion, clip.frames)
         if clip.anchor >= len(motion):
             raise InvalidInput(f"anchor must be below {len(motion)}; got {clip.anchor}")
         transform = placed_at_origin @ alignment(reference, motion[clip.anchor])
         points = motion.positions(end_sites=True)
-        skeleton = state.library.entry(clip.motion).skeleton
+        skeleton = own.body if own else state.library.entry(clip.motion).skeleton
         if request.small:
             figure = _figure(state, take, skeleton)
             points, body = points[:, figure.points], _figure_head(figure)
         else:
-            body = skeleton_head(take.skeleton, take)
-            contacts.append(_contacts(take, clip.frames))
+            body = skeleton_head(take.skeleton, take) | ({"body": own.body} if own else {})
+            contacts.append(_contacts(state.library[clip.motion], clip.frames))
             placed = transform.apply_to_motion(motion)
             orientations.append(placed.global_rotations().ravel())
         positions.append(transform.apply(points).astype(np.float32).ravel())
@@ -112,6 +113,19 @@ def poses(request: PosesRequest, state: State) -> Response:
         arrays["contacts"] = np.concatenate(contacts)
         arrays["orientations"] = np.concatenate(orientations)
     return array_response({"clips": clips, "bodies": bodies}, **arrays)
+
+
+def _frames(
+    state: AppState, own: OwnCharacter | None, name: str, frames: Sequence[int]
+) -> tuple[Motion, Motion]:
+    """A take, or the part of it that is retargeted to a character, and the frames of it."""
+    take = state.library[name]
+    motion = frames_of(take, frames, name)
+    if own is None:
+        return take, motion
+    low = max(min(frames) - _CONTEXT, 0)
+    moved = on_character(state, own, name, low, min(max(frames) + 1 + _CONTEXT, len(take)))
+    return moved, frames_of(moved, [frame - low for frame in frames], name)
 
 
 def _contacts(take: Motion, frames: Sequence[int]) -> NDArray[np.bool_]:
