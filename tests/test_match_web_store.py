@@ -212,6 +212,7 @@ def test_motions_with_the_same_frames_share_their_webs(tmp_path, library):
     assert store.missing() == 4  # a-a, a-b, b-b, and a with its copies
     report = store.build(workers=1)
     assert (report.pairs, report.built) == (10, 4) and store.missing() == 0
+    assert not web_tasks._held
     frames = {name: prepared_frames(copied[name]) for name in "abcd"}
     pieces = {(row, column): web for row, column, web in store.pieces()}
     starts = dict(zip("abcd", store.timeline().starts.tolist(), strict=False))

@@ -39,6 +39,7 @@ from motionloom.search.match_web.tasks import (
     built_webs,
     copy_key,
     missing_pairs,
+    release_frames,
     web_key,
     web_keys,
     web_tasks,
@@ -275,7 +276,10 @@ class WebStore:
         if tasks:
             if workers is None and self._cells(tasks) < _WORTH_A_POOL:
                 workers = 1
-            self._run(work, tasks, workers, progress)
+            try:
+                self._run(work, tasks, workers, progress)
+            finally:
+                release_frames()
             self.files.sweep()
         return sum(len(columns) for task in tasks for _, columns in task)
 

@@ -30,6 +30,11 @@ _COPY = "copy-"  # before the key of a motion: another motion with the same fram
 _held: OrderedDict[tuple, Frames] = OrderedDict()  # frames of the last tasks of this process
 
 
+def release_frames() -> None:
+    """Forget the frames of the last tasks, when a build in this process ends."""
+    _held.clear()
+
+
 def web_key(entry: Entry) -> str:
     """Fingerprint of the frames of a motion; motions with the same frames share their webs."""
     return entry.key
