@@ -21,9 +21,10 @@ def folder(tmp_path_factory):
         "empty.bvh": "",
         "broken.bvh": "HIERARCHY\nROOT Hips\n{\n",
         "song.mid": "no music",
-        "settings.json": "{",
+        "labels.json": "{",
+        "labels.csv": "name,label\n\udcff",
     }.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     return folder
 
 
@@ -40,6 +41,7 @@ WRONG = {
     "search takes.loom walk --method dtww": "method must be one of dtw,",
     "graph takes.loom frob": "action must be one of build,",
     "web takes.loom frob": "web takes the word build, or the names of two motions",
+    "match takes.loom export": "match export needs -o FOLDER",
     "match takes.loom": "Missing argument 'build|walk|",
     # files
     "info wlak.bvh": "did you mean walk.bvh",
@@ -62,6 +64,9 @@ WRONG = {
     "search nosuch.loom walk": "create it with `motionloom import`",
     "search walk.bvh walk.bvh": "motionloom import NEW.loom walk.bvh",
     "studio empty": "motionloom import NEW.loom empty",
+    "studio takes.loom --token a --no-token": "--token and --no-token exclude each other",
+    "label takes.loom --import labels.json": "labels.json: not JSON",
+    "label takes.loom --import labels.csv": "labels.csv: not UTF-8 text, at byte 11",
     "search takes.loom wlak": "did you mean walk?",
     "show takes.loom": "name one motion in it, as in takes.loom:NAME",
     "label takes.loom wlak gait": "did you mean walk?",
@@ -99,7 +104,7 @@ def test_a_wrong_command_line_says_what_to_do(line, folder):
 @pytest.mark.parametrize(
     ("line", "module", "extra"),
     [
-        ("studio takes.loom", "uvicorn", "studio"),
+        ("studio a.loom", "starlette", "studio"),
         ("convert walk.bvh walk.usda", "pxr", "usd"),
         ("convert walk.bvh walk.parquet", "pyarrow", "parquet"),
         ("import takes.loom walk.bvh --cluster tcp://127.0.0.1:1", "distributed", "cluster"),
@@ -122,3 +127,4 @@ def test_a_missing_extra_is_named_with_the_line_that_installs_it(
     assert done.returncode == 2, done.stderr
     assert len(error_lines(done.stderr)) == 1, done.stderr
     assert f"pip install 'motionloom[{extra}]'" in done.stderr
+    assert not list(folder.glob("a.*"))  # nothing was begun

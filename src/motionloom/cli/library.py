@@ -384,17 +384,17 @@ def studio(
     """
     if no_token and token is not None:
         raise InvalidInput("--token and --no-token exclude each other")
-    if lib is not None and lib.suffix == ".loom" and not lib.exists():
-        from motionloom.library import Library
-
-        Library.create(lib).close()
-        remark(f"library  {lib}: created; drop takes on the page to import them")
     try:
         from motionloom.studio import serve
     except ModuleNotFoundError as missing:
         raise InvalidInput(
             f"the studio needs {missing.name}; install it with: pip install 'motionloom[studio]'"
         ) from None
+    if lib is not None and lib.suffix == ".loom" and not lib.exists():
+        from motionloom.library import Library
+
+        Library.create(lib).close()
+        remark(f"library  {lib}: created; drop takes on the page to import them")
     serve(
         lib,
         host=host,
