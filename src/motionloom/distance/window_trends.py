@@ -35,7 +35,7 @@ from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 
-COEFFICIENTS = 9  # of a window; with 5, fast motions lose minima: see docs/scale.md
+COEFFICIENTS = 9  # of a window; with fewer, webs lose matches: see docs/scale.md
 _BOUNDS = 2  # of these where all cells are computed: mean and trend
 _HEIGHT = 0.9  # metres: heights from about a person's middle keep squares small
 _PAD = 32  # numbers: rows are filled up to a multiple, which vector instructions read quicker
