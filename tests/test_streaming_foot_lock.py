@@ -110,6 +110,24 @@ def test_a_released_foot_is_held_again_near_its_path():
     assert 2.0 in phases and phases[-1] == 1.0
 
 
+def test_a_heel_is_held_where_it_is_seen_and_no_foot_is_left_far_behind():
+    still = ml.demo.clip("walk")[40:41]
+    carried = np.concatenate(
+        [np.zeros(5), np.cumsum(np.full(3, 0.1)), np.cumsum(np.full(12, 0.1)) + 0.3]
+    )
+    carried = np.concatenate([carried, np.full(20, carried[-1])])
+    root = still.root + carried[:, None] * [1.0, 0.0, 0.0]
+    run = replace(still, rotations=np.repeat(still.rotations, len(root), axis=0), root=root)
+    feet = np.zeros((len(run), 4), bool)
+    feet[:8, 1] = True  # the left ball, until the body leaves it behind at 3 m/s
+    feet[22:, 0] = True  # then the left heel
+    held = planted(run, feet)
+    ankle = held.role_positions(["left_ankle"])[:, 0, 0].astype(np.float64)
+    own = run.role_positions(["left_ankle"])[:, 0, 0].astype(np.float64)
+    assert np.abs(ankle - own).max() < 0.45
+    assert np.abs(np.diff(ankle, n=2)).max() < 0.12
+
+
 def test_a_foot_that_rises_is_not_held():
     walk = ml.demo.clip("walk")[40:60]
     up = replace(walk, root=walk.root + np.linspace(0.0, 1.0, 20)[:, None] * [0.0, 1.0, 0.0])

@@ -47,6 +47,7 @@ _SETTLE_RATE = _LOWER_RATE  # 1/s: a ball in contact comes down to its ground, w
 _FIRM_RISE_STREAMING = 0.04
 _MAX_LOWERING = 0.08  # metres by which the root is lowered at most
 _MAX_CORRECTION = 0.35  # metres: a foot that would be held farther from its path is released
+_LEAST_LEFT = 0.05  # metres up to that distance, at least, in which a released foot turns round
 _CAUGHT_AGAIN = 0.1  # metres from its path at which a released foot may be held again
 # After a seam a foot may stand in the next motion while it is still on its way there: held at once,
 # it stops from 3 m/s in one frame. So a foot is held as soon as it is slow, or no longer slows
@@ -262,13 +263,17 @@ def _release_rate(state):
     """Rate of the spring that releases a correction.
 
     The acceleration along a correction c of velocity v is ``r**2 c + 2 r v`` for a rate r: the
-    rate is lower where that exceeds `_RELEASE_PULL`.
+    rate is lower where that exceeds `_RELEASE_PULL`, unless the foot would then be left behind by
+    more than `_MAX_CORRECTION`.
     """
     away = math.hypot(state[0], state[2])
     if away < 1e-6:
         return _RELEASE_RATE
     speed = (state[0] * state[3] + state[2] * state[5]) / away
-    return min(_RELEASE_RATE, (math.sqrt(speed * speed + _RELEASE_PULL * away) - speed) / away)
+    gentle = (math.sqrt(speed * speed + _RELEASE_PULL * away) - speed) / away
+    # A foot that a run leaves behind at v comes v / (e r) farther behind.
+    left = max(_MAX_CORRECTION - away, _LEAST_LEFT)
+    return min(_RELEASE_RATE, max(gentle, speed / (math.e * left)))
 
 
 @kernel
@@ -405,6 +410,10 @@ def _lock(
                     ball_state[c] = ankle[c] + heel_state[c] + aim[c] - balls[side, c]
                     ball_state[10 + c // 2] = balls[side, c] + ball_state[c]
             goals[side] = balls[side] + ball_state[:3] - aim
+            if heel_state[9] != 1.0:  # a heel that is held next is held where it is seen
+                for c in (0, 2):
+                    heel_state[c] = goals[side, c] - ankle[c]
+                    heel_state[10 + c // 2] = goals[side, c]
         # The root follows.
         share = _ROOT_SHARE / held if held > 0 else 0.0
         for c in (0, 2):
