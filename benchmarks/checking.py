@@ -1,11 +1,12 @@
 """What it costs that files of a library are verified: processor time of searches, with and without.
 
-    python benchmarks/checking.py LIBRARY [--rounds 9] [--queries 4]
+    python benchmarks/checking.py LIBRARY [--rounds 9] [--queries 4] [--cold]
 
 A library is verified when a process first reads it, so every search runs in a process of its own,
 which is forked when all modules are imported and all kernels are loaded: only opening the library
 and searching are counted. Both ways alternate; medians are printed. "Then" is a further search of
-the same process, which verifies nothing anew.
+the same process, which verifies nothing anew. With ``--cold`` every process is the first of a day,
+which reads all of a large artifact to verify it; else the user's cache says that it was verified.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def main() -> int:
     parser.add_argument("library")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--queries", type=int, default=4)
+    parser.add_argument("--cold", action="store_true")
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     options = parser.parse_args()
     with ml.Library(options.library) as library:
         names = [e.name for e in library.entries() if e.frames > 2 * _SECONDS * e.fps]
@@ -45,7 +48,7 @@ def main() -> int:
             for name in names[::step][: options.queries]
         ]
     print(f"{'method':12} {'first':>8} {'unchecked':>10} {'cost':>7} {'then':>8} {'cost':>7}")
-    for method in METHODS:
+    for method in options.methods:
         with ml.Library(options.library) as library:
             library.search(queries[0], method=method, max=20)  # artifacts are built, kernels loaded
         _forget()
@@ -54,7 +57,7 @@ def main() -> int:
             query = queries[turn % len(queries)]
             for checked in (True, False) if turn % 2 else (False, True):
                 times[checked].append(
-                    _in_a_process(_searches, options.library, query, method, checked)
+                    _in_a_process(_searches, options.library, query, method, checked, options.cold)
                 )
         first, then = (
             [median(row[column] for row in times[checked]) for checked in (True, False)]
@@ -67,10 +70,12 @@ def main() -> int:
     return 0
 
 
-def _searches(path: str, query: str, method: str, checked: bool) -> tuple[float, float]:
+def _searches(path: str, query: str, method: str, checked: bool, cold: bool) -> tuple[float, float]:
     """Processor time of opening a library and searching it, and of a second search."""
     places = [(artifacts, "check_folder"), (frames, "_verify_once"), (Catalogue, "_verify")]
     with ExitStack() as changed:
+        if cold:
+            changed.enter_context(mock.patch.object(folders, "_is_recent", lambda stamp: False))
         for place, name in () if checked else places:
             changed.enter_context(mock.patch.object(place, name))
         began = time.process_time()

@@ -304,18 +304,25 @@ def test_a_token_that_others_can_read_is_made_anew(tmp_path, monkeypatch):
     assert _own_token() != first
 
 
-def test_a_head_that_does_not_end_is_not_waited_for(library, monkeypatch):
+@pytest.fixture
+def served(library):
+    """A server in a thread, and its port."""
     import uvicorn
 
-    monkeypatch.setattr(limits, "HEAD_SECONDS", 0.2)
     app = create_app(library)
     config = uvicorn.Config(app, port=0, log_level="error", http=limits.timed_protocol())
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     wait_until(lambda: server.started, "the server runs")
-    port = server.servers[0].sockets[0].getsockname()[1]
-    slow = socket.create_connection(("127.0.0.1", port))
+    yield server, server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    wait_until(lambda: not thread.is_alive(), "the server ends")
+
+
+def test_a_head_that_does_not_end_is_not_waited_for(served, monkeypatch):
+    monkeypatch.setattr(limits, "HEAD_SECONDS", 0.2)
+    slow = socket.create_connection(("127.0.0.1", served[1]))
     slow.sendall(b"GET / HTTP/1.1\r\nX: ")
     slow.settimeout(LIMIT)
     try:
@@ -323,5 +330,23 @@ def test_a_head_that_does_not_end_is_not_waited_for(library, monkeypatch):
     except ConnectionResetError:
         ended = True
     assert ended
-    server.should_exit = True
-    wait_until(lambda: not thread.is_alive(), "the server ends")
+
+
+def test_a_request_that_is_not_yet_read_is_not_taken_for_silence(served):
+    """A hundred silent connections, accepted before it was read, had it closed."""
+    server, port = served
+    go = threading.Event()
+    server.servers[0].get_loop().call_soon_threadsafe(go.wait, LIMIT)  # the server is busy
+    asking = socket.create_connection(("127.0.0.1", port))
+    asking.sendall(b"GET /api/library HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(limits.SILENT + 20)]
+    go.set()
+    asking.settimeout(LIMIT)
+    assert asking.recv(100).startswith(b"HTTP/1.1 200")
+    silent[0].settimeout(LIMIT)  # the oldest of the others is closed
+    try:
+        assert silent[0].recv(1) == b""
+    except ConnectionResetError:
+        pass
+    for one in (asking, *silent):
+        one.close()

@@ -25,7 +25,9 @@ RECEIVED = 512 << 20  # bytes of all bodies that are received, wait or compute
 BODY_SECONDS = 120.0  # for a request that computes to be sent whole
 LIVE_AT_ONCE = 8  # messages of all windows that are answered at a time
 HEAD_SECONDS = 15.0  # for a connection to send the head of a request
-SILENT = 100  # connections that have sent no request yet
+SILENT = 100  # connections that have sent no request yet; the oldest are closed first ...
+_YOUNG = 1.0  # ... but not within these seconds: their request may be here, and not yet read ...
+_CROWDED = 4 * SILENT  # ... unless there are so many
 
 _LIGHT = ("/api/uploads", "/api/jobs")  # written to disk as it comes; status of jobs
 _COMPUTED = ("/api/crowds", "/api/grid", "/api/families", "/api/dance/music")
@@ -165,12 +167,21 @@ def timed_protocol() -> type:
 
     class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
         _alarm: Any = None
+        _since = 0.0  # when the head of a request was first expected
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._expect_head()
+            self._close_oldest()
+
+        def _close_oldest(self) -> None:
             while len(silent) > SILENT:
-                next(iter(silent))._give_up()
+                oldest = next(iter(silent))
+                left = oldest._since + _YOUNG - self.loop.time()
+                if left > 0.0 and len(silent) <= _CROWDED:
+                    self.loop.call_later(left, oldest._close_oldest)
+                    return
+                oldest._give_up()
 
         def data_received(self, data: bytes) -> None:
             if self.cycle is None or self.cycle.response_complete:
@@ -187,6 +198,7 @@ def timed_protocol() -> type:
         def _expect_head(self) -> None:
             if self._alarm is None:
                 silent[self] = None
+                self._since = self.loop.time()
                 self._alarm = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
         def _heard(self) -> None:
