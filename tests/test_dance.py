@@ -193,6 +193,11 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
         ),
         (lambda steps, song: steps.player().steer(tempo=100), "a dance without music"),
         (lambda steps, song: steps.player(100).steer(target=(1.0,)), "target must be 2 finite"),
+        (
+            lambda steps, song: steps.player(100).steer(target=[[1.0, 2.0]]),
+            "target must be 2 finite",
+        ),
+        (lambda steps, song: steps.player(100).steer(target=(1e308, 0)), "target must be 2 finite"),
         (lambda steps, song: steps.player(100).steer(wind=1), "no control 'wind'"),
         (
             lambda steps, song: steps.onto([steps.movements[0].motion.skeleton] * 2),

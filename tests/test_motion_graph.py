@@ -297,6 +297,8 @@ def test_a_label_leads_there_and_stays(graph):
     assert shares["turn"] > shares["walk"]
     with pytest.raises(InvalidInput, match="no motion of the graph has the label 'fly'"):
         player.steer(label="fly")
+    with pytest.raises(InvalidInput, match="label must be a text; got"):
+        player.steer(label=["turn"])
     with pytest.raises(InvalidInput, match="no control 'speed'"):
         player.steer(speed=2)
 

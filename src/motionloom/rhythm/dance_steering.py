@@ -27,6 +27,7 @@ _NEAR = 0.3  # metres: nothing is bent within this distance of a target
 _TRIED = 9  # directions in which a blend is tried, from the largest bend to one side to the other
 _EFFORT = 0.05  # cost of a bend by one radian, as a fraction of the goal
 _RATES = 41  # turn rates tried
+_MOST = 1e6  # of a control, in m, m/s or rad
 _SIZES = {"target": 2, "direction": 1, "speed": 1, "facing": 1}
 CONTROLS = tuple(_SIZES)
 
@@ -70,9 +71,10 @@ class DanceSteering:
                 continue
             try:
                 given = np.asarray(value, np.float64)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 given = np.empty(0)
-            if given.size != _SIZES[name] or not np.all(np.isfinite(given)):
+            known = given.size == _SIZES[name] and given.ndim <= 1
+            if not known or not np.all(np.abs(given) <= _MOST):
                 raise InvalidInput(f"{name} must be {_SIZES[name]} finite number(s); got {value!r}")
         changed = {name: value for name, value in controls.items() if name != "facing"}
         if any(not np.array_equal(self._controls[name], value) for name, value in changed.items()):

@@ -148,6 +148,8 @@ class GraphPlayer(Player):
             raise InvalidInput("a player that follows a route takes no controls")
         if "label" in controls:
             label = controls["label"]
+            if not isinstance(label, str | None):
+                raise InvalidInput(f"label must be a text; got {str(label)[:80]}")
             self._remaining_frames = (
                 None if label is None else frames_to(self.graph, label)
             )  # raises if there is none
