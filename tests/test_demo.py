@@ -244,7 +244,7 @@ def test_another_frame_rate_samples_the_same_motion():
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: demo.clip("moonwalk"), "no motion called 'moonwalk'; it has walk, walk_slow"),
+        (lambda: demo.clip("moonwalk"), "no motion called 'moonwalk'; did you mean walk"),
         (lambda: demo.clip("walk", performer=4), "performer must be a number from 0 to 3; got 4"),
         (lambda: demo.clip("walk_p9"), "performer must be a number from 0 to 3; got 9"),
         (lambda: demo.clip("waltz_leader_p7"), "from 0 to 3; got 7"),

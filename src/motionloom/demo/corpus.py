@@ -6,6 +6,7 @@ A take is a long unsegmented sequence of many actions, as a capture session woul
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import json
 import re
@@ -273,9 +274,9 @@ def _parse(name: str, performer: int) -> tuple[str, int]:
     found = re.fullmatch(r"(.+)_p(\d+)", name)
     base, number = (found[1], int(found[2])) if found else (name, performer)
     if base not in _bases():
-        raise InvalidInput(
-            f"the corpus has no motion called {name!r}; it has {', '.join(_bases())}"
-        )
+        near = difflib.get_close_matches(base, _bases(), n=5)
+        hint = f"did you mean {', '.join(near)}?" if near else "demo.names() lists them"
+        raise InvalidInput(f"the corpus has no motion called {name!r}; {hint}")
     return base, number
 
 
