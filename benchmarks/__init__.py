@@ -24,6 +24,7 @@ BENCHMARKS = {
     "dtw": "benchmarks.dtw",
     "engine": "benchmarks.engine",
     "graph": "benchmarks.graph",
+    "keyframes": "benchmarks.keyframes",
     "knn": "benchmarks.knn",
     "lazy": "benchmarks.lazy",
     "load": "benchmarks.load",
@@ -40,9 +41,9 @@ BENCHMARKS = {
 
 # Default number of rounds: as many as give a stable median.
 ROUNDS = {
-    "act": 1, "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3, "knn": 3,
-    "lazy": 3, "matching": 5, "parametric": 3, "recall": 3, "reconstruct": 3, "rhythm": 3,
-    "scale": 1, "steering": 1, "web": 3,
+    "act": 1, "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3,
+    "keyframes": 1, "knn": 3, "lazy": 3, "matching": 5, "parametric": 3, "recall": 3,
+    "reconstruct": 3, "rhythm": 3, "scale": 1, "steering": 1, "web": 3,
 }  # fmt: skip
 DEFAULT_ROUNDS = 7
 
