@@ -9,6 +9,7 @@ from PIL import Image
 
 import motionloom as ml
 from motionloom.character import body_mesh
+from motionloom.plots.figures.body_figure import shaded_triangles
 
 HERE = Path(__file__).parent
 # Clip of the built-in corpus, and its frame as a share of the clip.
@@ -20,7 +21,6 @@ POSES = [
     ("cartwheel_left_p0", 0.55),
 ]
 SIDES = (0.0, 40.0, 90.0, 180.0)  # degrees from the front
-LIGHT = np.array([0.35, 0.6, 0.72])
 
 
 def draw(ax, vertices, triangles, turn, colour):
@@ -30,14 +30,11 @@ def draw(ax, vertices, triangles, turn, colour):
         [[np.cos(angle), 0, -np.sin(angle)], [0, 1, 0], [np.sin(angle), 0, np.cos(angle)]]
     )
     corners = (vertices @ axes.T)[triangles]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
-    seen = np.flatnonzero(normals[:, 2] > 0.0)
-    seen = seen[np.argsort(corners[seen, :, 2].mean(axis=1))]
-    shade = 0.3 + 0.7 * np.clip(normals[seen] @ (LIGHT / np.linalg.norm(LIGHT)), 0.0, 1.0)
-    colours = np.clip(shade[:, None] * np.array(colour), 0.0, 1.0)
+    seen = shaded_triangles(corners, np.tile(colour, (len(corners), 1)))
     ax.add_collection(
-        PolyCollection(corners[seen, :, :2], facecolors=colours, edgecolors=colours, linewidths=0.2)
+        PolyCollection(
+            seen.corners, facecolors=seen.colours, edgecolors=seen.colours, linewidths=0.2
+        )
     )
 
 

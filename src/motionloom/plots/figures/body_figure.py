@@ -51,12 +51,25 @@ class BodyFigure:
     def triangles(self, motion: Motion, frame: int, camera: Camera) -> Triangles:
         """Triangles of one frame that face the camera, far ones first, shaded."""
         corners = camera.project(self.mesh.posed(motion, frame))[self.mesh.triangles]
-        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
-        seen = np.flatnonzero((normals[:, 2] > 0.0) & np.isfinite(corners).all(axis=(1, 2)))
-        seen = seen[np.argsort(corners[seen, :, 2].mean(axis=1), kind="stable")]
-        shade = _AMBIENT + (1.0 - _AMBIENT) * np.clip(normals[seen] @ _LIGHT, 0.0, 1.0)
-        return Triangles(corners[seen, :, :2], shade[:, None] * self.colours[seen])
+        return shaded_triangles(corners, self.colours)
+
+
+def shaded_triangles(corners: NDArray[np.float64], colours: NDArray[np.float64]) -> Triangles:
+    """The triangles that face the camera, far ones first, shaded.
+
+    Parameters
+    ----------
+    corners : ndarray, shape (F, 3, 3)
+        In the axes of the camera: right, up, near.
+    colours : ndarray, shape (F, 3)
+        Of each triangle, before shading.
+    """
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    seen = np.flatnonzero((normals[:, 2] > 0.0) & np.isfinite(corners).all(axis=(1, 2)))
+    seen = seen[np.argsort(corners[seen, :, 2].mean(axis=1), kind="stable")]
+    shade = _AMBIENT + (1.0 - _AMBIENT) * np.clip(normals[seen] @ _LIGHT, 0.0, 1.0)
+    return Triangles(corners[seen, :, :2], shade[:, None] * colours[seen])
 
 
 def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
