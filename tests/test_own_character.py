@@ -121,6 +121,16 @@ def test_the_whole_file_of_a_gltf_character_is_kept(hero, tmp_path):
     np.testing.assert_array_equal(out.accessor(position, "VEC3"), file.accessor(position, "VEC3"))
 
 
+@pytest.mark.parametrize("primitives", [["x"], 3, [{"attributes": []}], [{"extensions": 1}]])
+def test_primitives_that_are_none_are_refused(hero, primitives):
+    path = hero(".glb")
+    file, skeleton = GltfFile(path), ml.load(path).skeleton
+    file.document["meshes"][0]["primitives"] = primitives
+    path.write_bytes(glb_bytes(file.document, file.buffer(0)))
+    with pytest.raises(MotionFormatError, match="must be a list of objects"):
+        meshes(path, skeleton)
+
+
 @pytest.mark.parametrize("suffix", [".glb", ".fbx"])
 def test_characters_below_a_node_that_turns_and_scales(hero, tmp_path, suffix):
     if suffix == ".fbx":

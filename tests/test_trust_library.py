@@ -459,3 +459,19 @@ def test_a_history_names_artifacts_as_texts(tmp_path):
     _changed_catalogue(made.path, "UPDATE history_artifacts SET stem = ?", (b"\xff\0",))
     with ml.Library(made.path) as library, pytest.raises(LibraryError, match="history is damaged"):
         library.undo()
+
+
+@pytest.mark.parametrize("shape", [(1, 5, 2), (1, 5), (5,)])
+def test_damaged_statistics_of_captions_are_made_again(tmp_path, shape):
+    with ml.Library.create(tmp_path / "takes.loom") as made:
+        made.add_motion(ml.demo.clip("walk")[:40], name="walk")
+        made.describe(workers=1)
+    (place,) = (made.path / "derived").glob("captions.*")
+    (place / "checks.json").unlink()
+    np.save(place / "statistics.npy", np.zeros(shape, np.float32))
+    with ml.Library(made.path) as library:
+        library.add_motion(ml.demo.clip("jog")[:40], name="jog")  # what is known of walk is reused
+        library.describe(workers=1)
+        (place,) = (made.path / "derived").glob("captions.*")
+        statistics = np.load(place / "statistics.npy")
+        assert statistics.shape[0] == 2 and statistics.shape[1] > 5 and statistics.any(axis=1).all()

@@ -106,7 +106,11 @@ def _build(
     for name, found in over_motions(library, described, new, workers, progress):
         rows[name] = found
     names = sorted(rows)
-    width = max((len(rows[name][1] or ()) for name in names), default=0)
+    widths = {len(rows[name][1]) for name in names if rows[name][1] is not None}
+    if len(widths) > 1:  # those of before are damaged
+        _build(folder, None, library, workers, progress)
+        return
+    width = max(widths, default=0)
     statistics = np.zeros((len(names), width), np.float32)
     for m, name in enumerate(names):
         if rows[name][1] is not None:
@@ -157,7 +161,8 @@ def _read(folder: Folder) -> CaptionTable:
     try:
         names, rows = held["names"], held["events"]
         statistics = open_array(folder / "statistics.npy", memory_map=False)
-        if statistics.shape[:1] != (len(names),) or not np.isfinite(statistics).all():
+        fits = statistics.dtype == np.float32 and statistics.ndim == 2
+        if not fits or len(statistics) != len(names) or not np.isfinite(statistics).all():
             raise ValueError("the statistics are not finite numbers of every motion")
         if not len(names) == len(rows) == len(held["keys"]):
             raise ValueError("names and events do not agree")

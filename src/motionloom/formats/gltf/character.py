@@ -79,13 +79,22 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
         if "skin" in node and "mesh" in node:
             skin, mesh = file.item("skins", node["skin"]), file.item("meshes", node["mesh"])
             name = str(node.get("name") or mesh.get("name") or f"mesh {number}")
-            for part, primitive in enumerate(mesh.get("primitives", [])):
+            primitives = mesh.get("primitives", [])
+            if not isinstance(primitives, list) or not all(map(_is_primitive, primitives)):
+                file.refuse(f"the primitives of mesh {name[:40]!r} must be a list of objects")
+            for part, primitive in enumerate(primitives):
                 title = name if part == 0 else f"{name} {part + 1}"
                 found.append(skins.mesh(skin, primitive, title))
     kept = [mesh for mesh in found if mesh is not None]
     if not kept:
         file.refuse("the character has no skinned mesh of triangles")
     return kept
+
+
+def _is_primitive(given: object) -> bool:
+    if not isinstance(given, dict):
+        return False
+    return all(isinstance(given.get(key, {}), dict) for key in ("attributes", "extensions"))
 
 
 def _nodes_by_name(file: GltfFile) -> dict[str, int]:
