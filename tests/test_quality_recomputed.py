@@ -32,6 +32,9 @@ def corpus_takes(folder):
             "walk_right", "walk_fast")]  # fmt: skip
 
 
+DATA = ["corpus", *(pytest.param(name, marks=pytest.mark.slow) for name in ("cmu", "bandai"))]
+
+
 def cmu_takes(request):
     return sorted(request.getfixturevalue("cmu30").rglob("08_0*.bvh"))[:6]
 
@@ -41,7 +44,7 @@ def bandai_takes(request, *, of="walk", style="normal", every=1, count=8):
     return [file for file in files if of in file.name and style in file.name][::every][:count]
 
 
-@pytest.mark.parametrize("data", ["corpus", "cmu", "bandai"])
+@pytest.mark.parametrize("data", DATA)
 def test_path_slide_and_seams_of_a_written_walk_agree_with_the_report(data, request, tmp_path):
     (tmp_path / "in").mkdir()
     if data == "corpus":
@@ -91,7 +94,7 @@ def test_path_slide_and_seams_of_a_written_walk_agree_with_the_report(data, requ
     assert ratios[quality["worst_seam"]["frame"]] == pytest.approx(worst, rel=0.05)
 
 
-@pytest.mark.parametrize("data", ["corpus", "cmu", "bandai"])
+@pytest.mark.parametrize("data", DATA)
 def test_captured_takes_seldom_pass_a_limit(data, request):
     if data == "corpus":
         takes = [ml.demo.clip(name) for name in ml.demo.names()[::12]]
