@@ -263,7 +263,9 @@ def test_says_what_is_wrong():
     with pytest.raises(InvalidInput, match="at least two examples; the sequence of motions has 1"):
         register([walk])
     alone = Family("walk", (Node("walk", 0, 30, 0),), (), Matches([]))
-    with pytest.raises(InvalidInput, match=r"the family of walk has 1\. Use a larger join_distance"):
+    with pytest.raises(
+        InvalidInput, match=r"the family of walk has 1\. Use a larger join_distance"
+    ):
         register({"walk": walk}, alone)
     with pytest.raises(InvalidInput, match="is too short to blend: it has 1 frame"):
         register([walk, walk[:1]])
