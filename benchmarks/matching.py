@@ -1,22 +1,24 @@
 """``python -m benchmarks matching``: the search of motion matching, one query at a time.
 
-The rival is the search of orangeduck's Motion-Matching, its own C++ header compiled with ``-O2``
-and with the flags of its Makefile, one thread, on the same normalized features. Both look for the
+The rival is the search of orangeduck's Motion-Matching (https://github.com/orangeduck), its own
+C++ header, one thread, on the same normalized features. Both look for the
 one nearest frame, the last 20 frames of each take left out, and their answers are compared before
 timing starts. Two kinds of queries: a pose and the trajectory of the same frame, both with noise,
 as while a character goes on; and the pose of one frame with the trajectory of another, as when a
 player changes direction.
 
-The header is not part of this repository: set ``ORANGEDUCK_MOTION_MATCHING`` to a checkout of
-https://github.com/orangeduck/Motion-Matching.
+Neither it nor a way to build it is part of this repository. Set ``MOTION_MATCHING_RIVALS`` to shared
+libraries (separated as in ``PATH``) that export two C functions around its ``database_search``:
+
+    void load(const float *rows, int frames, int features,
+              const int *starts, const int *stops, int ranges);
+    void search(const float *queries, const int *current, int count, int *found, float *costs);
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -39,11 +41,8 @@ _SOME = 60_000  # frames
 _QUERIES = 500
 _LEFT_OUT = 20  # frames at the end of each take
 _NOISE = 0.1  # m
-_BUILDS = {
-    "-O2": ("-O2", "-DNDEBUG"),
-    "its Makefile": ("-O3", "-march=native", "-ffast-math", "-DNDEBUG"),
-}
 _NAME = "orangeduck Motion-Matching"
+_PLACES = "MOTION_MATCHING_RIVALS"
 
 Rows = NDArray[np.float32]
 
@@ -57,7 +56,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         cut = int(np.searchsorted(np.cumsum(lengths), _SOME)) + 1
         for count in dict.fromkeys((cut, len(lengths))):
             part = rows[: int(lengths[:count].sum())]
-            results += _measured(part, lengths[:count], Path(scratch), settings, log)
+            results += _measured(part, lengths[:count], settings, log)
     data = f"{source}: {len(rows)} frames of {len(lengths)} takes"
     return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
 
@@ -80,27 +79,23 @@ def _features(folder: Path, log: Log) -> tuple[Rows, NDArray[np.int64]]:
     return Normalization.of(rows, MatchingSettings()).apply(rows), np.array(lengths)
 
 
-def _measured(
-    rows: Rows, lengths: NDArray[np.int64], scratch: Path, settings: Settings, log: Log
-) -> list[Result]:
+def _measured(rows: Rows, lengths: NDArray[np.int64], settings: Settings, log: Log) -> list[Result]:
     stops = np.cumsum(lengths)
     starts = stops - lengths
     kept = rows.copy()
     for stop in stops:
         kept[stop - _LEFT_OUT : stop] = np.nan
     index = BucketIndex.build(kept)
-    rivals = {
-        name: _rival(name, flags, scratch, rows, starts, stops) for name, flags in _BUILDS.items()
-    }
+    places = [Path(one) for one in os.environ.get(_PLACES, "").split(os.pathsep) if one]
+    rivals = {place.stem: _rival(place, rows, starts, stops) for place in places}
     results: list[Result] = []
     for kind, queries in _queries(rows, settings.seed).items():
         find = index.finder(rows)
         truth = np.concatenate([find(query)[0] for query in queries])
         contestants: list[Contestant | Missing] = []
+        if not rivals:
+            contestants.append(Missing(_NAME, f"set {_PLACES} to its search as shared libraries"))
         for name, rival in rivals.items():
-            if isinstance(rival, Missing):
-                contestants.append(rival)
-                continue
             found = rival(queries)
             same = np.mean(found == truth)
             # Answers may differ where two frames are equally near in single precision.
@@ -136,30 +131,8 @@ def _queries(rows: Rows, seed: int) -> dict[str, Rows]:
     return {"going on": rows[here] + noise, "changing direction": changed + noise}
 
 
-def _rival(name, flags, scratch, rows, starts, stops):
-    """A function of queries (Q, 27) that returns frames (Q,), or the reason why there is none."""
-    place = os.environ.get("ORANGEDUCK_MOTION_MATCHING")
-    if not place or not (Path(place) / "database.h").is_file():
-        return Missing(f"{_NAME}, {name}", "set ORANGEDUCK_MOTION_MATCHING to a checkout")
-    compiler = shutil.which("g++")
-    if compiler is None:
-        return Missing(f"{_NAME}, {name}", "no C++ compiler (g++)")
-    built = scratch / f"search-{len(rows)}-{len(flags)}.so"
-    source = Path(__file__).parent / "rivals" / "motion_matching.cpp"
-    command = [
-        compiler,
-        *flags,
-        "-w",
-        "-shared",
-        "-fPIC",
-        f"-I{place}",
-        str(source),
-        "-o",
-        str(built),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        return Missing(f"{_NAME}, {name}", done.stderr.strip().splitlines()[0])
+def _rival(built: Path, rows: Rows, starts: NDArray, stops: NDArray):
+    """A function of queries (Q, 27) that returns frames (Q,)."""
     library = ctypes.CDLL(str(built))
     whole = np.ascontiguousarray(rows)
     ends = [np.ascontiguousarray(part, np.int32) for part in (starts, stops)]
