@@ -7,8 +7,8 @@ timing starts. Two kinds of queries: a pose and the trajectory of the same frame
 as while a character goes on; and the pose of one frame with the trajectory of another, as when a
 player changes direction.
 
-Neither it nor a way to build it is part of this repository. Set ``MOTION_MATCHING_RIVALS`` to shared
-libraries (separated as in ``PATH``) that export two C functions around its ``database_search``:
+Neither it nor a way to build it is part of this repository. Set ``MOTION_MATCHING_RIVALS`` to
+shared libraries (separated as in ``PATH``) that export two C functions around ``database_search``:
 
     void load(const float *rows, int frames, int features,
               const int *starts, const int *stops, int ranges);
