@@ -21,12 +21,14 @@ from motionloom.plots.pages.html_pages import doctor_section, write_doctor_page
 HERE = Path(__file__).parent
 INK, FAINT, BONE = "#2b303a", "#8a93a1", "#3b82c4"
 AXES = {"x": "#c0392b", "y": "#2e9e5b", "z": "#2f6fd0"}
+PROGRAMS = ("blender", "unreal", "unity", "maya")
 
 
 def draw_convert():
     walk = ml.demo.clip("walk")
     figure, axes = plt.subplots(1, 4, figsize=(11, 3.4))
-    for axis, (name, preset) in zip(axes, PRESETS.items(), strict=True):
+    for axis, name in zip(axes, PROGRAMS, strict=True):
+        preset = PRESETS[name]
         ready = apply_preset(walk, name)
         places = ready.positions(end_sites=True)[12]
         skeleton = ready.skeleton
