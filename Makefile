@@ -6,7 +6,7 @@ PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # uv takes a fifth of pip's time. It does not read pip's settings, so pip is used where they name
 # another index, and where uv is not to be had or fails.
 UV := ! $(RUN)/python -m pip config list | grep -q '[.]index-url' && $(PIP) uv 2>/dev/null \
-  && $(RUN)/uv pip install --quiet --python $(RUN)/python
+  && $(RUN)/uv pip install --quiet --python $(RUN)/python 2>/dev/null
 # What the product needs; with what its tests need; with what checks of style and slow tests need.
 READY := $(VENV)/.ready
 TESTS := $(VENV)/.test-ready
