@@ -114,6 +114,18 @@ def test_bad_texts_are_one_clear_line(lib):
     assert named(lib.find("cartwhel"))[0] == "cartwheel_left"
 
 
+def test_results_are_exported_without_motions_that_show_nothing_of_the_text(lib, tmp_path):
+    done = ran("find", lib.path, "cartwheel", "--export", tmp_path / "out", "--to", "glb")
+    listed = [line.split("  ")[0] for line in done.stdout.splitlines()]
+    files = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert done.returncode == 0 and len(files) == len(listed) < len(lib)
+    assert all(name.startswith(f"{k:03d}_") for k, name in enumerate(files, 1))
+    assert {name.rsplit(".")[-1] for name in files} == {"glb"}
+    wrong = ran("find", lib.path, "cartwheel", "--export", tmp_path / "no", "--to", "xyz")
+    assert wrong.returncode == 2 and "no motion can be written as 'xyz'" in wrong.stderr
+    assert not (tmp_path / "no").exists()
+
+
 def test_labels_are_found_at_once_and_change_the_index(lib):
     lib.label("take_0:10-40", "moonwalk")
     found = lib.find("moonwalk")

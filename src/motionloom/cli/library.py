@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.options import EXPORT, JSON, LIB, TO, export_clips, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.cli.wording import worded
@@ -161,6 +161,9 @@ def find(
     library: Annotated[Path, LIB],
     words: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to look for.")],
     settings: FindSettings,
+    *,
+    export: Annotated[Path | None, EXPORT] = None,
+    to: Annotated[str, TO] = "bvh",
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Find motions by describing them: "right foot kicks high, then turns left".
@@ -177,15 +180,18 @@ def find(
         raise InvalidInput(
             f"no motion is described by {unknown}; texts are English, or words of your own labels"
         )
+    # Motions in which nothing of the text was found are ranked as well, last.
+    shown = [each for each in found if each.sources] or list(found)
+    export_clips(lib, shown, export, to, quiet=json)
     if json:
-        print_json([_found(lib, each) for each in found])
+        print_json([_found(lib, each) for each in shown])
         return
-    for each in found:
-        shown = each.motion if each.whole else str(each)
-        print("  ".join([shown, each.text or ", ".join(lib.labels(each.motion))]).rstrip())
+    for each in shown:
+        place = each.motion if each.whole else str(each)
+        print("  ".join([place, each.text or ", ".join(lib.labels(each.motion))]).rstrip())
     for word, near in found.unknown.items():
         remark(f"no motion is described by {word!r}" + (f"; {near!r} was looked for" * bool(near)))
-    remark(f"{counted(len(found), 'result')} of {counted(len(lib), 'motion')}")
+    remark(f"{counted(len(shown), 'result')} of {counted(len(lib), 'motion')}")
 
 
 def _found(lib: Library, each: TextMatch) -> dict:

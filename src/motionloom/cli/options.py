@@ -5,15 +5,17 @@ Options of verbs come from their settings, see `motionloom.cli.settings_options`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 import typer
 
+from motionloom.cli.terminal import counted, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.library import Library
+    from motionloom.library import Library, Match, TextMatch
 
 LIB = typer.Argument(metavar="LIB", help="The library.")
 JSON = typer.Option("--json", help="Machine-readable output.")
@@ -22,6 +24,9 @@ WORKERS = typer.Option(help="Processes to use. [one per core]", min=1)
 INSPECT = typer.Option(
     "--inspect", metavar="FILE", help="Draw the worst second of the motion (.png, .svg, .pdf)."
 )
+
+EXPORT = typer.Option(metavar="DIR", help="Write each result to this folder, cut to its frames.")
+TO = typer.Option("--to", metavar="SUFFIX", help="Format of exported clips: bvh, fbx, glb, ...")
 
 DETAILS = typer.Option("--details", help="Print every figure of the quality report.")
 
@@ -33,6 +38,22 @@ def open_library(path: Path) -> Library:
     from motionloom.library import Library
 
     return Library(path)
+
+
+def export_clips(
+    library: Library,
+    matches: Sequence[Match | TextMatch],
+    folder: Path | None,
+    suffix: str,
+    *,
+    quiet: bool,
+) -> None:
+    """Write each match to a file in the folder, if there is one."""
+    if folder is None:
+        return
+    with progress("exporting", len(matches), quiet=quiet) as advance:
+        library.export(matches, folder, suffix=suffix, progress=advance)
+    remark(f"{counted(len(matches), 'clip')} written to {folder}")
 
 
 @overload

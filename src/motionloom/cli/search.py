@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_library
+from motionloom.cli.options import (
+    EXPORT,
+    JSON,
+    LIB,
+    TO,
+    WORKERS,
+    check_picture,
+    export_clips,
+    open_library,
+)
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import (
     counted,
@@ -30,7 +39,6 @@ _QUERY = typer.Argument(
     metavar="QUERY",
     help="NAME:START-END in frames, or in seconds with an s; or a file, with or without a range.",
 )
-_EXPORT = typer.Option(metavar="DIR", help="Write each match to this folder, as a cropped BVH.")
 _SHEET = typer.Option(metavar="FILE", help="Write a contact sheet of all matches (.html).")
 _STRIP = typer.Option(metavar="FILE", help="Draw the query and the best matches, one per row.")
 # A hint is printed for smaller families, unless the limit is this large already.
@@ -44,7 +52,8 @@ def search(
     query: Annotated[str, _QUERY],
     settings: SearchSettings,
     *,
-    export: Annotated[Path | None, _EXPORT] = None,
+    export: Annotated[Path | None, EXPORT] = None,
+    to: Annotated[str, TO] = "bvh",
     sheet: Annotated[Path | None, _SHEET] = None,
     strip: Annotated[Path | None, _STRIP] = None,
     json: Annotated[bool, JSON] = False,
@@ -57,7 +66,8 @@ def search(
     _check_targets(sheet, strip)
     lib = open_library(library)
     matches = lib.search(query, **settings.arguments())
-    _write(lib, query, matches, export, sheet, strip, quiet=json)
+    export_clips(lib, matches, export, to, quiet=json)
+    _write(lib, query, matches, sheet, strip)
     if json:
         print_json(matches.to_json())
     else:
@@ -88,7 +98,8 @@ def family(
             metavar="FILE", help="Draw the family's size over the join distance (.png, .svg, .pdf)."
         ),
     ] = None,
-    export: Annotated[Path | None, _EXPORT] = None,
+    export: Annotated[Path | None, EXPORT] = None,
+    to: Annotated[str, TO] = "bvh",
     sheet: Annotated[Path | None, _SHEET] = None,
     strip: Annotated[Path | None, _STRIP] = None,
     json: Annotated[bool, JSON] = False,
@@ -117,7 +128,8 @@ def family(
         clips = [lib[node.motion][node.start_frame : node.end_frame] for node in found.nodes[1:]]
         write_match_graph(found, [lib.clip(query), *clips], output)
         remark(f"match graph drawn to {output}")
-    _write(lib, query, found.matches, export, sheet, strip, quiet=json)
+    export_clips(lib, found.matches, export, to, quiet=json)
+    _write(lib, query, found.matches, sheet, strip)
     if json:
         print_json(found.to_json())
     else:
@@ -190,16 +202,9 @@ def _write(
     lib: Library,
     query: str,
     matches: Matches,
-    export: Path | None,
     sheet: Path | None,
     strip: Path | None,
-    *,
-    quiet: bool,
 ) -> None:
-    if export is not None:
-        with progress("exporting", len(matches), quiet=quiet) as advance:
-            lib.export(matches, export, progress=advance)
-        remark(f"{counted(len(matches), 'clip')} written to {export}")
     if sheet is not None:
         from motionloom.plots.pages.html_pages import SheetClip, contact_sheet
 

@@ -37,6 +37,17 @@ _ROWS_OF_A_FILE = 200_000  # frames: 100 to 200 MB for usual skeletons
 _TABLES = ("motions", "frames", "labels", "skeletons")
 
 
+def motion_suffix(suffix: str) -> str:
+    """A suffix that motions can be written with, without its dot, or raise InvalidInput."""
+    suffix = suffix.lower().lstrip(".")
+    written = [name.lstrip(".") for name, one in FORMATS.items() if "motion" in one.writes]
+    if suffix not in written:
+        raise InvalidInput(
+            f"no motion can be written as {suffix!r}; choose one of {', '.join(written)}"
+        )
+    return suffix
+
+
 def write_files(
     library: Library,
     names: Sequence[str],
@@ -51,12 +62,7 @@ def write_files(
     InvalidInput
         If the folder exists and is not empty, or no writer has the suffix.
     """
-    suffix = suffix.lower().lstrip(".")
-    written = [name.lstrip(".") for name, one in FORMATS.items() if "motion" in one.writes]
-    if suffix not in written:
-        raise InvalidInput(
-            f"no motion can be written as {suffix!r}; choose one of {', '.join(written)}"
-        )
+    suffix = motion_suffix(suffix)
     stems: set[str] = set()
     rows = []
     with _new_folder(folder) as scratch:

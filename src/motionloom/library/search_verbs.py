@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from motionloom.search.query import Query
     from motionloom.search.settings import SearchSettings
     from motionloom.settings import Settings
+    from motionloom.words.text_search import TextMatch
 
 Search = TypeVar("Search", bound="SearchSettings")
 
@@ -369,7 +370,7 @@ class SearchVerbs(Store):
 
     def export(
         self,
-        matches: Iterable[Match],
+        matches: Iterable[Match | TextMatch],
         folder: str | Path,
         *,
         suffix: str = ".bvh",
@@ -379,8 +380,8 @@ class SearchVerbs(Store):
 
         Parameters
         ----------
-        matches : iterable of Match
-            In order of rank, which the file names begin with.
+        matches : iterable of Match or TextMatch
+            Results of `search` or `find`, in order of rank, which the file names begin with.
         folder : str or Path
             Created if it is not there.
         suffix : str
@@ -392,6 +393,11 @@ class SearchVerbs(Store):
         -------
         files : list of Path
 
+        Raises
+        ------
+        InvalidInput
+            If no writer has the suffix.
+
         Examples
         --------
         >>> import tempfile
@@ -399,12 +405,17 @@ class SearchVerbs(Store):
         >>> [file.name for file in lib.export(lib.search("walk:0-40", max=1), folder.name)]
         ['001_walk_0-40.bvh']
         """
+        from motionloom.library.dataset import motion_suffix
+        from motionloom.search.match import clip_name
+
+        ending = motion_suffix(suffix)
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         files = []
         for rank, match in enumerate(matches, start=1):
-            path = target / f"{match.file_name(rank)}{suffix}"
-            self[match.motion][match.start_frame : match.end_frame].save(path)
+            start, end = match.start_frame, match.end_frame
+            path = target / f"{clip_name(rank, match.motion, start, end)}.{ending}"
+            self[match.motion][start:end].save(path)
             files.append(path)
             if progress is not None:
                 progress(1)

@@ -75,7 +75,7 @@ class Match:
         >>> Match("kicks/86 01", 10, 40, 0.33, 1.33, 0.02).file_name(3)
         '003_kicks_86_01_10-40'
         """
-        return f"{rank:03d}_{file_stem(self.motion)}_{self.start_frame}-{self.end_frame}"
+        return clip_name(rank, self.motion, self.start_frame, self.end_frame)
 
     def corresponding_frames(self, length: int) -> NDArray[np.float64]:
         """Frame of the match that corresponds to each of the `length` frames of the query.
@@ -151,6 +151,11 @@ class Matches(Sequence[Match]):
             for match in self._matches
         )
         return f"<table>{head}{rows}</table>"
+
+
+def clip_name(rank: int, motion: str, start_frame: int, end_frame: int) -> str:
+    """Name of a file with a segment, without suffix; see `Match.file_name`."""
+    return f"{rank:03d}_{file_stem(motion)}_{start_frame}-{end_frame}"
 
 
 @dataclass(frozen=True, eq=False)
