@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import motionloom as ml
 from motionloom.errors import MotionFormatError
+from motionloom.formats import amass
 from motionloom.formats.amass import MODELS, PELVIS, smpl_skeleton
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
@@ -134,7 +135,7 @@ def test_without_trans_the_figure_stays(file):
         ({"poses": np.full((5, 72), np.nan)}, "poses of frame 0 holds nan"),
         ({"trans": np.full((5, 3), 1e30)}, r"trans of frame 0 holds 1e\+30"),
         ({"poses": np.array(["a"])}, "poses must hold numbers"),
-        ({"poses": np.array([{}], dtype=object)}, "poses must hold numbers, found object"),
+        ({"poses": np.array([{}], dtype=object)}, "poses cannot be unpacked .expected numbers, found object"),
     ],
 )
 def test_says_what_is_wrong(file, change, message):
@@ -180,6 +181,17 @@ def test_a_header_is_not_believed(tmp_path):
     path = archive(tmp_path / "liar.npz", {"poses": lying, "mocap_framerate": npy(60.0)})
     with pytest.raises(MotionFormatError, match="shape .9999999, 72., but less data"):
         ml.load(path)
+
+
+@pytest.mark.parametrize(
+    "shape", ["(0,9e8)", "(0, 1152921504606846976, 72)", "(-1, 72)", "(1,) * 65"]
+)
+def test_a_shape_that_no_array_has_is_refused(tmp_path, shape):
+    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    odd = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(8)
+    path = archive(tmp_path / "odd.npz", {"poses": odd, "mocap_framerate": npy(60.0)})
+    with pytest.raises(MotionFormatError, match="poses cannot be unpacked"):
+        amass.read(path)  # beneath the reader that turns any exception into a format error
 
 
 def test_a_damaged_header_is_reported(tmp_path):

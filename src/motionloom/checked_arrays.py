@@ -30,7 +30,7 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
     try:
         size = check_regular(path).st_size
         with open(path, "rb") as file:
-            shape, order, dtype = _header(file)
+            shape, order, dtype = npy_header(file)
             begin = file.tell()
         # In whole numbers of Python: NumPy's own overflow.
         length = math.prod(shape) * dtype.itemsize
@@ -50,7 +50,7 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
         ) from None
 
 
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.dtype[Any]]:
+def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.dtype[Any]]:
     """Shape, order and type of the array in a ``.npy`` file; raises `ValueError` if it is odd."""
     version = np.lib.format.read_magic(file)
     read = {
@@ -64,7 +64,8 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.dty
         raise ValueError(f"expected numbers, found {dtype}")
     if any(not 0 <= length < 1 << 48 for length in shape):
         raise ValueError(f"expected lengths, found {shape}")
-    if 0 in shape and math.prod(length or 1 for length in shape) > 1 << 48:
+    too_large = math.prod(length or 1 for length in shape) > 1 << 48  # of empty arrays, too
+    if len(shape) > 32 or too_large:  # more than NumPy's arrays may have
         raise ValueError(f"expected lengths, found {shape}")
     return shape, "F" if fortran else "C", dtype
 

@@ -13,6 +13,7 @@ redistributed: lengths are accurate to a few centimetres only.
 from __future__ import annotations
 
 import lzma
+import math
 import tokenize
 import zipfile
 import zlib
@@ -22,9 +23,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import npy_header
 from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import (
     nominal_rate,
@@ -258,17 +259,11 @@ class _Archive:
             )
         try:
             with self.zip.open(info) as file:
-                version = npy.read_magic(file)
-                header = (
-                    npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-                )
-                shape, is_fortran, dtype = header(file)
-                if dtype.hasobject or dtype.kind not in "fiu":
+                shape, order, dtype = npy_header(file)
+                if dtype.kind not in "fiu":
                     self.refuse(f"{name} must hold numbers, found {dtype}")
-                count = 1
-                for length in shape:
-                    count *= length
-                if any(length < 0 for length in shape) or count * dtype.itemsize > info.file_size:
+                count = math.prod(shape)
+                if count * dtype.itemsize > info.file_size:
                     self.refuse(f"{name} has the shape {shape}, but less data")
                 data = file.read(count * dtype.itemsize)
         except MotionFormatError:
@@ -277,7 +272,7 @@ class _Archive:
             self.refuse(f"{name} cannot be unpacked ({str(error)[:80] or type(error).__name__})")
         if len(data) < count * dtype.itemsize:
             self.refuse(f"{name} is truncated")
-        values = np.frombuffer(data, dtype).reshape(shape, order="F" if is_fortran else "C")
+        values = np.frombuffer(data, dtype).reshape(shape, order=order)
         with np.errstate(invalid="ignore"):  # any bit pattern is possible
             return values.astype(np.float64)
 
