@@ -135,7 +135,10 @@ def test_without_trans_the_figure_stays(file):
         ({"poses": np.full((5, 72), np.nan)}, "poses of frame 0 holds nan"),
         ({"trans": np.full((5, 3), 1e30)}, r"trans of frame 0 holds 1e\+30"),
         ({"poses": np.array(["a"])}, "poses must hold numbers"),
-        ({"poses": np.array([{}], dtype=object)}, "poses cannot be unpacked .expected numbers, found object"),
+        (
+            {"poses": np.array([{}], dtype=object)},
+            "poses cannot be unpacked .expected numbers, found object",
+        ),
     ],
 )
 def test_says_what_is_wrong(file, change, message):
