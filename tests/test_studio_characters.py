@@ -12,6 +12,7 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 from fewer_joints import without_joints
+from studio_takes import corpus_library
 from test_own_character import HERO, hero_mesh
 
 import motionloom as ml
@@ -20,6 +21,9 @@ from motionloom.library import FrameBlock, Player
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.studio import create_app, live, messages
 from motionloom.studio.routes import characters
+
+WALKS = ("walk_p0", "walk_left_p0", "walk_right_p0")
+KICKS = tuple(f"kick_{side}_right_p0" for side in ("front_mid", "front_high", "inside_mid"))
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +141,96 @@ def test_a_stream_is_shown_on_the_character(client, hero):
         live.answer(window, json.dumps({"kind": "graph/start", "character": 3}))
     )
     assert "character must be the id of one; got 3" in head["error"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, hero):
+    """A client of walks, kicks and dances, and the character that was sent to it."""
+    takes = (*WALKS, *KICKS, "dance_groove_p0")
+    with (
+        corpus_library(tmp_path_factory.mktemp("made") / "takes.loom", takes) as library,
+        TestClient(create_app(library), base_url="http://localhost") as one,
+    ):
+        info = one.put("/api/characters/hero.glb", content=hero).json()
+        yield one, info
+
+
+def job(client, path: str, body: dict) -> dict:
+    started = client.post(f"/api/{path}", json=body).json()
+    ended = client.app.state.studio.jobs.wait(started["id"])
+    assert ended.state == "done", ended.error
+    return ended.result
+
+
+def both(made, path: str, body: dict) -> tuple:
+    """What was made, as it is and on the character: two heads with their arrays."""
+    client, info = made
+    answers = [
+        client.post(f"/api/{path}", json=body, params=worn)
+        for worn in ({}, {"character": info["id"]})
+    ]
+    assert [one.status_code for one in answers] == [200, 200], answers[1].text
+    return tuple(messages.unpack(one.content) for one in answers)
+
+
+def same_place(plain: tuple, worn: tuple, info: dict, *, key="positions", limit=0.06) -> None:
+    """The character's hips are over the floor where the performer's are, all the way."""
+    (head, arrays), (other, moved) = plain, worn
+    assert not head["body"].startswith("character-") and "size" not in head
+    assert other["body"] == f"character-{info['id']}"
+    at = arrays[key][:, head["roles"]["hips"]]
+    there = other["size"] * moved[key][:, other["roles"]["hips"]]
+    assert there.shape == at.shape
+    np.testing.assert_allclose(there[:, [0, 2]], at[:, [0, 2]], atol=limit)
+
+
+@pytest.mark.slow
+def test_a_walk_along_a_path_is_shown_on_the_character(made):
+    body = {"graph": {"within": ["walk"], "per_minute": 90.0}, "path": [[0, 0], [0, 2.5]]}
+    plain, worn = both(made, "graphs/walk", body)
+    same_place(plain, worn, made[1])
+    assert worn[0]["seams"] == plain[0]["seams"] and worn[0]["quality"] == plain[0]["quality"]
+
+
+@pytest.mark.slow
+def test_a_parametric_motion_is_shown_on_the_character(made):
+    client, info = made
+    settings = {"takes": KICKS[0], "within": ["kick"], "by": ["right_ankle@33"], "samples": 60}
+    job(client, "parametric", {**settings, "name": "kick"})
+    worn = {"character": info["id"]}
+    heads, sent = [], []
+    with client.websocket_connect("ws://localhost/api/live") as socket:
+        for own in ({}, worn):
+            head, arrays = messages.unpack(client.get("/api/parametric/kick", params=own).content)
+            target = [float(x) for x in arrays["accessible"][-1]]
+            reach = {"id": 1, "kind": "parametric/reach", "name": "kick", "target": target}
+            socket.send_text(json.dumps({**reach, **own}))
+            heads.append(head)
+            sent.append(messages.unpack(socket.receive_bytes()))
+    (plain, at), (moved, there) = sent
+    same_place((heads[0], at), (heads[1], there), info, limit=0.08)
+    assert moved["reached"] == plain["reached"] and moved["keys"] == plain["keys"]
+    np.testing.assert_array_equal(there["weights"], at["weights"])
+
+
+@pytest.mark.slow
+def test_an_acted_script_is_shown_on_the_character(made):
+    client, info = made
+    script = job(client, "act", {"script": "walk 2 s, kick with the right foot"})["script"]
+    plain, worn = both(made, "act/motion", {"script": script})
+    same_place(plain, worn, info)
+
+
+@pytest.mark.slow
+def test_a_dance_is_shown_on_the_character(made):
+    client, info = made
+    steps = job(client, "dance/choreographies", {"within": ["dance_groove"], "meter": 4})
+    music = client.post("/api/dance/tunes", json={"meter": 4, "tempo": 110, "bars": 3}).json()
+    body = {"choreography": steps["id"], "music": music["id"], "seed": 3}
+    (head, arrays), (other, moved) = both(made, "dance/performances", body)
+    assert other["motion_beats"] == head["motion_beats"]
+    plain, worn = (head["characters"][0], arrays), (other["characters"][0], moved)
+    same_place(plain, worn, info, key="positions_0")
 
 
 class TakePlayer(Player):

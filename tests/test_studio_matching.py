@@ -16,6 +16,7 @@ from test_own_character import HERO, hero_mesh
 import motionloom as ml
 from motionloom.formats import gltf
 from motionloom.studio import create_app, messages
+from motionloom.studio.jobs import Job
 from motionloom.studio.routes import matching
 
 WALKS = ("walk_p0", "walk_left_p0", "walk_right_p0")
@@ -62,6 +63,28 @@ def test_a_database_is_built_from_a_label_or_names(client):
     assert 0.3 < info["speeds"][0] < info["speeds"][1] < 3.0
     assert "--only walk_p0,walk_left_p0,walk_right_p0" in info["lines"]["cli"]
     assert built(client, within=["walk"])["state"] == "done"
+
+
+def test_a_build_advances_take_by_take_and_stops_between_two(client, monkeypatch):
+    state = client.app.state.studio
+    steps = []
+    advance = Job.advance
+
+    def stopping(self, count=1):
+        steps.append(count)
+        if len([one for one in steps if one]) == 2:  # as a press of "stop" would
+            self.stop()
+        advance(self, count)
+
+    monkeypatch.setattr(Job, "advance", stopping)
+    takes = {"only": list(WALKS), "mirror": False}
+    started = client.post("/api/matching", json=takes).json()
+    assert started["total"] == 3
+    ended = state.jobs.wait(started["id"])
+    assert (ended.state, ended.done) == ("stopped", 1)
+    monkeypatch.undo()
+    ended = built(client, **takes)  # nothing of the first stands in its way
+    assert (ended["state"], ended["done"]) == ("done", 3)
 
 
 def test_takes_in_which_nobody_travels_are_refused_with_the_reason(client):

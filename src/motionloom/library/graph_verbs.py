@@ -368,6 +368,7 @@ class GraphVerbs(Store):
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
+        progress: Progress | None = None,
     ) -> MatchingDatabase:
         """Build a motion matching database, once, and store it.
 
@@ -387,6 +388,8 @@ class GraphVerbs(Store):
         label, only, exclude : str or several, optional
             Labels and names that choose the motions; as in `search`. Best: everything that walks,
             runs, turns, starts and stops.
+        progress : callable, optional
+            Called as ``progress(1)`` after every take, if the database has to be built.
 
         Returns
         -------
@@ -421,4 +424,4 @@ class GraphVerbs(Store):
             only=names(only),
             exclude=names(exclude),
         )
-        return library_database(self, settings)
+        return library_database(self, settings, progress=progress)

@@ -28,6 +28,7 @@ from motionloom.motion_matching.build import matching_database
 from motionloom.motion_matching.database import ARRAYS, MatchingDatabase, Range
 from motionloom.motion_matching.features import COUNT, GROUPS
 from motionloom.motion_matching.settings import MatchingSettings
+from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_names
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.store.remote.folder import Folder
@@ -41,7 +42,9 @@ _FASTEST = 1e6  # frames per second, and m/s^2
 _MOST = {"rotations": 2.0, "root": 1e6, "places": 1e6, "features": 1e6}  # of a number, either sign
 
 
-def library_database(library: Store, settings: MatchingSettings) -> MatchingDatabase:
+def library_database(
+    library: Store, settings: MatchingSettings, *, progress: Progress | None = None
+) -> MatchingDatabase:
     """The database of the takes that the settings choose, built once and stored."""
     names = chosen_names(
         library, label=settings.label, only=settings.only, exclude=settings.exclude
@@ -62,9 +65,9 @@ def library_database(library: Store, settings: MatchingSettings) -> MatchingData
 
     def build(folder: Path, previous: Folder | None) -> None:
         labels = {name: _take_labels(library, name) for name in names}
-        save_database(
-            matching_database([library[name] for name in names], settings, labels=labels), folder
-        )
+        takes = [library[name] for name in names]
+        made = matching_database(takes, settings, labels=labels, progress=progress)
+        save_database(made, folder)
 
     return library.artifacts.derive(
         KIND, key, build=build, read=lambda folder: open_database(folder, settings)

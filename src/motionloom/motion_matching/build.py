@@ -32,6 +32,7 @@ from motionloom.motion_matching.standing import (
     needs_standing,
     standing_motions,
 )
+from motionloom.parallel import Progress
 from motionloom.search.index.bucket_index import BucketIndex
 
 _LEAST_SECONDS = 0.7  # shorter takes lead nowhere
@@ -44,6 +45,7 @@ def matching_database(
     settings: MatchingSettings,
     *,
     labels: Mapping[str, Sequence[tuple[int, int, str]]] | None = None,
+    progress: Progress | None = None,
 ) -> MatchingDatabase:
     """Build the database of some motions.
 
@@ -54,6 +56,8 @@ def matching_database(
     settings : MatchingSettings
     labels : mapping, optional
         For each motion by name, first and last frame (not included) and label.
+    progress : callable, optional
+        Called as ``progress(1)`` after every motion.
 
     Raises
     ------
@@ -87,6 +91,8 @@ def matching_database(
     for motion, own in zip(ready, contacts, strict=True):
         level = replace(motion, root=motion.root + [0.0, floor - own.floor, 0.0])
         parts.add(level, supported_parts(level, own), mirror=settings.mirror)
+        if progress is not None:
+            progress(1)
     parts.check(len(ready))
     if needs_standing(parts.joined("gaits"), rate):
         for made in standing_motions(parts.walking(ready[0]), parts.walks(ready[0]), floor):

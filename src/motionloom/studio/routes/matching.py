@@ -27,6 +27,7 @@ from motionloom.studio.request_models import CodeLines, Name, Names, VerbRequest
 if TYPE_CHECKING:
     from motionloom.library import MatchingDatabase
     from motionloom.motion import Motion, Skeleton
+    from motionloom.parallel import Progress
 
 router = APIRouter(prefix="/matching", tags=["matching"])
 
@@ -101,10 +102,10 @@ def build(request: MatchingRequest, state: State) -> JobStatus:
     Its result has ``takes``, ``frames``, ``fps``, ``tags`` (seconds of each), ``speeds`` (slowest
     and fastest, m/s), ``made`` (standing poses that no take shows), ``skipped`` takes, ``lines``.
     """
-    _check(request, state)  # at once, not within the job
+    takes = _check(request, state)  # at once, not within the job
 
     def work(job: Job) -> dict[str, Any]:
-        database = matching_of(state, request)
+        database = matching_of(state, request, job.advance)
         info = database.info()
         return {
             "takes": info["takes"],
@@ -117,7 +118,7 @@ def build(request: MatchingRequest, state: State) -> JobStatus:
             "lines": request.lines(state.library.path).model_dump(),
         }
 
-    return state.jobs.start("building the controller", work).status()
+    return state.jobs.start("building the controller", work, total=takes).status()
 
 
 @router.post("/coverage")
@@ -126,7 +127,7 @@ def coverage(request: MatchingRequest, state: State) -> JobStatus:
     _check(request, state)
 
     def work(job: Job) -> dict[str, Any]:
-        database = matching_of(state, request)
+        database = matching_of(state, request, job.advance)
         job.advance(0)
         report = database.coverage()
         job.advance(0)
@@ -149,11 +150,14 @@ def coverage_page(key: str, state: State) -> Response:
     return Response(state.cached(("coverage", key), missing), media_type="text/html")
 
 
-def matching_of(state: AppState, request: MatchingRequest) -> MatchingDatabase:
-    """The database of some takes: cached, stored, or built."""
+def matching_of(
+    state: AppState, request: MatchingRequest, progress: Progress | None = None
+) -> MatchingDatabase:
+    """The database of some takes: cached, stored, or built; `progress` as of `motion_matching`."""
     _check(request, state)
     return state.cached(
-        ("matching", request), lambda: state.library.motion_matching(**request.arguments())
+        ("matching", request),
+        lambda: state.library.motion_matching(**request.arguments(), progress=progress),
     )
 
 
@@ -173,7 +177,8 @@ def played_of(state: AppState, key: str) -> Recording:
     return state.cached(("played", key), missing)
 
 
-def _check(request: MatchingRequest, state: AppState) -> None:
+def _check(request: MatchingRequest, state: AppState) -> int:
+    """Number of takes of a request; raises if they are too long for the page."""
     library = state.library
     chosen = library.select(
         label=request.within or None, only=request.only or None, exclude=request.without or None
@@ -184,3 +189,4 @@ def _check(request: MatchingRequest, state: AppState) -> None:
             f"a controller on the page has at most {_MAX_FRAMES:,} frames; these takes "
             f"have {frames:,}: choose a label or names of takes that walk, run, turn and stop"
         )
+    return len(chosen)
