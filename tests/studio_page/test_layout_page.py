@@ -171,6 +171,15 @@ def test_each_of_two_takes_is_shown_by_itself(page):
         "() => { studio.stage.set({ path: false, split: 'each' }); studio.stage.freeze(0.5); }"
     )
     assert page.evaluate("() => studio.stage.panes.map(one => one.title)") == [WALK, KICK]
+    near = page.evaluate("studio.stage.rig.distance")
+    page.evaluate("""() => { const { stage } = studio; stage.characters[1].group.position.x += 8;
+        stage.freeze(0.5); stage.frame(); }""")
+    assert page.evaluate("studio.stage.rig.distance") == pytest.approx(near, rel=0.05)
+    page.evaluate("studio.stage.set({ split: 'one' })")
+    assert page.evaluate("studio.stage.rig.distance") > 1.5 * near  # both in one picture
+    page.evaluate("studio.stage.set({ split: 'each' })")
+    page.evaluate("""() => { const { stage } = studio; stage.characters[1].group.position.x -= 8;
+        stage.freeze(0.5); stage.frame(); }""")
     shown = stage_pixels(page).astype(int)[110:-60]  # without the controls over the stage
     half = shown.shape[1] // 2
     orange = (shown[..., 0] > shown[..., 2] + 60).sum(axis=0)

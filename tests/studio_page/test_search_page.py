@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from browser import drawn_joints, go, in_address, open_take, settled
 from PIL import Image
+from test_subjects_page import serious_findings
 from waiting import wait_until
 
 import motionloom as ml
@@ -276,6 +277,52 @@ def test_the_grid_is_painted_zoomed_and_moved(page):
         page.locator(f"[data-layer={layer}]").click()
         _wait(page, f"{GRID}.{part}")
     in_address(page, "layers=chains.minima.path")
+
+
+def _choose(picker, name: str) -> None:
+    picker.locator("#choose").click()
+    picker.locator("#find").fill(name)
+    picker.locator("#found").select_option(name)
+    picker.locator("#found").press("Enter")
+
+
+def test_takes_of_the_grid_are_chosen_from_a_list(page):
+    go(page, "grid")
+    pickers = page.locator("loom-grid-view loom-take-picker")
+    _choose(pickers.nth(0), KICK)
+    in_address(page, f"a={KICK}&b={KICK}")
+    _choose(pickers.nth(1), OTHER)
+    in_address(page, f"b={OTHER}")
+    _wait(page, f"{GRID}.data?.sides.columns.motion === {OTHER!r}")
+    expect(page.locator("loom-grid-view #b")).to_have_value(OTHER)
+    page.locator("loom-grid-view summary", has_text="expert").click()
+    page.locator("loom-grid-view #distance-code").select_option("jrd")
+    in_address(page, "distance=jrd")
+    settled(page)
+    chosen = page.locator("loom-grid-view #distance option:checked")
+    expect(chosen).to_have_text("distances between joints")
+    assert serious_findings(page) == []
+
+
+def test_takes_of_a_family_are_chosen_from_a_list(page):
+    go(page, "family")
+    view = page.locator("loom-family-view")
+    view.locator("loom-search-form summary", has_text="more settings").click()
+    only = view.locator("loom-search-form loom-take-picker").first
+    _choose(only, KICK)
+    only.locator("#find").fill(OTHER)  # the list stays open for the next
+    only.locator("#found").select_option(OTHER)
+    only.locator("#found").press("Enter")
+    in_address(page, "only=")
+    _choose(view.locator("loom-take-picker[one]"), KICK)
+    frames = page.evaluate(
+        "name => studio.library.motions.find(row => row.name === name).frames", KICK
+    )
+    expect(view.locator("#query")).to_have_value(f"{KICK}:0-{frames}")
+    _wait(page, f"{FAMILY}.family")
+    members = page.evaluate(f"[...new Set({FAMILY}.family.nodes.map(one => one.motion))]")
+    assert set(members) <= {KICK, OTHER}
+    assert serious_findings(page) == []
 
 
 def test_mirrored_matches_are_searched_for_and_told(page):

@@ -8,8 +8,9 @@ import { getArrays, getJson } from "../net/api";
 import { Latest } from "../net/live";
 import { inputValue } from "../page/form-input";
 import { segmentText } from "../page/studio";
-import { measureName } from "../page/measure-names";
+import { codeChoice, measureName } from "../page/measure-names";
 import { sharedStyles } from "../page/style";
+import "../page/take-picker";
 import { View } from "../page/view";
 import { distanceText } from "../search/match-card";
 import { MATCH_COLOUR, QUERY_COLOUR, showMatch } from "../search/match-overlay";
@@ -68,7 +69,10 @@ export class GridView extends View {
     sharedStyles,
     css`
     :host { display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); min-height: 100%; grid-template-rows: auto auto minmax(300px, 1fr) auto auto; }
-    .row label { flex: 1; min-width: 150px; }
+    .row { align-items: start; }
+    .row > label, .side { flex: 1; min-width: 150px; }
+    .side { display: grid; gap: 4px; }
+    details summary { cursor: pointer; color: var(--faint); font-size: 12px; }
     .row label span { font-size: 12px; color: var(--faint); }
     .row input:not([type="range"]), .row select { width: 100%; }
     input.name { font: 13px ui-monospace, monospace; }
@@ -297,15 +301,20 @@ export class GridView extends View {
   private form() {
     const { request, menu } = this;
     const typed = (key: keyof GridQuery) => (event: Event) => this.change({ [key]: inputValue(event).trim() });
+    const side = (key: "a" | "b", title: string, hint: string) => html`<div class="side">
+      <label><span>${title}</span><input id=${key} class="name" placeholder=${hint} .value=${request[key]} @change=${typed(key)} /></label>
+      <loom-take-picker one .studio=${this.studio} .names=${request[key]} label="a take for the ${title}"
+        @takes=${({ detail: [name] }: CustomEvent<string[]>) => this.change({ [key]: name, ...(!request.b && { b: name }) })}></loom-take-picker></div>`;
+    const codes = [...(menu?.distances ?? []), ...(menu?.features ?? [])].map((one) => one.name);
     return html`<div class="row">
-      <label><span>rows</span><input id="a" class="name" placeholder="NAME or NAME:START-END" .value=${request.a} @change=${typed("a")} list="takes" /></label>
-      <label><span>columns</span><input id="b" class="name" placeholder="any take" .value=${request.b} @change=${typed("b")} list="takes" /></label>
-      <label style="flex: 0.5; min-width: 90px"><span>distance</span><select id="distance" @change=${typed("distance")}>
+      ${side("a", "rows", "NAME or NAME:START-END")}
+      ${side("b", "columns", "any take")}
+      <div class="side" style="flex: 0.5; min-width: 90px"><label><span>distance</span><select id="distance" @change=${typed("distance")}>
         ${[...(menu?.distances ?? []), ...(menu?.features ?? []).filter((one) => !one.name.startsWith("pca"))].map(
           (one) =>
             html`<option .value=${one.name} title=${one.name} ?selected=${one.name === request.distance}>${measureName(one.name)}</option>`,
         )}</select></label>
-      <datalist id="takes">${this.studio.library.motions.slice(0, 3000).map((row) => html`<option value=${row.name}></option>`)}</datalist></div>`;
+        <details><summary>expert</summary>${codeChoice("distance", "distance", codes, request.distance, typed("distance"))}</details></div></div>`;
   }
 
   private legend() {
@@ -359,7 +368,7 @@ export class GridView extends View {
           @hover=${(event: CustomEvent<Cell>) => {
             if (this.live) this.choose(event.detail);
           }}></loom-grid-map>`
-          : html`<div class="empty">Select a segment on the timeline,<br>or enter one above: <code>walk_p0:10-60</code></div>`
+          : html`<div class="empty">Select a segment on the timeline,<br>choose a take, or enter a segment above: <code>walk_p0:10-60</code></div>`
       }
       ${this.foot()}`;
   }

@@ -1,4 +1,6 @@
-// Names of feature sets and frame distances in words; their codes stay in commands, addresses and tooltips.
+// Names of feature sets and frame distances in words; their codes stay in commands, addresses and under "expert".
+
+import { html } from "lit";
 
 const WORDS: Record<string, string> = {
   e15: "hands, feet and head",
@@ -23,4 +25,10 @@ const WORDS: Record<string, string> = {
 /** What a feature set or a frame distance compares; its code if that is not known. */
 export function measureName(code: string): string {
   return WORDS[code] ?? code;
+}
+
+/** The same choice by code, as papers and commands write it. */
+export function codeChoice(id: string, title: string, codes: string[], chosen: string, choose: (event: Event) => void) {
+  return html`<label><span>${title}, by code</span><select id=${`${id}-code`} @change=${choose}>
+    ${codes.map((code) => html`<option .value=${code} title=${measureName(code)} ?selected=${code === chosen}>${code}</option>`)}</select></label>`;
 }

@@ -17,6 +17,8 @@ export class TakePicker extends LitElement {
   /** Names at first, with commas between them; of the address. */
   @property({ attribute: false }) names = "";
   @property() label = "takes";
+  /** Whether one take is chosen, which is shown elsewhere, instead of several. */
+  @property({ type: Boolean }) one = false;
   /** The names that are chosen now. */
   @state() value: readonly string[] = [];
   @state() private choosing = false;
@@ -54,6 +56,7 @@ export class TakePicker extends LitElement {
 
   private choose(names: Iterable<string>): void {
     this.value = [...new Set(names)];
+    if (this.one) this.choosing = false;
     this.dispatchEvent(new CustomEvent("takes", { detail: [...this.value] }));
   }
 
@@ -72,7 +75,8 @@ export class TakePicker extends LitElement {
     const list = this.renderRoot.querySelector<HTMLSelectElement>("#found")!;
     const at = list.selectedIndex;
     if (at < 0) return;
-    this.choose([...this.value, list.value]);
+    this.choose(this.one ? [list.value] : [...this.value, list.value]);
+    if (this.one) return this.renderRoot.querySelector<HTMLButtonElement>("#choose")!.focus();
     void this.updateComplete.then(() => (list.selectedIndex = Math.min(at, list.options.length - 1)));
   };
 
@@ -91,14 +95,17 @@ export class TakePicker extends LitElement {
     };
     return html`<div class="panel"><input id="find" type="search" aria-label="Find takes by name or label" placeholder="name or label" .value=${this.find}
         @input=${(event: Event) => (this.find = inputValue(event))} />
-      <select id="found" size="6" aria-label="Takes: Enter or a click adds one" @click=${this.add} @keydown=${key}>
+      <select id="found" size="6" aria-label="Takes: Enter or a click ${this.one ? "chooses" : "adds"} one" @click=${this.add} @keydown=${key}>
         ${found.slice(0, SHOWN).map((name) => html`<option value=${name}>${name}</option>`)}</select>
-      <div class="row"><button type="button" id="add-all" ?disabled=${!found.length} @click=${() => this.choose([...this.value, ...found])}>add all ${found.length.toLocaleString("en")}</button>
+      <div class="row">${this.one ? nothing : html`<button type="button" id="add-all" ?disabled=${!found.length} @click=${() => this.choose([...this.value, ...found])}>add all ${found.length.toLocaleString("en")}</button>`}
         ${found.length > SHOWN ? html`<span class="faint">the first ${SHOWN} are listed</span>` : nothing}</div></div>`;
   }
 
   render() {
     const { value, studio } = this;
+    if (this.one)
+      return html`<div class="row"><button type="button" id="choose" aria-expanded=${this.choosing} @click=${() => this.open()}>Choose ${this.label}…</button></div>
+        ${this.choosing ? this.panel() : nothing}`;
     const picked = [...studio.picked];
     const { take = "", with: over = "" } = studio.visited.get("library")?.query ?? {};
     const open = [take, ...over.split("|")].filter(Boolean);

@@ -7,7 +7,9 @@ import type { CodeLines, Family, QuerySegment, SearchMenu } from "../net/answers
 import { finished, getJson, send, type Job } from "../net/api";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
+import { segmentText } from "../page/studio";
 import { sharedStyles } from "../page/style";
+import "../page/take-picker";
 import { View } from "../page/view";
 import { exportClips } from "./export-bar";
 import "./family-graph";
@@ -37,7 +39,7 @@ export class FamilyView extends View {
   static styles = [
     sharedStyles,
     css`
-    :host { display: grid; gap: 10px; grid-template-columns: minmax(0, 1fr); min-height: 100%; grid-template-rows: auto auto auto minmax(300px, 1fr) auto; }
+    :host { display: grid; gap: 10px; grid-template-columns: minmax(0, 1fr); min-height: 100%; grid-template-rows: auto auto auto auto minmax(300px, 1fr) auto; }
     .query { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; }
     .query input { flex: 1; font: 13px ui-monospace, monospace; min-width: 200px; }
     loom-family-graph { min-height: 300px; height: 100%; }
@@ -197,10 +199,16 @@ export class FamilyView extends View {
       this.change({ query: inputValue(event).trim() });
       void this.compute();
     };
+    const pick = ({ detail: [name] }: CustomEvent<string[]>) => {
+      const { frames } = this.studio.library.motions.find((row) => row.name === name)!;
+      this.change({ query: segmentText({ motion: name, start: 0, end: frames }) });
+      void this.compute();
+    };
     return html`<div class="query"><label for="query" class="faint">family of</label>
         <input id="query" placeholder="NAME:START-END, or select on the timeline" .value=${settings.query} @change=${read} />
         <button id="grow" class=${this.stale || !family ? "main" : ""} ?disabled=${!settings.query || !!this.job} @click=${this.compute}>Find family</button></div>
-      <loom-search-form .menu=${this.menu} .settings=${settings} family .chosen=${family?.sweep ? family.join_distance : null} .distances=${family?.nodes.slice(1).map((node) => node.distance_to_query) ?? []}
+      <loom-take-picker one .studio=${this.studio} .names=${settings.query} label="a whole take" @takes=${pick}></loom-take-picker>
+      <loom-search-form .studio=${this.studio} .menu=${this.menu} .settings=${settings} family .chosen=${family?.sweep ? family.join_distance : null} .distances=${family?.nodes.slice(1).map((node) => node.distance_to_query) ?? []}
         @settings=${(event: CustomEvent<Partial<Settings>>) => this.change(event.detail)}></loom-search-form>
       <div><loom-progress .job=${this.job}></loom-progress>${this.bar()}</div>
       ${
@@ -208,7 +216,7 @@ export class FamilyView extends View {
           ? html`<loom-family-graph .nodes=${family.nodes} .edges=${family.edges} .figures=${this.figures} .colours=${family.tier_colours}
           .unit=${family.unit} .current=${this.current} .excluded=${this.excluded} .moment=${this.moment}
           @node=${(event: CustomEvent<number>) => this.choose(event.detail)}></loom-family-graph>`
-          : html`<div class="empty">${settings.query ? "" : html`Select a segment on the timeline,<br>or enter one: <code>kick_front_mid_right_p0:0-70</code>`}</div>`
+          : html`<div class="empty">${settings.query ? "" : html`Select a segment on the timeline,<br>choose a whole take, or enter a segment: <code>kick_front_mid_right_p0:0-70</code>`}</div>`
       }
       ${
         family

@@ -3,15 +3,18 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import type { SearchMenu } from "../net/answers";
-import { measureName } from "../page/measure-names";
+import { codeChoice, measureName } from "../page/measure-names";
 import { inputValue, isChecked } from "../page/form-input";
+import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
+import "../page/take-picker";
 import { methodOf, unitOf, type Settings } from "./search-settings";
 
 const LARGE = 150_000; // frames of a library from which a search without features takes long
 
 @customElement("loom-search-form")
 export class SearchForm extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
   @property({ attribute: false }) menu: SearchMenu | null = null;
   @property({ attribute: false }) settings!: Settings;
   /** Distances of the matches, for the marks above the threshold. */
@@ -125,7 +128,24 @@ export class SearchForm extends LitElement {
       <input id="max_distance" type="range" min="0" max=${far} step=${far / 200} .value=${String(limit ?? fallback)} @input=${read} /></label>`;
   }
 
-  private list(name: "within" | "only" | "without", title: string, known: string[], hint: string) {
+  private takes(name: "only" | "without", title: string) {
+    return html`<loom-take-picker class="all" .studio=${this.studio} .names=${this.settings[name].join(",")} label=${title}
+      @takes=${(event: CustomEvent<string[]>) => this.set({ [name]: event.detail })}></loom-take-picker>`;
+  }
+
+  /** The measures by their codes. */
+  private codes() {
+    const { menu, settings } = this;
+    const names = (list: { name: string }[]) => list.map((one) => one.name);
+    const change = (name: "features" | "distance") => (event: Event) => this.set({ [name]: inputValue(event) });
+    const features = [...names(menu!.features), ...(settings.method === "dtw" ? names(menu!.distances) : [])];
+    return html`<details id="expert"><summary>expert</summary><div>
+      ${this.has("features") ? codeChoice("features", "features", features, settings.features, change("features")) : ""}
+      ${this.has("distance") ? codeChoice("distance", "distance of the web", names(menu!.distances), settings.distance, change("distance")) : ""}
+    </div></details>`;
+  }
+
+  private list(name: "within", title: string, known: string[], hint: string) {
     const read = (event: Event) => {
       const typed = inputValue(event)
         .split(",")
@@ -182,8 +202,8 @@ export class SearchForm extends LitElement {
           menu.labels.map((one) => one.name),
           "all labels",
         )}
-        ${this.list("only", "only takes", [], "all takes")}
-        ${this.list("without", "exclude takes", [], "none")}
+        ${this.takes("only", "only these takes: all")}
+        ${this.takes("without", "without these takes: none")}
         ${
           this.has("steps")
             ? this.words("steps", "tempo change", [
@@ -207,6 +227,7 @@ export class SearchForm extends LitElement {
             : html`<label class="check"><input id="exclude_query" type="checkbox" .checked=${settings.exclude_query}
           @change=${(event: Event) => this.set({ exclude_query: isChecked(event) })} />exclude the query itself</label>`
         }
-      </div></details>`;
+      </div></details>
+      ${this.has("features") || this.has("distance") ? this.codes() : ""}`;
   }
 }

@@ -430,7 +430,7 @@ export class SearchView extends View {
       return html`${this.head()}<loom-word-results .studio=${this.studio} .text=${this.words}
         @pick=${(event: CustomEvent<Segment>) => (this.picked = segmentText(event.detail))}></loom-word-results>`;
     return html`${this.head()}
-      <loom-search-form .menu=${this.menu} .settings=${settings} .frames=${frames}
+      <loom-search-form .studio=${this.studio} .menu=${this.menu} .settings=${settings} .frames=${frames}
         .distances=${results?.matches.map((one) => one.distance) ?? []}
         @settings=${(event: CustomEvent<Partial<Settings>>) => this.change(event.detail)}></loom-search-form>
       ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : ""}

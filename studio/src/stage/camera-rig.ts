@@ -18,6 +18,8 @@ export class CameraRig {
   readonly controls: OrbitControls;
   /** Whether the user has moved the camera; then its distance is left alone. */
   touched = false;
+  /** Whether each character has a view of its own; then it does not matter how far apart they are. */
+  alone = false;
   private readonly around = new THREE.Vector3();
   private heading: number | null = null; // of the characters, when the camera last turned with them
   private readonly middle = new THREE.Vector3();
@@ -55,7 +57,7 @@ export class CameraRig {
     let reach = 1.02;
     for (const one of characters) {
       const at = one.plan.root * 3;
-      const apart = Math.hypot(one.points[at] - this.middle.x, one.points[at + 2] - this.middle.z);
+      const apart = this.alone ? 0 : Math.hypot(one.points[at] - this.middle.x, one.points[at + 2] - this.middle.z);
       reach = Math.max(reach, apart + 0.75 * one.plan.size);
     }
     this.look(this.step.subVectors(this.camera.position, this.controls.target).normalize(), reach);

@@ -265,12 +265,15 @@ export class Stage extends EventTarget {
   private arrange(): void {
     const { clientWidth: width, clientHeight: height } = this.host;
     const titles = this.characters.map((one) => one.spec.title ?? one.motion.name);
+    const { alone } = this.rig;
     const before = this.camera.aspect;
     this.panes = panesOf(this.display.split, titles, (width || 1) / (height || 1));
     const [first] = this.panes;
     this.camera.aspect = ((width || 1) * first.width) / ((height || 1) * first.height);
     this.camera.updateProjectionMatrix();
-    if (!this.rig.touched && this.camera.aspect !== before) this.rig.frame(this.characters);
+    this.rig.alone = first.character !== null;
+    const other = this.camera.aspect !== before || this.rig.alone !== alone;
+    if (!this.rig.touched && other) this.rig.frame(this.characters);
   }
 
   /** A pane in CSS pixels of the canvas. */
