@@ -33,6 +33,19 @@ def test_a_library_made_anew_at_the_same_place_has_no_verdicts(windows, studio_l
         expect(page.locator("loom-export-bar b")).to_have_text("0")
 
 
+def test_error_notices_go_away_by_themselves(windows, studio_address):
+    page = windows(studio_address)
+    page.evaluate("""() => { const real = window.setTimeout; window.held = [];
+        window.setTimeout = (call, wait, ...more) =>
+            wait >= 1000 ? window.held.push(call) : real(call, wait, ...more); }""")
+    page.expected += ["api/search", "status of 4"]
+    go(page, "search", query="nothing:1-5")
+    expect(page.locator(".notice")).to_contain_text("nothing")
+    page.evaluate("window.held.splice(0).forEach((call) => call())")  # as if time had passed
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => done()))")
+    assert page.locator(".notice").count() == 0
+
+
 def test_sound_is_silent_while_the_dance_plays_backwards(windows, studio_address):
     page = windows(f"{studio_address}#/dance?within=dance_groove&music=tune&seed=1")
     page.wait_for_function(f"() => {DANCE}?.track && studio.stage.clock.time > 0.3")

@@ -247,6 +247,13 @@ def test_every_view_fits_a_phone_and_a_zoomed_window(page, view):
             const aside = document.querySelector("loom-app").renderRoot.querySelector("aside");
             return aside.scrollWidth - aside.clientWidth; }""")
         assert wide <= width and panel <= 0, (view, width, wide, panel)
+        parts = page.evaluate("""() => ["aside", "#stage canvas"].map((part) => {
+            const box = document.querySelector("loom-app").renderRoot.querySelector(part)
+                .getBoundingClientRect();
+            return [box.left, box.right]; })""")
+        assert all(left >= 0 and right <= width for left, right in parts), (view, width, parts)
+        if width == 390:  # each has the whole width: neither is squeezed by the other
+            assert all(right - left > 0.9 * width for left, right in parts), (view, parts)
 
 
 def test_takes_stay_in_reach_in_a_zoomed_window(page):
