@@ -149,7 +149,7 @@ export class FamilyGraph extends LitElement {
       this.choose(number);
     };
     return svg`<g class="node ${number === this.current ? "current" : ""} ${this.excluded.has(number) ? "out" : ""}" data-node=${number}
-      transform="translate(${x} ${y})" tabindex="0" role="button" aria-label="${one.motion} ${one.start_frame} to ${one.end_frame}"
+      transform="translate(${x} ${y})" tabindex="0" role="button"
       @click=${() => this.choose(number)} @keydown=${act}
       @pointerenter=${() => (this.hovered = number)} @pointerleave=${() => (this.hovered = -1)}>
       <circle r=${RADIUS} stroke=${colour}></circle>${this.figure(number)}
