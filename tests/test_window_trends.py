@@ -6,6 +6,7 @@ import pytest
 import motionloom as ml
 from motionloom.distance.frame_distances import frame_distance
 from motionloom.distance.matrix import DistanceMatrix, prepared_frames
+from motionloom.distance.point_cloud import PointCloud
 from motionloom.distance.window_trends import TrendMatrix, window_trends
 from motionloom.errors import InvalidInput
 
@@ -15,7 +16,7 @@ NAMES = ("walk", "jog", "kick_front_high_right")
 @pytest.mark.parametrize(
     ("fps", "distance"), [(30.0, "pc11"), (60.0, "pc11"), (25.0, "pc11"), (30.0, "pc1")]
 )
-def test_distances_of_trends_are_almost_those_of_windows_and_never_larger(fps, distance):
+def test_distances_of_trends_are_almost_those_of_windows_and_bounds_never_larger(fps, distance):
     # At 25 frames per second the poses of a window lie between frames.
     frames = [prepared_frames(ml.demo.clip(name, fps=fps), distance) for name in NAMES]
     exact = DistanceMatrix(frames[0], frames)
@@ -25,14 +26,34 @@ def test_distances_of_trends_are_almost_those_of_windows_and_never_larger(fps, d
         np.testing.assert_array_equal(trends.sampled_starts(stride), exact.sampled_starts(stride))
         wanted = exact.sampled(stride)
         bounds = trends.lower_bounds(stride)
-        found = trends.sampled(stride, where=np.ones(wanted.shape, np.uint8))
         apart = wanted > 0.02  # nearer, single precision is seen
-        for quick, median, least in ((bounds, 0.97, 0.45), (found, 0.999, 0.8)):
-            assert quick.max() > 0.2
-            assert np.all(quick <= wanted + 5e-4)
-            assert np.all(quick[apart] <= (1.0 + 5e-4) * wanted[apart])
-            share = quick[apart] / wanted[apart]
-            assert np.median(share) > median and share.min() > least
+        assert bounds.max() > 0.2
+        assert np.all(bounds <= wanted + 5e-4)
+        assert np.all(bounds[apart] <= (1.0 + 5e-4) * wanted[apart])
+        share = bounds[apart] / wanted[apart]
+        assert np.median(share) > 0.97 and share.min() > 0.45
+        for precise in (False, True):
+            every = np.ones(wanted.shape, np.uint8)
+            found = trends.sampled(stride, where=every, precise=precise)
+            share = found[apart] / wanted[apart]
+            assert found.max() > 0.2
+            assert abs(np.median(share) - 1.0) < 1e-5
+            assert share.min() > 0.96 and share.max() < 1.15
+            # What is left out of identical windows, at most.
+            assert np.abs(found**2 - wanted**2).max() < 5e-4
+
+
+def test_double_precision_has_no_rounding_noise():
+    """A window of few poses has no more coefficients than are kept: nothing is left out."""
+    frames = prepared_frames(ml.demo.clip("walk"), PointCloud("pc5", samples=5))
+    exact = DistanceMatrix(frames, [frames]).block()
+    trends = TrendMatrix(window_trends(frames), [window_trends(frames)])
+    every = np.ones(exact.shape, np.uint8)
+    noise = [
+        np.abs(trends.sampled(1, where=every, precise=precise) ** 2 - exact**2).max()
+        for precise in (False, True)
+    ]
+    assert noise[1] < 3e-8 and noise[0] > 5.0 * noise[1]
 
 
 def test_only_marked_cells_and_their_neighbours_are_computed(rng):

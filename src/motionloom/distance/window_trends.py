@@ -1,16 +1,21 @@
-"""Point-cloud distances from the trends of windows: quick, and never too large.
+"""Point-cloud distances from the trends of windows: quick, and almost exact.
 
 Poses of a window change smoothly: their mean over the window, their trend and their curvature
 hold almost all of it. These are the coefficients of the window along orthonormal polynomials, so
 distances of coefficients are distances of projections: at most those of the windows themselves,
-for every rotation and translation and so for the best one. Distances up to 0.15 m in CMU takes
-are too small by (median, and one of twenty) 0.4 % and 2 % with mean and trend, 0.06 % and 0.3 %
-with three coefficients.
+for every rotation and translation and so for the best one. Lower bounds of all distances at a
+reduced rate are three matrix products of means and trends: up to 0.15 m in CMU takes too small by
+0.4 % (median) and 2 % (one of twenty).
 
-The means of a window are centred on the floor, so that single precision suffices: a distance of
-2 cm is wrong by 5 micrometres. Lower bounds of all distances at a reduced rate are three matrix
-products of means and trends; distances of chosen cells are computed one by one, with more
-coefficients.
+Distances of chosen cells are computed one by one, from five coefficients and the norms of whole
+windows. What five coefficients leave out is mostly noise, which has nothing in common with that
+of another window: products need not count it, norms must. So these distances are wrong by
+2e-6 (median) and 3e-5 (one of twenty) of them; those of windows that are the same are not 0 but
+1.5 mm (median).
+
+The means of a window are centred on the floor, so that single precision suffices for distances.
+It does not for minima: sums of 2 cm are wrong by 5 micrometres, which appears as false minima where
+somebody stands still. Where chains are searched, sums are in double precision.
 
 >>> import motionloom as ml
 >>> from motionloom.distance.matrix import DistanceMatrix, prepared_frames
@@ -24,7 +29,7 @@ coefficients.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +40,7 @@ from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 
-COEFFICIENTS = 9  # of a window; with fewer, webs lose matches: see docs/scale.md
+COEFFICIENTS = 5  # of a window; with fewer, webs lose matches: see docs/scale.md
 _BOUNDS = 2  # of these where all cells are computed: mean and trend
 _HEIGHT = 0.9  # metres: heights from about a person's middle keep squares small
 _PAD = 32  # numbers: rows are filled up to a multiple, which vector instructions read quicker
@@ -53,16 +58,17 @@ class WindowTrends:
         For each of C coefficients, the mean first, x of all points, then z; zeros at the end.
     heights : ndarray of float32, shape (T, >= C P)
         Heights alike.
-    norms : ndarray of float32, shape (T, C)
-        Squared norms of the first 1, 2, ... coefficients.
+    norms : ndarray, shape (T, 2)
+        Squared norm of mean and trend, and of the whole window.
     points : int
         Points of a pose, P.
     """
 
     floor: NDArray[np.float32]
     heights: NDArray[np.float32]
-    norms: NDArray[np.float32]
+    norms: NDArray[np.float64]
     points: int
+    _precise: dict[int, tuple[NDArray, NDArray, NDArray]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.floor)
@@ -71,6 +77,17 @@ class WindowTrends:
         """Frames `first` to `last`; their windows include the frames around them."""
         span = slice(first, last)
         return WindowTrends(self.floor[span], self.heights[span], self.norms[span], self.points)
+
+    def rows(self, stride: int, precise: bool) -> tuple[NDArray, NDArray, NDArray]:
+        """Floor, heights and norms of whole windows of every `stride`-th frame."""
+        if not precise:
+            norms = self.norms[::stride, 1].astype(np.float32)
+            return self.floor[::stride], self.heights[::stride], norms
+        if stride not in self._precise:
+            floor, heights = self.floor[::stride], self.heights[::stride]
+            norms = np.ascontiguousarray(self.norms[::stride, 1])
+            self._precise[stride] = floor.astype(np.float64), heights.astype(np.float64), norms
+        return self._precise[stride]
 
 
 def window_trends(frames: PreparedFrames) -> WindowTrends:
@@ -94,12 +111,30 @@ def window_trends(frames: PreparedFrames) -> WindowTrends:
         windows = frames.rows.reshape(count, 3, len(weights), points)
         sums = np.einsum("ck,tdkp->tcdp", polynomials * np.sqrt(weights), windows)
     out = sums.reshape(count, COEFFICIENTS, 3, points)
+    whole = _squares(frames, weights) - points * (out[:, 0, :2].mean(axis=2) ** 2).sum(axis=1)
+    heights = out[:, 0, 2].sum(axis=1)
+    whole += _HEIGHT**2 - 2.0 * _HEIGHT / np.sqrt(points) * heights
     out[:, 0, :2] -= out[:, 0, :2].mean(axis=2, keepdims=True)
     out[:, 0, 2] -= _HEIGHT / np.sqrt(points)
-    squares = np.cumsum(np.einsum("tcdp,tcdp->tc", out, out), axis=1)
-    return WindowTrends(
-        _rows(out[:, :, :2]), _rows(out[:, :, 2]), squares.astype(np.float32), points
-    )
+    low = out[:, :_BOUNDS].reshape(count, -1)
+    floor, up = _rows(out[:, :, :2]), _rows(out[:, :, 2])
+    # Windows as they are rounded: rounding then moves points by nanometres, distances alike.
+    whole += _norms(floor) + _norms(up) - np.einsum("tcdp,tcdp->t", out, out)
+    return WindowTrends(floor, up, np.column_stack([_norms(low), whole]), points)
+
+
+def _squares(frames: PreparedFrames, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squared norm of each window where it is."""
+    if frames.rows is not None:
+        return _norms(frames.rows)
+    poses = _norms(frames.points)
+    taps = np.arange(len(frames))[:, None] + frames.step * np.arange(len(weights))
+    return poses[taps] @ weights
+
+
+def _norms(rows: NDArray) -> NDArray[np.float64]:
+    """Squared norm of each row."""
+    return np.einsum("td,td->t", rows, rows, dtype=np.float64)
 
 
 def _rows(values: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -166,7 +201,9 @@ class TrendMatrix:
             self._fill(out, stride)
         return out
 
-    def sampled(self, stride: int, *, where: NDArray[np.uint8]) -> NDArray[np.float64]:
+    def sampled(
+        self, stride: int, *, where: NDArray[np.uint8], precise: bool = False
+    ) -> NDArray[np.float64]:
         """Distances of some cells of the matrix at a reduced rate.
 
         Parameters
@@ -174,6 +211,8 @@ class TrendMatrix:
         stride : int
         where : ndarray of uint8
             Of the shape of the result; cells that are 0 are left undefined.
+        precise : bool
+            Sum in double precision: else rounding noise appears as false minima.
         """
         starts = self.sampled_starts(stride)
         out = np.empty((-(-len(self._a) // stride), int(starts[-1])))
@@ -183,20 +222,18 @@ class TrendMatrix:
             )
         marks = where.reshape(-1)
         words = marks[: len(marks) // 8 * 8].view(np.uint64)
-        a = self._a
+        own = self._a.rows(stride, precise)
         for b, column in zip(self._b, starts.tolist(), strict=False):
             if len(b) and len(out):
-                _fill_cells(
-                    out, marks, words, column, stride, a.points,
-                    a.floor, a.heights, a.norms, b.floor, b.heights, b.norms,
-                )  # fmt: skip
+                others = b.rows(stride, precise)
+                _fill_cells(out, marks, words, column, self._a.points, *own, *others)
         return out
 
     def _fill(self, out: NDArray[np.float32], stride: int) -> None:
         a, size = self._a, _BOUNDS * self._a.points
         floor = np.concatenate([b.floor[::stride, : 2 * size] for b in self._b]).T
         heights = np.concatenate([b.heights[::stride, :size] for b in self._b]).T
-        norms = np.concatenate([b.norms[::stride, _BOUNDS - 1] for b in self._b])
+        norms = np.concatenate([b.norms[::stride, 0] for b in self._b]).astype("f4")
         own = np.ascontiguousarray(a.floor[::stride, : 2 * size])
         pairs = own.reshape(len(own), _BOUNDS, 2, a.points)
         turned = np.stack([pairs[:, :, 1], -pairs[:, :, 0]], axis=2).reshape(own.shape)
@@ -205,7 +242,7 @@ class TrendMatrix:
             span = slice(top, top + _ROWS)
             _from_products(
                 out[span], own[span] @ floor, turned[span] @ floor, height[span] @ heights,
-                a.norms[::stride, _BOUNDS - 1][span], norms,
+                a.norms[::stride, 0][span].astype("f4"), norms,
             )  # fmt: skip
 
 
@@ -238,19 +275,18 @@ def _from_products(out, along, across, up, norms_a, norms_b):
 
 @kernel(error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 def _fill_cells(
-    out, marks, words, column, stride, points,
-    floor_a, heights_a, norms_a, floor_b, heights_b, norms_b,
+    out, marks, words, column, points, floor_a, heights_a, norms_a, floor_b, heights_b, norms_b
 ):  # fmt: skip
     """Cells of one motion in the columns; sums are in any order, for vector instructions."""
     zero, half, two = np.float32(0.0), np.float32(0.5), np.float32(2.0)
-    at, sums = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.float32)
+    at, sums = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, norms_a.dtype)
     n_rows, width = out.shape
-    count = (len(floor_b) + stride - 1) // stride
-    turned = np.zeros(floor_a.shape[1], np.float32)
+    count = len(floor_b)
+    turned = np.zeros_like(floor_a[0])
     for i in range(n_rows):
         begin = i * width + column
         f, end, is_turned = begin, begin + count, False
-        own, height, norm = floor_a[i * stride], heights_a[i * stride], norms_a[i * stride, -1]
+        own, height, norm = floor_a[i], heights_a[i], norms_a[i]
         while f < end:
             if f % 8 == 0 and f + 8 <= end and words[f // 8] == 0:
                 f += 8
@@ -265,7 +301,7 @@ def _fill_cells(
                         x, z = 2 * c * points + p, (2 * c + 1) * points + p
                         turned[x], turned[z] = own[z], -own[x]
             for c in range(_TOGETHER):  # beyond the last frame: the last one again, not stored
-                at[c] = min(f - begin + c, count - 1) * stride
+                at[c] = min(f - begin + c, count - 1)
             b0, b1, b2, b3 = floor_b[at[0]], floor_b[at[1]], floor_b[at[2]], floor_b[at[3]]
             re0, re1, re2, re3 = zero, zero, zero, zero
             im0, im1, im2, im3 = zero, zero, zero, zero
@@ -292,6 +328,6 @@ def _fill_cells(
             sums[2] = np.sqrt(re2 * re2 + im2 * im2) + up2
             sums[3] = np.sqrt(re3 * re3 + im3 * im3) + up3
             for c in range(min(_TOGETHER, end - f)):
-                squared = norm + norms_b[at[c], -1] - two * sums[c]
+                squared = norm + norms_b[at[c]] - two * sums[c]
                 out[i, f + c - i * width] = np.sqrt(half * (squared + np.abs(squared)))
             f += _TOGETHER

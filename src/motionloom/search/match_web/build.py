@@ -188,7 +188,7 @@ def _near_web(
         near, starts = near.part(starts, some), matrix.sampled_starts(stride)
         itself = some.index(itself) if itself in some else None
     where = with_neighbours(near.around)
-    coarse = matrix.sampled(stride, where=where)
+    coarse = matrix.sampled(stride, where=where, precise=True)
     coarse[where == 0] = np.nan
     web = build_web(
         coarse,

@@ -127,8 +127,8 @@ def _near(scores, starts, max_slope):
     zero = np.float32(0.0)
     for k in range(len(starts) - 1):
         first, count = starts[k], starts[k + 1] - starts[k]
-        if count == 0:
-            continue
+        if not _any_above(scores, first, count):
+            continue  # nothing is near
         for turn in range(2):  # forward, then backward
             for step in range(n_rows):
                 i = step if turn == 0 else n_rows - 1 - step
@@ -183,3 +183,15 @@ def _near(scores, starts, max_slope):
                     for j in range(count):
                         marks[j] = others[j] + line[j] >= zero
     return near, before, after
+
+
+@kernel(error_model="numpy")
+def _any_above(scores, first, count):
+    """Whether some score of these columns is not negative."""
+    for i in range(len(scores)):
+        line, best = scores[i, first : first + count], np.float32(-1.0)
+        for j in range(count):
+            best = max(best, line[j])
+        if best >= 0.0:
+            return True
+    return False

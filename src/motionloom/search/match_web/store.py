@@ -158,7 +158,8 @@ class WebStore:
             **asdict(self.limits),
         }
         if self.limits.is_near:
-            how["coefficients"] = COEFFICIENTS  # of windows; before there were any, other cells
+            # Of windows; before there were any, other cells, and other norms before these.
+            how["coefficients"] = f"{COEFFICIENTS}, whole norms, chains in double precision"
         else:
             del how["near"], how["network_seconds"]  # as before there were webs of near cells
         digest = text_digest(json.dumps(how, default=str))

@@ -21,7 +21,7 @@ from motionloom.store.records import Entry, text_digest
 from motionloom.store.store import Store
 
 _GROUP_FRAMES = 80_000  # of the columns of one file
-_HELD_FRAMES = 160_000  # that a process holds from task to task: 350 MB for near cells
+_HELD_FRAMES = 160_000  # that a process holds from task to task: 320 MB for near cells
 MAX_TASK_CELLS = 1_000_000_000  # of the matrices of one task, at most: ten seconds to a minute
 MIN_TASK_CELLS = 5_000_000  # of one task, so that handing it out costs little beside it
 _TASKS_PER_WORKER = 8  # at least, if there is so much work: all workers end at about the same time
