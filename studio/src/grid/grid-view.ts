@@ -71,7 +71,7 @@ export class GridView extends View {
     :host { display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); min-height: 100%; grid-template-rows: auto auto minmax(300px, 1fr) auto auto; }
     .row { align-items: start; }
     .row > label, .side { flex: 1; min-width: 150px; }
-    .side { display: grid; gap: 4px; }
+    .side { display: grid; grid-template-columns: minmax(0, 1fr); gap: 4px; }
     details summary { cursor: pointer; color: var(--faint); font-size: 12px; }
     .row label span { font-size: 12px; color: var(--faint); }
     .row input:not([type="range"]), .row select { width: 100%; }
@@ -303,7 +303,7 @@ export class GridView extends View {
     const typed = (key: keyof GridQuery) => (event: Event) => this.change({ [key]: inputValue(event).trim() });
     const side = (key: "a" | "b", title: string, hint: string) => html`<div class="side">
       <label><span>${title}</span><input id=${key} class="name" placeholder=${hint} .value=${request[key]} @change=${typed(key)} /></label>
-      <loom-take-picker one .studio=${this.studio} .names=${request[key]} label="a take for the ${title}"
+      <loom-take-picker one .studio=${this.studio} .names=${request[key]} label=${title}
         @takes=${({ detail: [name] }: CustomEvent<string[]>) => this.change({ [key]: name, ...(!request.b && { b: name }) })}></loom-take-picker></div>`;
     const codes = [...(menu?.distances ?? []), ...(menu?.features ?? [])].map((one) => one.name);
     return html`<div class="row">
