@@ -98,7 +98,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     import difflib
 
-    near = difflib.get_close_matches(word, list(known), n=3)
+    near = difflib.get_close_matches(word, list(known), n=3, cutoff=0.7)
     return f"; did you mean {', '.join(near)}?" if near else ""
 
 
