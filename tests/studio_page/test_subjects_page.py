@@ -162,7 +162,7 @@ def test_follow_is_told_truly_while_a_target_is_dragged_and_after(page):
 def test_escape_closes_a_menu_before_it_clears_the_selection(page):
     open_take(page, WALK)
     page.evaluate("studio.select({ motion: 'walk_p0', start: 5, end: 30 })")
-    page.locator("loom-stage-bar summary").click()
+    page.locator("loom-stage-bar summary", has_text="Trails").click()
     page.keyboard.press("Escape")
     assert not page.locator("loom-stage-bar details[open]").count()
     assert page.evaluate("studio.selection !== null")
