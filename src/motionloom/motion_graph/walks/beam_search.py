@@ -185,7 +185,8 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
     elif stop >= 0 and len(goal.path):  # past the end of the path within a blend
         ended = (branch.cost + trace.costs[stop], branch.free)
     if len(goal.path):
-        lap = trace.walked > _DETOUR * trace.progress + _SLACK
+        traced = slice(None if stop < 0 else stop + 1)  # what follows was not written
+        lap = trace.walked[traced] > _DETOUR * trace.progress[traced] + _SLACK
         if ended is not None and lap[stop]:
             ended = None
     reach = len(trace.costs) if stop < 0 else stop
