@@ -475,3 +475,9 @@ def test_damaged_statistics_of_captions_are_made_again(tmp_path, shape):
         (place,) = (made.path / "derived").glob("captions.*")
         statistics = np.load(place / "statistics.npy")
         assert statistics.shape[0] == 2 and statistics.shape[1] > 5 and statistics.any(axis=1).all()
+
+
+def test_a_motion_whose_name_is_no_text_is_damage(takes):
+    change(takes, "UPDATE motions SET name = x'00ff' WHERE name = ?", takes.names[0])
+    with pytest.raises(LibraryError, match="the catalogue is damaged: a motion has no name"):
+        ml.Library(takes.path).label("nobody", "calm")

@@ -365,6 +365,7 @@ def test_a_body_is_drawn_for_all_characters_of_a_skeleton_at_once(page):
         studio.stage.set({ path: false }); }""")
     three = page.evaluate("(studio.stage.draw(), studio.stage.renderer.info.render.calls)")
     assert three <= one
+    page.evaluate("(studio.stage.home(), studio.stage.freeze(0.5))")
     assert drawn_joints(page, 1).mean() > 0.8
 
 

@@ -130,7 +130,10 @@ class Catalogue:
 
     def names(self) -> list[str]:
         """All names, sorted."""
-        return [name for (name,) in self.rows("SELECT name FROM motions ORDER BY name")]
+        names = [name for (name,) in self.rows("SELECT name FROM motions ORDER BY name")]
+        if not all(isinstance(name, str) for name in names):
+            raise LibraryError(f"{self.folder}: the catalogue is damaged: a motion has no name")
+        return names
 
     def entry(self, name: str) -> Entry | None:
         """The motion called `name`, or None."""
