@@ -91,8 +91,8 @@ def test_dots_stay_while_a_target_is_dragged(windows, studio_address):
             if (typeof key === "string" && /^[0-9]+$/.test(key)) reads++;
             const value = Reflect.get(all, key, all);
             return typeof value === "function" ? value.bind(all) : value; } });
-        Object.assign(plot, { names: ["x", "y"], columns: [0, 1], samples, examples: values.slice(0, 4),
-            target: [0, 0], reached: [] });
+        Object.assign(plot, { names: ["x", "y"], columns: [0, 1], samples,
+            examples: values.slice(0, 4), target: [0, 0], reached: [] });
         document.body.append(plot);
         await plot.updateComplete;
         const dots = [...plot.renderRoot.querySelectorAll(".sample")];
