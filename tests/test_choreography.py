@@ -231,6 +231,7 @@ def test_movements_with_uneven_beats_are_dropped_unless_they_are_wanted(align, f
     assert counts[0] == counts[1] - 1
 
 
+@pytest.mark.slow
 def test_unlikely_transitions_are_dropped_unless_they_are_wanted(dances):
     def likelihoods(least):
         settings = ChoreographySettings(meter=4, groups=6, min_likelihood=least, max_seam=None)

@@ -110,6 +110,7 @@ def test_marches_go_as_fast_as_their_tempo(tmp_path):
         run("march", "--tempo", 60, "--speed", 1.4, "-o", tmp_path / "m.glb")
 
 
+@pytest.mark.slow
 def test_couples_of_a_library_dance_their_own_dance(tmp_path, library):
     place = tmp_path / "own.glb"
     done = run("ballroom", library, "--couples", 2, "--seconds", 5, "-o", place)

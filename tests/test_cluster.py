@@ -219,6 +219,7 @@ def small_portions(monkeypatch):
     monkeypatch.setattr("motionloom.motion_graph.transitions.pair_candidates.MAX_TASK_CELLS", 1)
 
 
+@pytest.mark.slow
 def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, small_portions):
     library = library_at(tmp_path / "takes.loom")
     for name in NAMES:

@@ -84,6 +84,7 @@ def test_movements_on_the_other_foot_change_their_group():
     assert max(map(len, mixed)) == 2 and len(plain.movements) == 30
 
 
+@pytest.mark.slow
 def test_no_edge_leads_onto_the_wrong_foot_with_the_weights_of_ours_alone(waltz):
     def wrong_edges(**options):
         made = learnt_steps(waltz_cuts(), 20, groups=5, **options)

@@ -115,6 +115,7 @@ def test_another_body_dances_with_its_feet_on_the_floor(steps, song, takes):
     assert within >= 0.9 * total
 
 
+@pytest.mark.slow
 def test_a_couple_keeps_its_hold(song):
     pairs = [[part.motion for part in ml.demo.couple(seed=seed)] for seed in (0, 1)]
     waltz = Choreography.from_takes(pairs, ChoreographySettings(meter=3))

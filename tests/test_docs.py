@@ -21,7 +21,19 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # These repeat commands of the guides on more data; the guides are run by default.
 SLOW = {
     f"docs/tutorials/{name}.md"
-    for name in ("kick", "parametrize", "endless", "words", "controller", "characters", "blender")
+    for name in (
+        "kick",
+        "parametrize",
+        "endless",
+        "words",
+        "controller",
+        "characters",
+        "blender",
+        "dance",
+        "find",
+        "cut",
+        "body",
+    )  # fmt: skip
 }
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

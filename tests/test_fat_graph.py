@@ -160,6 +160,7 @@ def test_sources_name_frames_of_the_motions(graph, walks):
         assert -0.5 <= source.start_frame < source.end_frame <= lengths[source.motion] + 0.5
 
 
+@pytest.mark.slow
 def test_a_library_makes_one(walks, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     for walk in walks[:4]:

@@ -105,6 +105,7 @@ def test_an_interrupted_import_keeps_what_was_done(takes, lib):
     assert (report.skipped, report.added) == (held, 12 - held)
 
 
+@pytest.mark.slow
 def test_readers_see_whole_motions_while_another_process_writes(tmp_path):
     takes = write_takes(tmp_path / "takes", 40, frames=200)
     library = tmp_path / "l.loom"

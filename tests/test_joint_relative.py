@@ -209,6 +209,7 @@ def test_area_under_the_curve_is_the_share_of_pairs_in_order(rng):
     assert area_under_curve(distances, tags) == pytest.approx(share)
 
 
+@pytest.mark.slow
 def test_weights_are_judged_on_motions_that_they_were_not_learned_from(rng):
     """Similar poses agree in one joint distance; the others are drawn at random."""
     clips = {name: ml.demo.clip(name) for name in ("take_dances", "take_reaches", "take_strikes")}

@@ -88,6 +88,7 @@ def outcome(lib, truths, case, threshold, *, within, tiers="all"):
     return len(hit), len(true), wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_there_is_a_threshold_that_finds_all_and_nothing_else(corpus, name):
     lib, truths = corpus
@@ -106,6 +107,7 @@ def test_there_is_a_threshold_that_finds_all_and_nothing_else(corpus, name):
 LOW, LEAP = "kick_front_low_right_p0:10-60", "kick_leap_front_right_p0"
 
 
+@pytest.mark.slow
 def test_a_kick_twice_as_high_is_found_by_steps_alone(corpus):
     """Any threshold that finds it at once finds other things before; by steps, one finds all."""
     lib, truths = corpus

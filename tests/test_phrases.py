@@ -211,6 +211,7 @@ def test_cardinal_weights_differ_from_least_squares_and_go_as_far(steps):
     np.testing.assert_allclose(ours @ node.travel, paper @ node.travel, atol=0.05)
 
 
+@pytest.mark.slow
 def test_tempo_level_and_preset_are_options_of_the_commands(takes, tmp_path):
     lib = ml.Library.create(tmp_path / "dances.loom")
     lib.add_motion(takes[0], name="groove")

@@ -281,6 +281,7 @@ RULES_OFF = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_each_departure_changes_the_motion_where_it_applies(lib):
     """By centimetres of the worst joint or less, as docs/reconstruct.md says; none breaks it."""
     assert set(RULES_OFF) == {field.name for field in fields(ReconstructionRules)}

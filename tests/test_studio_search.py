@@ -183,7 +183,8 @@ def test_two_windows_search_at_once(client):
     assert found == [3, 4, 5, 2]
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [20, 1000])
 def test_memory_does_not_grow_with_searches(library, count):
     """Searches leave nothing behind, whatever their settings."""
     with TestClient(create_app(library), base_url="http://localhost") as client:

@@ -233,6 +233,7 @@ def test_a_library_that_is_not_there_is_one_clear_line(tmp_path):
     assert str(refused.value).strip().count("\n") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal")
 def test_ctrl_c_ends_it_at_once_whatever_is_open(library):
     """A window is open, a request has been begun and not ended, a batch is half sent."""

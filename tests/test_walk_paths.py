@@ -45,6 +45,7 @@ def test_corners_are_rounded_and_no_laps_are_made(straight, corners):
     assert rate.max() < 1.3  # rad/s: the body is never spun round
 
 
+@pytest.mark.slow
 def test_a_goal_behind_the_walker_is_reached_by_turning(straight):
     walk = straight.walk(goal=(0.0, -5.0), seconds=8.0, seed=1)
     report = walk.quality

@@ -22,19 +22,14 @@ BONES = """if (!localStorage.getItem("motionloom.stage"))
     localStorage.setItem("motionloom.stage", JSON.stringify({ body: false }));"""
 TOUR = """localStorage.setItem("motionloom.tour", "seen");"""
 
-# The whole job, once through; software draws slowly, so everything finer is a slow test.
+# Every view once, and one whole job; software draws slowly, so everything finer is a slow test.
 QUICK = {
     "test_the_page_shows_the_library_and_opens_a_take",
+    "test_every_view_opens",
     "test_joints_are_drawn_where_they_are",
     "test_a_take_plays_and_space_stops_it",
     "test_takes_are_found_by_name_and_label",
-    "test_a_range_is_selected_adjusted_copied_and_cleared",
     "test_select_search_accept_export",
-    "test_the_joint_arrives_where_the_target_is_dragged_to",
-    "test_an_edge_is_watched_removed_kept_and_restored",
-    "test_the_stage_is_in_time_with_the_sound",
-    "test_a_ballroom_is_on_the_stage",
-    "test_one_box_takes_words_or_a_segment",
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
-from browser import drawn_joints, in_address, joint_pixels, open_take
+from browser import drawn_joints, go, in_address, joint_pixels, open_take
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -14,6 +16,23 @@ def test_the_page_shows_the_library_and_opens_a_take(page):
     open_take(page, "kick_front_high_right_p0")
     assert page.evaluate("studio.stage.characters.length") == 1
     in_address(page, "take=kick_front_high_right_p0")
+
+
+def test_every_view_opens(page):
+    """Each has tests of its own, most of them slow; that none is empty or fails is seen here."""
+    open_take(page, "walk_p0")
+    titles = set()
+    views = page.evaluate("[...studio.views]")
+    assert len(views) == 10
+    for view in views:
+        go(page, view)
+        shown = page.locator(f"loom-{view}-view")
+        expect(shown).to_be_visible()
+        expect(shown).to_contain_text(re.compile(r"\w{3}"))
+        titles.add(page.title())
+    assert len(titles) == len(views)
+    go(page, "search", query="walk_p0:10-40", max=6)
+    expect(page.locator("loom-search-view .card").first).to_be_visible()
 
 
 def test_joints_are_drawn_where_they_are(page):
