@@ -1,5 +1,6 @@
 """Finding by words, learnt words, synonyms, and labels in files."""
 
+import itertools
 import json
 import sqlite3
 from collections import Counter
@@ -60,6 +61,29 @@ def test_the_segment_the_words_and_the_order_are_told(lib):
     assert 0.2 < best.start < best.end <= lib["take_5"].duration and not best.whole
     # The other way round no take has it, so that only one of the events is named.
     assert "; " not in lib.find("stands up, then sits down")[0].text
+
+
+def test_every_kick_of_a_long_take_is_found(tmp_path):
+    performed = ml.demo.annotated("take_strikes")
+    library = ml.Library.create(tmp_path / "long.loom")
+    library.add_motion(performed.motion, name="long")
+    library.add_motion(ml.demo.clip("walk"), name="walk")
+    kicks = [act for act in performed.truth.actions if act.action == "kick"]
+    found = [each for each in library.find("kicks", max=None, every=True) if not each.whole]
+    assert len(library.find("kicks", max=None)) < len(found)
+    there = [
+        sum(each.start_frame < act.end_frame and act.start_frame < each.end_frame for each in found)
+        for act in kicks
+    ]
+    assert len(kicks) >= 8 and there.count(1) >= 0.8 * len(kicks) and max(there) == 1
+    ends = sorted((each.start_frame, each.end_frame) for each in found)
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(ends))
+    # What shows none of it has no clip, even if a word or two of the text are said of it.
+    done = ran("find", library.path, "kick with the right leg", "--every", "--export",
+               tmp_path / "clips")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    files = {path.name for path in (tmp_path / "clips").iterdir()}
+    assert len(files) >= 4 and all("_long_" in name for name in files)
 
 
 def test_events_are_taken_in_the_order_of_the_query():

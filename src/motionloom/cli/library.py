@@ -172,6 +172,8 @@ def find(
     show, and by words that motions like them are called. The segment with the events is printed.
     """
     lib = open_library(library)
+    if not len(lib):
+        raise InvalidInput(f"{library}: the library is empty; import motions first")
     text = " ".join(words)
     with progress("describing", len(lib), quiet=json) as advance:
         found = lib.find(text, **settings.arguments(), progress=advance)
@@ -182,7 +184,9 @@ def find(
         )
     # Motions in which nothing of the text was found are ranked as well, last.
     shown = [each for each in found if each.sources] or list(found)
-    export_clips(lib, shown, export, to, quiet=json)
+    # Of a motion that is neither called so nor shows it anywhere there is nothing to cut out.
+    clips = [each for each in shown if not each.whole or {"name", "label"} & set(each.sources)]
+    export_clips(lib, clips, export, to, quiet=json)
     if json:
         print_json([_found(lib, each) for each in shown])
         return

@@ -54,6 +54,7 @@ class WordVerbs(Store):
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
         max: int | None = 20,
+        every: bool = False,
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> TextMatches:
@@ -72,6 +73,8 @@ class WordVerbs(Store):
             Which motions to look at.
         max : int, optional
             Greatest number of results; None for all.
+        every : bool
+            Every segment of a motion that answers the text, not its best alone.
         workers : int, optional
             Processes that describe motions. Default: one per core, fewer for little work.
         progress : callable, optional
@@ -99,14 +102,15 @@ class WordVerbs(Store):
         from motionloom.words.text_search import find
 
         settings = FindSettings(
-            label=names(label), only=names(only), exclude=names(exclude), max=max, workers=workers
-        )
+            label=names(label), only=names(only), exclude=names(exclude), max=max, every=every,
+            workers=workers,
+        )  # fmt: skip
         if not text.strip():
             raise InvalidInput("text must have at least one word; got none")
         among = self._among(settings)
         index = open_index(self, workers=settings.workers, progress=progress)
         literal = self._literal(text)
-        return find(index, text, among=among, literal=literal, most=settings.max)
+        return find(index, text, among=among, literal=literal, most=settings.max, every=every)
 
     def plan(
         self, script: str, *, workers: int | None = None, progress: Progress | None = None

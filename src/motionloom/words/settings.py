@@ -12,6 +12,9 @@ class FindSettings(MotionChoice):
     """How motions are found by words; see `motionloom.Library.find`."""
 
     max: int | None = setting(20, "Greatest number of results.", least=1)
+    every: bool = setting(
+        False, "Every segment of a motion that answers the text, not its best alone."
+    )
     workers: int | None = setting(
         None, "Processes that describe motions, the first time. [one per core]", least=1
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ _LOCATED = (0.15, 0.5)
 _LOOKED_INTO = 80  # motions whose events are read
 _MODIFIER = 0.3  # weight of words that say where and how, in events
 _LEAST = 0.35  # share of a part that an event must answer
+_NEARLY = 0.75  # share of the best answer of a motion that its other segments must reach
 _BY_HAND = 0.1  # added where the event is a labelled segment
 _SURE = 0.3  # confidence from which a learnt word is shown
 
@@ -154,6 +155,7 @@ def find(
     among: Collection[str] | None = None,
     literal: Mapping[str, int] | None = None,
     most: int | None = 20,
+    every: bool = False,
 ) -> TextMatches:
     """The segments that answer a text, best first; see `motionloom.Library.find`.
 
@@ -176,16 +178,16 @@ def find(
     allowed = np.array([among is None or name in among for name in index.names])
     order = [int(m) for m in np.argsort(-scores, kind="stable") if matched[m] and allowed[m]]
     looked = order[:_LOOKED_INTO]
-    located = {m: locate(index.events(m), parts, index.rarity) for m in looked}
     bonus = _LOCATED[len(parts) > 1]
-    final = {m: scores[m] + bonus * located[m][0] for m in looked}
-    looked.sort(key=lambda m: -final[m])
-    every = [*looked, *order[_LOOKED_INTO:]] if most is None else looked
-    rows = [
-        _found(index, m, final.get(m, scores[m]), located.get(m, (0.0, ()))[1], asked)
-        for m in every[:most]
-    ]
-    return TextMatches(tuple(rows), unknown)
+    rows: list[tuple[float, int, tuple[IndexedEvent, ...]]] = []
+    for m in looked:
+        for share, events in _segments(index.events(m), parts, index.rarity, every=every):
+            rows.append((scores[m] + bonus * share, m, events))
+    rows.sort(key=lambda row: -row[0])
+    if most is None:
+        rows += [(scores[m], m, ()) for m in order[_LOOKED_INTO:]]
+    found = [_found(index, m, score, events, asked) for score, m, events in rows[:most]]
+    return TextMatches(tuple(found), unknown)
 
 
 def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
@@ -248,6 +250,27 @@ def locate(
         best = sorted(kept.values(), key=lambda each: -each[0])[:60]
     score, chosen = max(best, key=lambda each: each[0])
     return score / len(parts), chosen
+
+
+def _segments(
+    events: Sequence[IndexedEvent],
+    parts: Sequence[QueryPart],
+    rarity: Callable[[str], float],
+    *,
+    every: bool,
+) -> Iterator[tuple[float, tuple[IndexedEvent, ...]]]:
+    """The best answer of a motion; with `every`, all that answer nearly as much and are apart."""
+    best, chosen = locate(events, parts, rarity)
+    yield best, chosen
+    while every and chosen:
+        start = min(event.start_frame for event in chosen)
+        end = max(event.end_frame for event in chosen)
+        events = [e for e in events if e.end_frame <= start or e.start_frame >= end]
+        share, chosen = locate(events, parts, rarity)
+        if share < _NEARLY * best:
+            return
+        if chosen:
+            yield share, chosen
 
 
 def _follows(event: IndexedEvent, before: IndexedEvent, *, together: bool) -> bool:
