@@ -306,6 +306,42 @@ def test_no_view_has_a_serious_finding_of_axe(page, view, scheme):
         assert not found, (width, json.dumps(found, indent=1))
 
 
+_OPENED = """() => {
+    const opened = [];
+    const visit = (root) => {
+        for (const one of root.querySelectorAll("*")) {
+            if (one.localName === "details") { one.open = true; opened.push(one); }
+            if (one.shadowRoot) visit(one.shadowRoot);
+        }
+    };
+    visit(document);
+    return opened.length; }"""
+
+
+@pytest.mark.parametrize("view", ["library", "search"])
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_nothing_that_is_opened_has_a_serious_finding_of_axe(page, view, scheme):
+    """Menus, curves of joints, several views at once, and the list of keys."""
+    page.emulate_media(color_scheme=scheme)
+    open_take(page, KICK)
+    page.evaluate("studio.stage.clock.pause()")
+    go(page, view)
+    page.locator("#curves summary").click()
+    page.locator("#curve-of").select_option("pair:ankle")
+    page.locator("#curve-kind").select_option("height")
+    page.locator("#add-curve").click()
+    page.evaluate("studio.stage.set({ split: 'four' })")
+    assert page.evaluate("studio.stage.panes.length") == 4
+    assert page.evaluate(_OPENED) >= 6
+    settled(page)
+    found = serious_findings(page)
+    assert not found, json.dumps(found, indent=1)
+    page.evaluate("studio.showHelp(true)")
+    settled(page)
+    found = serious_findings(page)
+    assert not found, json.dumps(found, indent=1)
+
+
 def test_one_bar_finds_labels_keeps_and_downloads_what_is_on_the_stage(page, tmp_path):
     open_take(page, WALK)
     bar = page.locator("loom-subject-bar")
