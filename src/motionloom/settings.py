@@ -19,7 +19,7 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from motionloom.errors import InvalidInput
 
@@ -145,6 +145,33 @@ class Settings:
         {}
         """
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any], **others: Any) -> Self:
+        """Settings from the arguments of a verb: those named as fields, or as options of methods.
+
+        Parameters
+        ----------
+        arguments : mapping
+            Argument name to value, the ``locals()`` of the verb. An option of a method that is
+            None is not given.
+        **others
+            Values that take the place of arguments.
+
+        Examples
+        --------
+        >>> def verb(*, label=None, only=None, exclude=None, progress=None):
+        ...     return MotionChoice.from_arguments(locals())
+        >>> verb(only=["walk", "jog"]).only
+        ('walk', 'jog')
+        """
+        own = {name: arguments[name] for name in described(cls) if name not in others} | others
+        own |= {name: names(own[name]) for name in described(MotionChoice) if name in own}
+        for what in [each.name for each in fields(cls) if isinstance(each.default, Settings)]:
+            methods = methods_of(cls, what).values()
+            options = {name: arguments[name] for method in methods for name in described(method)}
+            own[what] = chosen_of(cls, what, own[what], options, own.get("preset"))
+        return cls(**own)
 
 
 @dataclass(frozen=True, kw_only=True)

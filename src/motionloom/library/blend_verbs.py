@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from motionloom.library.family_verbs import FamilyVerbs
-from motionloom.settings import names
 
 if TYPE_CHECKING:
     from motionloom.blending import Blend
@@ -71,14 +70,7 @@ class BlendVerbs(FamilyVerbs):
         """
         from motionloom.blending import Blend, BlendSettings, register
 
-        settings = BlendSettings(
-            query=query,
-            skeleton=skeleton,
-            fps=fps,
-            distance=distance,
-            leave_out_unmatched=leave_out_unmatched,
-            leave_out_unclear=leave_out_unclear,
-        )
+        settings = BlendSettings.from_arguments(locals())
         found = self.family(family) if isinstance(family, str) else family
         return Blend(register(self, found, **settings.arguments()))
 
@@ -163,18 +155,7 @@ class BlendVerbs(FamilyVerbs):
         from motionloom.parametric.parametric_motion import parametrize as parametric_motion
         from motionloom.parametric.settings import ParametrizeSettings
 
-        settings = ParametrizeSettings(
-            samples=samples,
-            delta=delta,
-            spacing=spacing,
-            sampling=sampling,
-            redundant=redundant,
-            redundant_by=redundant_by,
-            leave_out_unmatched=leave_out_unmatched,
-            leave_out_unclear=leave_out_unclear,
-            seed=seed,
-            preset=preset,
-        )
+        settings = ParametrizeSettings.from_arguments(locals())
         found = self.family(family) if isinstance(family, str) else family
         registration = register(
             [self[one] for one in found] if isinstance(found, Sequence) else self,
@@ -301,14 +282,5 @@ class BlendVerbs(FamilyVerbs):
 
         if isinstance(skeleton, str):
             skeleton = (self[skeleton] if skeleton in self else load(skeleton)).skeleton
-        settings = ReconstructSettings(
-            skeleton=skeleton,
-            roles=roles,
-            mode=mode,
-            features=features,
-            neighbours=neighbours,
-            label=names(label),
-            only=names(only),
-            exclude=names(exclude),
-        )
+        settings = ReconstructSettings.from_arguments(locals())
         return reconstruction_of(self, markers, settings, progress=progress)

@@ -87,27 +87,8 @@ class EvaluationVerbs(Store):
         from motionloom.evaluation.clips import evaluate_clips
         from motionloom.evaluation.settings import EvaluateSettings
 
-        settings = EvaluateSettings(
-            labels=labels,
-            methods=None if methods is None else tuple(methods),
-            label_column=label_column,
-            covariance_weight=covariance_weight,
-            spectrum_weight=spectrum_weight,
-            trend_weight=trend_weight,
-            length_weight=length_weight,
-            turn_weight=turn_weight,
-            joint_spread=joint_spread,
-            curve_threshold=curve_threshold,
-            line_distance=line_distance,
-            time_weight=time_weight,
-            clip_frames=clip_frames,
-            joint_weights=joint_weights,
-            whole_turns=whole_turns,
-            band=band,
-            scale_factor=scale_factor,
-            stretch_only=stretch_only,
-            preset=preset,
-        )
+        chosen = None if methods is None else tuple(methods)
+        settings = EvaluateSettings.from_arguments(locals(), methods=chosen)
         return evaluate_clips(self, settings, workers=workers, progress=progress)
 
     def study(
@@ -155,13 +136,6 @@ class EvaluationVerbs(Store):
         from motionloom.evaluation.rank_correlation import rank_correlations
         from motionloom.evaluation.settings import StudySettings
 
-        settings = StudySettings(
-            measures=None if measures is None else tuple(measures),
-            clips=clips,
-            seconds=seconds,
-            queries=queries,
-            neighbours=neighbours,
-            ranked=ranked,
-            seed=seed,
-        )
+        chosen = None if measures is None else tuple(measures)
+        settings = StudySettings.from_arguments(locals(), measures=chosen)
         return rank_correlations(self, settings, progress=progress)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from motionloom.errors import InvalidInput
 from motionloom.library.search_verbs import SearchVerbs, search_settings
 from motionloom.parallel import Progress
-from motionloom.settings import described, motion_choice, names
+from motionloom.settings import motion_choice
 
 if TYPE_CHECKING:
     from motionloom.distance import FeatureSet, FrameDistance
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from motionloom.search.match_web.store import LeftToBuild, WebReport
     from motionloom.search.match_web.web import Web
     from motionloom.search.query import Query
-    from motionloom.search.settings import WebOptions, WebSettings
+    from motionloom.search.settings import WebOptions
     from motionloom.settings import Settings
 
 
@@ -243,8 +243,9 @@ class FamilyVerbs(SearchVerbs):
         (3, 0)
         """
         from motionloom.search.match_web.store import WebStore
+        from motionloom.search.settings import WebSettings
 
-        settings = _web_settings(locals())
+        settings = WebSettings.from_arguments(locals())
         return WebStore.of(self, settings).build(
             **motion_choice(settings), workers=workers, progress=progress
         )
@@ -278,8 +279,9 @@ class FamilyVerbs(SearchVerbs):
         3
         """
         from motionloom.search.match_web.store import WebStore
+        from motionloom.search.settings import WebSettings
 
-        settings = _web_settings(locals())
+        settings = WebSettings.from_arguments(locals())
         return WebStore.of(self, settings).left_to_build(**motion_choice(settings))
 
     def web(
@@ -314,11 +316,3 @@ class FamilyVerbs(SearchVerbs):
         from motionloom.search.settings import WebOptions
 
         return WebStore.of(self, options or WebOptions(distance=distance)).web(a, b)
-
-
-def _web_settings(arguments: dict[str, Any]) -> WebSettings:
-    """Settings from the arguments of `build_web`."""
-    from motionloom.search.settings import WebSettings
-
-    own = {name: arguments[name] for name in described(WebSettings)}
-    return WebSettings(**own | {name: names(own[name]) for name in ("label", "only", "exclude")})

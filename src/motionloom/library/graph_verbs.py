@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from motionloom.errors import InvalidInput
-from motionloom.settings import chosen_of, names
 from motionloom.store import Store
 
 if TYPE_CHECKING:
@@ -117,31 +116,7 @@ class GraphVerbs(Store):
         """
         from motionloom.motion_graph.settings import GraphSettings
 
-        settings = GraphSettings(
-            distance=distance,
-            method=cast(
-                "Sectors | Minima",
-                chosen_of(
-                    GraphSettings, "method", method, {"sector_seconds": sector_seconds}, preset
-                ),
-            ),
-            max_distance=max_distance,
-            per_minute=per_minute,
-            blend_seconds=blend_seconds,
-            apart_seconds=apart_seconds,
-            match_feet=match_feet,
-            connect=connect,
-            smooth=smooth,
-            bridge=bridge,
-            window=window,
-            joint_weights=joint_weights,
-            transitions=transitions,
-            mirror=mirror,
-            preset=preset,
-            label=names(label),
-            only=names(only),
-            exclude=names(exclude),
-        )
+        settings = GraphSettings.from_arguments(locals())
         return self.edited_motion_graph(settings, workers=workers, progress=progress).graph
 
     def edited_motion_graph(
@@ -335,20 +310,7 @@ class GraphVerbs(Store):
         from motionloom.fat_graph import fat_graph as graph_of
         from motionloom.search.filters import chosen_names
 
-        settings = FatGraphSettings(
-            radius=radius,
-            features=features,
-            normalize=normalize,
-            poses=poses,
-            k=k,
-            examples=examples,
-            bridge=bridge,
-            seed=seed,
-            label=names(label),
-            only=names(only),
-            exclude=names(exclude),
-            preset=preset,
-        )
+        settings = FatGraphSettings.from_arguments(locals())
         motions = chosen_names(
             self, label=settings.label, only=settings.only, exclude=settings.exclude
         )
@@ -411,17 +373,5 @@ class GraphVerbs(Store):
         from motionloom.motion_matching import MatchingSettings
         from motionloom.motion_matching.artifact import library_database
 
-        settings = MatchingSettings(
-            mirror=mirror,
-            fps=fps,
-            foot_position=foot_position,
-            foot_velocity=foot_velocity,
-            hip_velocity=hip_velocity,
-            trajectory_position=trajectory_position,
-            trajectory_facing=trajectory_facing,
-            normalize=normalize,
-            label=names(label),
-            only=names(only),
-            exclude=names(exclude),
-        )
+        settings = MatchingSettings.from_arguments(locals())
         return library_database(self, settings, progress=progress)

@@ -17,7 +17,6 @@ from motionloom.rhythm.settings import (
     BeatSettings,
     ChoreographySettings,
 )
-from motionloom.settings import names
 from motionloom.store import Store
 
 if TYPE_CHECKING:
@@ -67,11 +66,7 @@ class RhythmVerbs(Store):
         from motionloom.rhythm.given_beats import beats_in
 
         together = [take] if isinstance(take, str) else list(take)
-        settings = BeatSettings(
-            tempo_bpm=tempo_bpm, bpm=bpm, first_beat=first_beat, steady=steady, level=level,
-            weights=weights, kind=kind, midway=midway, weighted=weighted, period=period,
-            preset=preset,
-        )  # fmt: skip
+        settings = BeatSettings.from_arguments(locals())
         beats_of = beats_in(self, self.__getitem__)
         return beats_of([self[name] for name in together], settings)
 
@@ -326,15 +321,7 @@ class RhythmVerbs(Store):
         from motionloom.rhythm.given_beats import beats_in
         from motionloom.search.filters import chosen_names
 
-        settings = ChoreographySettings(
-            meter=meter, tempo_bpm=tempo_bpm, bpm=bpm, first_beat=first_beat, steady=steady,
-            level=level, align=align, even=even,
-            groups=groups, radius=radius, weights=weights, velocity_weight=velocity_weight,
-            mirror=mirror, behaviour=behaviour, sigma=sigma, min_likelihood=min_likelihood,
-            max_seam=max_seam,
-            min_confidence=min_confidence, kind=kind, seed=seed, label=names(label),
-            only=names(only), exclude=names(exclude), preset=preset,
-        )  # fmt: skip
+        settings = ChoreographySettings.from_arguments(locals())
         if takes is None:
             takes = chosen_names(self, label=label or None, only=only, exclude=exclude)
         danced = [
@@ -608,10 +595,7 @@ class RhythmVerbs(Store):
         from motionloom.rhythm.given_beats import beats_in
         from motionloom.search.filters import chosen_names
 
-        settings = DanceFloorSettings(
-            count=count, seconds=seconds, seed=seed, method=method, floor=floor, width=width,
-            label=names(label), only=names(only), exclude=names(exclude),
-        )  # fmt: skip
+        settings = DanceFloorSettings.from_arguments(locals())
         if label is None and only is None and exclude is None:
             chosen = dance_takes(self.names, self.labels)
         else:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from motionloom.parallel import Progress
-from motionloom.settings import described, names
 from motionloom.store import Store
 
 if TYPE_CHECKING:
@@ -140,20 +139,7 @@ class SearchVerbs(Store):
         """
         from motionloom.search import NeighbourSettings, nearest_frames
 
-        settings = NeighbourSettings(
-            features=features,
-            normalize=normalize,
-            scale_free=scale_free,
-            k=k,
-            radius=radius,
-            index=index,
-            epsilon=epsilon,
-            label=names(label),
-            only=names(only),
-            exclude=names(exclude),
-            exclude_query=exclude_query,
-            preset=preset,
-        )
+        settings = NeighbourSettings.from_arguments(locals())
         return nearest_frames(self, query, settings)
 
     def search(
@@ -423,14 +409,9 @@ class SearchVerbs(Store):
 
 
 def search_settings(cls: type[Search], arguments: dict[str, Any]) -> Search:
-    """Settings from the arguments of `search` or `family`; an option of None is not given."""
-    own = {name: arguments[name] for name in described(cls) if name != "method"}
-    own |= {name: names(own[name]) for name in ("label", "only", "exclude")}
-    own |= {name: _match_texts(own[name]) for name in ("accept", "reject")}
-    options = {
-        name: arguments[name] for method in cls.METHODS.values() for name in described(method)
-    }
-    return cls.of(arguments["method"], options, **own)
+    """Settings from the arguments of `search` or `family`, with judged matches as texts."""
+    judged = {name: _match_texts(arguments[name]) for name in ("accept", "reject")}
+    return cls.from_arguments(arguments, **judged)
 
 
 def _match_texts(given: str | Match | Iterable[str | Match] | None) -> tuple[str, ...] | None:

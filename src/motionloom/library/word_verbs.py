@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.parallel import Progress
-from motionloom.settings import motion_choice, names
+from motionloom.settings import motion_choice
 from motionloom.store import Store
 from motionloom.store.ingest.labels import checked_labels
 from motionloom.words.settings import FINENESS
@@ -101,10 +101,7 @@ class WordVerbs(Store):
         from motionloom.words.text_index import open_index
         from motionloom.words.text_search import find
 
-        settings = FindSettings(
-            label=names(label), only=names(only), exclude=names(exclude), max=max, every=every,
-            workers=workers,
-        )  # fmt: skip
+        settings = FindSettings.from_arguments(locals())
         if not text.strip():
             raise InvalidInput("text must have at least one word; got none")
         among = self._among(settings)
@@ -233,10 +230,7 @@ class WordVerbs(Store):
         from motionloom.words.clusters import library_clusters
         from motionloom.words.settings import ClusterSettings
 
-        settings = ClusterSettings(
-            fineness=fineness, label=names(label), only=names(only), exclude=names(exclude),
-            workers=workers,
-        )  # fmt: skip
+        settings = ClusterSettings.from_arguments(locals())
         return library_clusters(
             self, self._among(settings), settings, rhythmic=self._is_rhythmic, progress=progress
         )
@@ -321,9 +315,7 @@ class WordVerbs(Store):
         from motionloom.evaluation.sentences import score_sentences
         from motionloom.evaluation.settings import SentenceSettings
 
-        settings = SentenceSettings(
-            same=same, performer=performer, folds=folds, seed=seed, workers=workers
-        )
+        settings = SentenceSettings.from_arguments(locals())
         return score_sentences(self, sentences, settings, progress)
 
     def import_labels(self, path: str | Path) -> dict[str, int]:
