@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from motionloom.configuration import trust
 from motionloom.errors import LibraryError
 from motionloom.library.blend_verbs import BlendVerbs
+from motionloom.library.crowd_verbs import CrowdVerbs
 from motionloom.library.evaluation_verbs import EvaluationVerbs
 from motionloom.library.family_verbs import FamilyVerbs
 from motionloom.library.graph_verbs import GraphVerbs
@@ -39,7 +40,7 @@ def _decoded_web(data: bytes) -> Any:
     return decoded(data)
 
 
-class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, WordVerbs):
+class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs, WordVerbs):
     """Many motions on disk, by name.
 
     Parameters
@@ -327,7 +328,7 @@ def _accepting_old_arguments(verb: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-for _verbs in (SearchVerbs, FamilyVerbs, BlendVerbs, GraphVerbs, RhythmVerbs):
+for _verbs in (SearchVerbs, FamilyVerbs, BlendVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs):
     for _name, _verb in list(vars(_verbs).items()):
         if inspect.isfunction(_verb) and not _name.startswith("_"):
             if set(_OLD_ARGUMENTS.values()) & set(inspect.signature(_verb).parameters):
