@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from motionloom.checked_files import check_regular
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.formats import child_script
 
 _MEMORY = 2 << 30  # bytes of memory that reading any file may use; 0.6 are libraries
 _GROWTH = 200  # or, for larger files, per byte
@@ -33,7 +34,8 @@ def child_result(
     Parameters
     ----------
     script : str
-        The script; it is given `request` as JSON, with ``path``, ``output`` and ``memory`` added.
+        The script that reads the file; `motionloom.formats.child_script` calls it with `request`,
+        to which ``path`` and ``output`` are added.
     path : Path
     request : dict
     timeout : float
@@ -50,9 +52,11 @@ def child_result(
             **request,
             "path": str(path.resolve()),
             "output": output,
+            "script": script,
+            "library": library,
             "memory": max(_MEMORY, _GROWTH * size),
         }
-        command = [sys.executable, "-P", script, json.dumps(whole)]
+        command = [sys.executable, "-P", child_script.__file__, json.dumps(whole)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
             done = subprocess.run(

@@ -6,10 +6,6 @@ pivots, rotation orders, inherit types and animation layers are ufbx's business.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-
 import numpy as np
 
 END_SITE = "motionloomEndSite"  # property of limb nodes that are end sites
@@ -37,32 +33,12 @@ def _items(values) -> list:
     return [_kept(values[number]) for number in range(len(values))]
 
 
-class UnreadableFbx(Exception):
-    """Why a file cannot be read; reported by the parent process."""
+class Refused(Exception):
+    """Why a file cannot be read."""
 
 
-def main(arguments: list[str]) -> None:
-    """Read ``{"path", "skeleton", "animation", "fps", "meshes", "output", "memory"}`` (JSON)."""
-    request = json.loads(arguments[0])
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
-    except (ImportError, ValueError, OSError):
-        pass  # not supported on this system
-    try:
-        answer = _read(request)
-    except UnreadableFbx as refusal:
-        answer = {"refused": str(refusal)}
-    except MemoryError:
-        answer = {"refused": "it needs memory out of proportion to its size"}
-    except Exception as error:  # damaged data may raise anything
-        answer = {"refused": f"ufbx cannot read it ({type(error).__name__}: {str(error)[:120]})"}
-    print("\n" + json.dumps(answer), flush=True)
-    os._exit(0)  # at once: objects of ufbx are not destroyed in order
-
-
-def _read(request: dict) -> dict:
+def read(request: dict) -> dict:
+    """Facts about the file of ``{"path", "skeleton", "animation", "fps", "meshes", "output"}``."""
     import ufbx
 
     scene = _kept(
@@ -79,7 +55,7 @@ def _read(request: dict) -> dict:
     )
     nodes = _items(scene.nodes)
     if len(nodes) > _MOST_NODES:
-        raise UnreadableFbx(f"{len(nodes)} nodes are more than motionloom reads ({_MOST_NODES})")
+        raise Refused(f"{len(nodes)} nodes are more than motionloom reads ({_MOST_NODES})")
     place = {node.element_id: number for number, node in enumerate(nodes)}
     owners = [_kept(node.parent) for node in nodes]
     parents = [-1 if owner is None else place[owner.element_id] for owner in owners]
@@ -90,7 +66,7 @@ def _read(request: dict) -> dict:
     bones = _bones(scene, nodes, place) or animated
     bones = {parents[node] if node in helpers else node for node in bones} - {0}
     if not bones:
-        raise UnreadableFbx("there is no skeleton: no limb node, no skin and no animated node")
+        raise Refused("there is no skeleton: no limb node, no skin and no animated node")
     groups = _groups(sorted(bones), parents, [node.element_id for node in nodes])
     joints, others = _chosen(groups, nodes, request["skeleton"])
     joints = [node for node in joints if node not in helpers]
@@ -137,7 +113,7 @@ def _stack(stacks: list, wanted):
     """An animation stack by name or number; by default the first that lasts."""
     if not stacks:
         if wanted is not None:
-            raise UnreadableFbx(f"no animation {wanted!r}; there is none")
+            raise Refused(f"no animation {wanted!r}; there is none")
         return None
     names = [stack.name for stack in stacks]
     if wanted is None:
@@ -148,7 +124,7 @@ def _stack(stacks: list, wanted):
     number = int(wanted) if str(wanted).isdecimal() else -1
     if not 0 <= number < len(stacks):
         known = ", ".join(names[:20])
-        raise UnreadableFbx(f"no animation {wanted!r}; there is {known}")
+        raise Refused(f"no animation {wanted!r}; there is {known}")
     return stacks[number]
 
 
@@ -213,9 +189,7 @@ def _chosen(groups: list[list[int]], nodes, wanted) -> tuple[list[int], list[str
         if wanted not in names and wanted in spaces:
             wanted = names[spaces.index(wanted)]
         if wanted not in names:
-            raise UnreadableFbx(
-                f"no skeleton is called {wanted!r}; there is {', '.join(names[:20])}"
-            )
+            raise Refused(f"no skeleton is called {wanted!r}; there is {', '.join(names[:20])}")
         return groups[names.index(wanted)], names
     largest = max(range(len(groups)), key=lambda number: len(groups[number]))
     order = [names[largest], *(name for n, name in enumerate(names) if n != largest)]
@@ -228,13 +202,13 @@ def _times(stack, keys: np.ndarray, declared: float, fps: float | None, nodes: i
         return np.zeros(1), fps or (declared if _SLOWEST <= declared <= _FASTEST else 30.0)
     rate = fps or _key_rate(keys) or declared
     if not (np.isfinite(rate) and 1e-3 <= rate <= 1e6):
-        raise UnreadableFbx(f"the frame rate is {rate:g}")
+        raise Refused(f"the frame rate is {rate:g}")
     begin, end = float(stack.time_begin), float(stack.time_end)
     if not end > begin:  # a time span that shows nothing
         begin, end = float(keys[0]), float(keys[-1])
     frames = (end - begin) * rate + 1.0
     if not frames * nodes <= max(_ROOM, _GROWTH * nodes * len(keys)):
-        raise UnreadableFbx(f"the animation would be {frames:.3g} frames long; give a lower fps=")
+        raise Refused(f"the animation would be {frames:.3g} frames long; give a lower fps=")
     return begin + np.arange(int(np.floor(frames + _EVEN))) / rate, rate
 
 
@@ -454,7 +428,3 @@ def _matrix(value) -> np.ndarray:
     matrix = np.eye(4)
     matrix[:3] = np.array(columns).T
     return matrix
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

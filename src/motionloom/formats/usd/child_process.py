@@ -1,13 +1,9 @@
-"""Script that reads a USD file in a separate process.
+"""Script that reads a USD file in a separate process; it imports nothing of motionloom.
 
-USD is a C++ library, and a damaged file can crash the process. The child writes plain arrays
-to a file and one line of JSON to its standard output. It imports nothing of motionloom.
+See `motionloom.formats.child_process`.
 """
 
 from __future__ import annotations
-
-import json
-import sys
 
 import numpy as np
 
@@ -17,30 +13,11 @@ _GROWTH = 64  # or, for files with many samples, per sample
 
 
 class Refused(Exception):
-    """Why a file cannot be read; reported by the parent process."""
+    """Why a file cannot be read."""
 
 
-def main(arguments: list[str]) -> None:
-    """Read ``{"path", "skeleton", "fps", "output", "memory"}``, given as JSON."""
-    request = json.loads(arguments[0])
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
-    except (ImportError, ValueError, OSError):
-        pass  # not supported on this system
-    try:
-        answer = _read(request)
-    except Refused as refusal:
-        answer = {"refused": str(refusal)}
-    except MemoryError:
-        answer = {"refused": "it needs memory out of proportion to its size"}
-    except Exception as error:  # damaged data may raise anything
-        answer = {"refused": f"USD cannot read it ({type(error).__name__}: {str(error)[:120]})"}
-    print("\n" + json.dumps(answer), flush=True)
-
-
-def _read(request: dict) -> dict:
+def read(request: dict) -> dict:
+    """Facts about the file of ``{"path", "skeleton", "fps", "output"}``; arrays go to `output`."""
     from pxr import Usd, UsdGeom, UsdSkel
 
     stage = Usd.Stage.Open(request["path"])
@@ -140,7 +117,3 @@ def sample_times(samples: list[float], codes: float, fps: float | None, joints: 
     if frames * joints > max(_ROOM, _GROWTH * len(samples) * joints):
         raise Refused(f"the animation would be {frames:.3g} frames long; give a lower fps=")
     return samples[0] + np.arange(int(frames + 1e-3)) * step, codes / step
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
