@@ -12,7 +12,7 @@ PACKAGE = ROOT / "src" / "motionloom"
 
 # A folder imports from itself and from those before it.
 LAYERS = [
-    "errors", "ragged", "settings", "atomic_write", "checked_files", "checked_arrays",
+    "errors", "lazy_names", "ragged", "settings", "atomic_write", "checked_files", "checked_arrays",
     "configuration", "kernels", "parallel", "motion", "character", "formats", "demo", "store",
     "distance", "alignment", "search", "words", "blending", "parametric", "motion_graph",
     "fat_graph", "acting", "motion_matching", "rhythm", "crowd", "reconstruction", "evaluation",
@@ -33,6 +33,7 @@ DOORS = {
 # corpus, about where work runs or about scores may use these, too.
 FRONT = {
     "errors",
+    "lazy_names",
     "settings",
     "configuration",
     "atomic_write",

@@ -6,9 +6,9 @@ social forces and formations steer the agents, and predicted contacts of discs k
 After Kim, Park and Shin 2003, section 6.2.
 """
 
-from importlib import import_module
+from motionloom.lazy_names import lazy_names
 
-# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+# Public name -> module.
 _HOMES = {
     "Ballroom": "ballroom",
     "BallroomPlayer": "ballroom",
@@ -27,9 +27,4 @@ _HOMES = {
     "marching_steps": "strides",
 }
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -1,7 +1,8 @@
 """Fat graphs: base poses, and motions between them that are steered continuously."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from motionloom.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from motionloom.fat_graph.base_pose_search import BasePoses as BasePoses
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from motionloom.fat_graph.player import FatPlayer as FatPlayer
     from motionloom.fat_graph.settings import FatGraphSettings as FatGraphSettings
 
-# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+# Public name -> module.
 _HOMES = {
     "BasePoses": "base_pose_search",
     "FatEdge": "graph",
@@ -23,9 +24,4 @@ _HOMES = {
     "fat_graph": "build",
 }
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -4,8 +4,9 @@ The command line and the studio import from here and from `motionloom.library.se
 nothing beneath.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from motionloom.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from motionloom.acting.candidates import PhraseOptions
@@ -116,7 +117,7 @@ _NAMES = {
         "TextMatch",
     ),
 }
-_HOMES = {name: f"motionloom.{module}" for module, names in _NAMES.items() for name in names}
+_HOMES = {name: f".{module}" for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "AUDIO_SUFFIXES",
@@ -168,11 +169,5 @@ __all__ = [
     "trust_library",
     "write_sound",
     "writer_lock",
-    "PlannedPhrase",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -1,7 +1,8 @@
 """Motion graphs: endless, steerable motion from a few clips."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from motionloom.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.build import motion_graph as motion_graph
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.transitions.transitions import Transitions as Transitions
     from motionloom.motion_graph.walks.player import GraphPlayer as GraphPlayer
 
-# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+# Public name -> module.
 _HOMES = {
     "EditedGraph": "edits",
     "GraphPlayer": "walks.player",
@@ -31,9 +32,4 @@ _HOMES = {
     "motion_graph": "build",
 }
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)

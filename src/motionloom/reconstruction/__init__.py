@@ -11,8 +11,9 @@ Krüger, Tautges, Weber and Zinke (2010), section 5.2, after Chai and Hodgins (2
 - `reconstruction`: from markers to a motion; the performer's skeleton
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from motionloom.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from motionloom.reconstruction.control_signal import SIX as SIX
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     )
     from motionloom.reconstruction.settings import ReconstructSettings as ReconstructSettings
 
-# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+# Public name -> module.
 _HOMES = {
     "SIX": "control_signal",
     "ReconstructSettings": "settings",
@@ -34,9 +35,4 @@ _HOMES = {
     "tracked": "control_signal",
 }
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)

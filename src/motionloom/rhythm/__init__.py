@@ -3,9 +3,9 @@
 After Kim, Park and Shin, "Rhythmic-Motion Synthesis Based on Motion-Beat Analysis" (2003).
 """
 
-from importlib import import_module
+from motionloom.lazy_names import lazy_names
 
-# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+# Public name -> module.
 _HOMES = {
     "BeatSettings": "settings",
     "Beats": "motion_beats.beats",
@@ -22,9 +22,4 @@ _HOMES = {
     "load_music": "music.music",
 }
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -1,7 +1,8 @@
 """Search: subsequence DTW, lazy graph, match web, whole clips; nearest frames; families."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from motionloom.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from motionloom.search.index.neighbours import INDEXES as INDEXES
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from motionloom.search.settings import SearchSettings as SearchSettings
     from motionloom.search.settings import WebSettings as WebSettings
 
-# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+# Public name -> module.
 _HOMES = {
     "Dtw": "settings",
     "Edge": "match_graph.graph",
@@ -51,9 +52,4 @@ _HOMES = {
     "search": "methods",
 }
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -8,8 +8,9 @@ of the repository) and built into ``static`` with the package.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from motionloom.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from motionloom.studio.app import create_app as create_app
@@ -19,9 +20,4 @@ if TYPE_CHECKING:
 _HOMES = {"create_app": "app", "serve": "serving"}
 
 __all__ = ["create_app", "serve"]
-
-
-def __getattr__(name: str):
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOMES)
