@@ -46,8 +46,9 @@ def test_a_file_becomes_another(takes, tmp_path, suffix):
     assert files(tmp_path) == [f"walk.{suffix}"]
 
 
-def test_a_folder_keeps_its_shape(takes, tmp_path):
-    done = run(takes, tmp_path / "out", "--to", "glb", "--json")
+@pytest.mark.parametrize("option", ["--to", "--format"])  # the second is accepted and not shown
+def test_a_folder_keeps_its_shape(takes, tmp_path, option):
+    done = run(takes, tmp_path / "out", option, "glb", "--json")
     assert files(tmp_path / "out") == ["more/punch.glb", "walk.glb"]
     facts = json.loads(done.stdout)
     assert facts["failed"] == []

@@ -93,7 +93,12 @@ class ConvertSettings(Settings):
         "Retarget onto this character, a skinned GLB or FBX file, and keep its meshes.",
         metavar="FILE",
     )
-    to: str | None = setting(None, "Suffix of the files when OUT is a folder: glb, bvh, ...")
+    to: str | None = setting(
+        None,
+        "Format of the files when OUT is a folder: glb, bvh, ...",
+        metavar="SUFFIX",
+        old_options=("--format",),
+    )
     clean: bool = setting(False, "Remove foot skate first.")
 
 

@@ -61,10 +61,15 @@ def match(
     course: Annotated[
         str | None, typer.Option(metavar="NAME,...", help="courses: run only these.")
     ] = None,
-    format_: Annotated[
+    to: Annotated[
         str,
-        typer.Option("--format", metavar="orangeduck|unity|glb|fbx", help="export: for whom."),
+        typer.Option(
+            "--to",
+            metavar="glb|fbx|orangeduck|unity",
+            help="export: files for engines, or the database of a program.",
+        ),
     ] = "glb",
+    format_: Annotated[str | None, typer.Option("--format", hidden=True)] = None,
     prune: Annotated[
         bool, typer.Option("--prune", help="Leave out takes that are never worth playing.")
     ] = False,
@@ -82,6 +87,7 @@ def match(
     """
     from motionloom.formats import check_output
 
+    to = format_ or to
     if action not in _ACTIONS:
         raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")
     if (action == "fill") != (file is not None or bool(pose)) or (file and pose):
@@ -98,7 +104,7 @@ def match(
     if action == "export":
         if output is None:
             raise InvalidInput("match export needs -o FOLDER")
-        if format_ == "orangeduck" and settings.fps is None:
+        if to == "orangeduck" and settings.fps is None:
             settings = replace(settings, fps=_ORANGEDUCK_FPS)
     if inspect is not None:
         check_picture(inspect)
@@ -120,7 +126,7 @@ def match(
     elif action == "coverage" and output is not None:
         _coverage(database, output, json)
     elif action == "export" and output is not None:
-        files = database.export(output, format_)
+        files = database.export(output, to)
         if json:
             print_json({"files": [str(file) for file in files], **database.info()})
             return
