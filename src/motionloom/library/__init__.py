@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from motionloom.search.match import Match, Matches
     from motionloom.search.match_graph.graph import Family
     from motionloom.search.match_web.store import LeftToBuild
-    from motionloom.store.catalogue import is_library
+    from motionloom.store.catalogue_file import is_library
     from motionloom.store.history import Change
     from motionloom.store.ingest.importing import ImportReport
     from motionloom.store.ingest.sources import (
@@ -99,7 +99,7 @@ _NAMES = {
     ),
     "search.match_graph.graph": ("Family",),
     "search.match_web.store": ("LeftToBuild",),
-    "store.catalogue": ("is_library",),
+    "store.catalogue_file": ("is_library",),
     "store.history": ("Change",),
     "words.clusters": ("Cluster",),
     "store.ingest.importing": ("ImportReport",),

@@ -1,4 +1,4 @@
-"""The catalogue of a library: an SQLite file that lists its motions.
+"""The catalogue of a library: tables that list its motions, in an SQLite file.
 
 Tables: ``meta`` (version of the format, frame rate of the library), ``motions``, ``skeletons``
 (each once, by its key) and ``labels``. A library with labels on segments has a table
@@ -6,12 +6,7 @@ Tables: ``meta`` (version of the format, frame rate of the library), ``motions``
 objects they consist of. ``checks`` holds a checksum of what the other tables say of a motion; it is
 verified when an entry or its labels are read. No row of these holds a time or a counter: the same
 motions give the same rows. What changes replaced is in three tables of `motionloom.store.history`.
-SQLite's rollback journal isolates readers from the one writer; it works
-on shared and read-only folders too.
-
-A catalogue may come from anywhere. Its schema may hold tables and indices only, no views, triggers
-or expressions; links and journals that name other files are refused; and every value is checked
-before it is used. A catalogue that was replaced on disk is opened again.
+Every value is checked before it is used. How the file is opened: `motionloom.store.catalogue_file`.
 """
 
 from __future__ import annotations
@@ -19,29 +14,21 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import re
 import sqlite3
-import stat
-import sys
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 
-from motionloom.checked_files import below, check_plain_schema, parse_json, plain_name
+from motionloom.checked_files import parse_json, plain_name
 from motionloom.errors import LibraryError
 from motionloom.motion import Skeleton
 from motionloom.store import history
+from motionloom.store.catalogue_file import APPLICATION, FORMAT, CatalogueFile
 from motionloom.store.records import Entry, skeleton_from
 from motionloom.store.remote.folder import as_pieces
 from motionloom.store.remote.object_store import Piece
 
-FILE = "catalogue.sqlite"
-FORMAT = 2
-_APPLICATION = 0x4C4F4F4D  # "LOOM", in the header of the SQLite file
-_PATIENCE = 600.0  # seconds to wait for a transaction of another process
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE skeletons (key TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT ROWID;
@@ -74,47 +61,16 @@ CREATE TABLE IF NOT EXISTS checks (
     name TEXT PRIMARY KEY, facts TEXT NOT NULL, labels TEXT NOT NULL
 ) WITHOUT ROWID
 """
-_KNOWN = {  # everything that a catalogue may contain, `kept` in those of release 0.1
-    "meta", "skeletons", "motions", "labels", "segment_labels", "stored", "checks", "kept",
-    "motions_by_source", "labels_by_label", *history.TABLES,
-}  # fmt: skip
 IMPORTING = "importing"  # key in `meta` while an import runs; one that was killed leaves it
-_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # at the end of a journal that names another
-_LONGEST_VALUE = 1 << 28  # bytes
 
 _COLUMNS = ", ".join(field.name for field in fields(Entry))
 _MARKS = ", ".join("?" for _ in fields(Entry))
 
 
-def is_library(path: str | Path) -> bool:
-    """Whether there is a library at `path`."""
-    return Path(path, FILE).is_file()
-
-
-def is_unused(folder: Path) -> bool:
-    """Whether the catalogue in a folder is missing or has no tables yet."""
-    try:
-        with open(folder / FILE, "rb") as file:
-            return not file.read(1)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-
-
-class Catalogue:
-    """Reads and writes the SQLite file; one connection per thread and process."""
-
-    def __init__(self, folder: Path, *, file: str = FILE) -> None:
-        self.folder, self.file = folder, file
-        self._local = threading.local()
-        self._verified: dict[str, tuple] = {}  # rows whose checksum is right
+class Catalogue(CatalogueFile):
+    """Reads and writes the tables of a catalogue."""
 
     # --- reading ------------------------------------------------------------------------
-
-    def meta(self) -> dict[str, str]:
-        """Version of the format and settings of the library."""
-        return dict(self.rows("SELECT key, value FROM meta"))
 
     def settings(self) -> dict[str, str]:
         """As `meta`; raises `LibraryError` if it is not what was written."""
@@ -294,11 +250,6 @@ class Catalogue:
             raise LibraryError(f"{self.folder}: damaged: skeleton {key} does not match its key")
         return skeleton
 
-    def rows(self, query: str, values: tuple = ()) -> list[tuple]:
-        """All rows of a query."""
-        with self._explained():
-            return self.connection().execute(query, values).fetchall()
-
     # --- writing ------------------------------------------------------------------------
 
     def create(self, settings: dict[str, str]) -> bool:
@@ -310,7 +261,7 @@ class Catalogue:
                 connection.execute(statement)
             if "store" in settings:
                 connection.execute(_STORED)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
             settings = {"format": str(FORMAT), **settings}
             connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted(settings.items()))
             self._put_checks(connection, None)
@@ -489,169 +440,6 @@ class Catalogue:
                     history.forget(copy)
                 copy.execute("VACUUM")
 
-    # --- connections --------------------------------------------------------------------
-
-    def check(self) -> None:
-        """Raise `LibraryError` unless this is a readable library."""
-        path = self.folder / self.file
-        if not self.folder.exists():
-            raise LibraryError(
-                f"{self.folder}: no such library; create it with `motionloom import` or, in "
-                "Python, Library.create"
-            )
-        if not path.exists() and not path.is_symlink():
-            orphans = lost_frames(self.folder)
-            why = "it is a file" if self.folder.is_file() else f"it has no {FILE}"
-            raise LibraryError(
-                f"{self.folder}: not a motionloom library: {why}"
-                + (
-                    f". {recovery_advice(self.folder, orphans)}"
-                    if orphans
-                    else f"; make one of motion files: motionloom import NEW.loom {self.folder}"
-                )
-            )
-        tables = self._checked_schema()
-        (application,) = self.rows("PRAGMA application_id")[0]
-        if not tables:
-            orphans = lost_frames(self.folder)
-            raise LibraryError(
-                f"{self.folder}: the creation of this library was interrupted; "
-                + (recovery_advice(self.folder, orphans) if orphans else "create it again")
-            )
-        if application != _APPLICATION or "meta" not in tables:
-            raise LibraryError(
-                f"{self.folder}: not a motionloom library: {FILE} is of another application"
-            )
-        found = str(self.meta().get("format", ""))
-        if not re.fullmatch("[0-9]{1,4}", found) or int(found) > FORMAT:
-            raise LibraryError(
-                f"{self.folder}: made by a newer motionloom (format {found}, this one reads "
-                f"up to {FORMAT}); update motionloom"
-            )
-
-    def _checked_schema(self) -> set[str]:
-        """Names of the tables; raises if there is anything but plain tables and indices."""
-        with self._explained():
-            try:
-                names = check_plain_schema(self.connection())
-                for name in sorted(names - _KNOWN):
-                    raise LibraryError(
-                        "damaged, or not to be trusted: expected the tables of a library, found "
-                        f"{name[:80]!r}"
-                    )
-            except LibraryError as error:
-                if self.connection().execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-                    raise LibraryError(
-                        f"{self.folder}: not a motionloom library: {FILE} is of another application"
-                    ) from None
-                raise LibraryError(f"{self.folder}: the catalogue is {error}") from None
-        return names
-
-    def __del__(self) -> None:
-        if not sys.is_finalizing():
-            self.close()
-
-    def close(self) -> None:
-        """Close this thread's connection."""
-        connection = getattr(self._local, "connection", None)
-        if connection is not None and self._local.process == os.getpid():
-            connection.close()
-        self._local.connection = None
-
-    @contextmanager
-    def _transaction(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-        with self._explained():
-            connection = self.connection(create=create)
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-
-    def connection(self, *, create: bool = False) -> sqlite3.Connection:
-        """SQLite connection of this thread and process."""
-        local = self._local
-        held = getattr(local, "connection", None)
-        # A connection must not be used in a forked process.
-        if held is not None and local.process == os.getpid():
-            if held.in_transaction or local.identity == self.identity():
-                return held
-            self.close()  # the library was replaced on disk
-            self._open(create=False)
-            self._verified.clear()
-            self.check()
-        else:
-            if held is not None:
-                _inherited.append(held)
-            self._open(create=create)
-        return local.connection
-
-    def identity(self) -> tuple[int, int]:
-        """Device and number of the file: another one if the library was replaced on disk."""
-        try:
-            status = os.stat(self.folder / self.file)
-        except OSError as error:
-            raise LibraryError(
-                f"{self.folder}: the catalogue cannot be opened: {error.strerror or error}"
-            ) from None
-        return status.st_dev, status.st_ino
-
-    def _open(self, *, create: bool) -> None:
-        local = self._local
-        self._check_files()
-        # "rw" lets a reader roll back the transaction of a killed writer; in a read-only
-        # folder SQLite falls back to reading.
-        place = (
-            f"{self.folder.absolute().joinpath(self.file).as_uri()}"
-            f"?mode={'rwc' if create else 'rw'}"
-        )
-        for _ in range(10):
-            before = None if create else self.identity()
-            connection = sqlite3.connect(place, uri=True, timeout=_PATIENCE, isolation_level=None)
-            if before in (None, self.identity()):
-                break
-            connection.close()  # replaced just now
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
-        local.connection, local.identity, local.process = connection, self.identity(), os.getpid()
-
-    def _check_files(self) -> None:
-        """Raise if the catalogue or a file that SQLite keeps beside it leads elsewhere."""
-        for ending in ("", "-journal", "-wal", "-shm"):
-            path = below(self.folder, plain_name(self.file + ending))
-            try:
-                status = path.lstat()
-            except OSError:
-                continue
-            if not stat.S_ISREG(status.st_mode):
-                raise LibraryError(f"{path}: expected a file of SQLite, found something else")
-            if ending == "-journal" and status.st_size >= len(_SUPER_JOURNAL):
-                with open(path, "rb") as file:
-                    file.seek(-len(_SUPER_JOURNAL), os.SEEK_END)
-                    if file.read() == _SUPER_JOURNAL:
-                        raise LibraryError(
-                            f"{path}: this journal names another file, which SQLite would "
-                            "delete; motionloom writes no such journal. Remove it"
-                        )
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorname", "") or ""
-            raise LibraryError(f"{self.folder}: {_reason(code, str(error))}") from error
-
-
-# Connections that a forked process inherited: closing them could roll back a transaction of the
-# parent, so they are kept and not used.
-_inherited: list[sqlite3.Connection] = []
-
 
 def entry_problem(entry: Entry) -> str:
     """What is wrong with the values of an entry; empty if nothing is."""
@@ -672,46 +460,9 @@ def entry_problem(entry: Entry) -> str:
     return ""
 
 
-def lost_frames(folder: Path) -> int:
-    """Number of frame files in the folder of a library without a usable catalogue."""
-    frames = folder / "frames"
-    if frames.is_symlink() or not frames.is_dir():
-        return 0
-    return sum(name.endswith(".npy") and name[0] != "." for name in os.listdir(frames))
-
-
-def recovery_advice(folder: Path, count: int) -> str:
-    """What to do about frame files that the catalogue does not list."""
-    files = "1 motion is" if count == 1 else f"{count} motions are"
-    return (
-        f"the frames of {files} there and the catalogue does not list them: "
-        f"motionloom verify {folder} --repair lists them again"
-    )
-
-
 def _row_sum(row: object) -> str:
     return hashlib.blake2b(repr(row).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _facts_sum(row: tuple) -> str:
     return _row_sum(tuple(row)) if row else ""
-
-
-def _reason(code: str, text: str) -> str:
-    if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return (
-            f"the catalogue is damaged ({text}); restore it, or list the motions again with "
-            "motionloom verify LIB --repair"
-        )
-    if code.startswith("SQLITE_FULL"):
-        return "the disk is full; what was committed is safe. Free some space and run this again"
-    if code.startswith("SQLITE_READONLY_ROLLBACK") or code.startswith("SQLITE_READONLY_RECOVERY"):
-        return (
-            "an import was killed while writing, and a read-only folder cannot be recovered; "
-            "open the library once where it can be written to"
-        )
-    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return f"cannot open the catalogue: {text}"
-    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return "the catalogue is locked by another process; run this again"
-    return f"the catalogue cannot be used: {text}"

@@ -9,7 +9,8 @@ from uuid import uuid4
 from motionloom.checked_files import below
 from motionloom.errors import LibraryError, MotionloomError
 from motionloom.motion.segment import positive_rate
-from motionloom.store.catalogue import FILE, Catalogue, is_unused, lost_frames, recovery_advice
+from motionloom.store.catalogue import Catalogue
+from motionloom.store.catalogue_file import FILE, is_unused, lost_frames, recovery_advice
 from motionloom.store.frames import FOLDER
 from motionloom.store.lock import writer_lock
 from motionloom.store.remote.object_store import ObjectStore, normal_address, trust_store

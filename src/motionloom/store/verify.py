@@ -35,15 +35,8 @@ from motionloom.store.artifacts.folders import (
     read_checks,
     write_checks,
 )
-from motionloom.store.catalogue import (
-    FILE,
-    IMPORTING,
-    Catalogue,
-    entry_problem,
-    is_unused,
-    lost_frames,
-    recovery_advice,
-)
+from motionloom.store.catalogue import IMPORTING, Catalogue, entry_problem
+from motionloom.store.catalogue_file import FILE, is_unused, lost_frames, recovery_advice
 from motionloom.store.frames import (
     FOLDER,
     FrameDescription,

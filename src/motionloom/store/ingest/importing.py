@@ -29,7 +29,8 @@ from motionloom.formats import FORMATS
 from motionloom.motion import Motion
 from motionloom.motion.carrier import body_root, hips_as_root
 from motionloom.parallel import Progress
-from motionloom.store.catalogue import IMPORTING, Catalogue, recovery_advice
+from motionloom.store.catalogue import IMPORTING, Catalogue
+from motionloom.store.catalogue_file import recovery_advice
 from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
 from motionloom.store.ingest.labels import Labelling, checked_labels, labelling
 from motionloom.store.ingest.skeletons import StoredSkeletons

@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 
 from motionloom.errors import InvalidInput
 from motionloom.formats import LEFT_OUT, MOTION_SUFFIXES, is_motion_file, way_out
-from motionloom.store.catalogue import FILE
+from motionloom.store.catalogue_file import FILE
 
 _COMPANIONS = {".amc": ".asf", ".gltf": ".bin"}
 

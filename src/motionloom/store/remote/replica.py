@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 from motionloom.errors import LibraryError
-from motionloom.store.catalogue import FILE, Catalogue
+from motionloom.store.catalogue import Catalogue
+from motionloom.store.catalogue_file import FILE
 from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.object_store import ObjectStore
 
