@@ -37,7 +37,7 @@ from motionloom.store.records import Entry, origin_json, skeleton_json
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 
 if TYPE_CHECKING:
-    from motionloom.store.store import Store
+    from motionloom.store.stored_motions import StoredMotions
 
 FOLDER = "frames"
 _MARK = b"mloomfrm"
@@ -218,7 +218,7 @@ def _verify_once(path: Path, table: NDArray[np.float32], digest: str) -> None:
     _verified[str(path)] = state
 
 
-def frame_path(library: Store, entry: Entry) -> str:
+def frame_path(library: StoredMotions, entry: Entry) -> str:
     """Path or address of the frames of a motion, for messages."""
     where = library.files.address if library.files.remote else library.path
     return f"{where}/{FOLDER}/{entry.file}"

@@ -1,0 +1,315 @@
+"""Motions of a library as they are read: by name, with labels and digests.
+
+Any number of processes may read while one writes, and a reader sees a motion whole or not at all.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Self
+
+from motionloom import parallel
+from motionloom.errors import LibraryError
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.carrier import hips_as_root
+from motionloom.motion.segment import Segment, positive_rate
+from motionloom.store.catalogue import Catalogue
+from motionloom.store.frames import FOLDER, frame_path, open_frames, unpacked
+from motionloom.store.records import Entry, origin_from
+from motionloom.store.remote.object_store import (
+    FileStore,
+    FolderStore,
+    ObjectStore,
+    trusted_store,
+)
+from motionloom.store.remote.replica import replica_for_workers
+
+
+class StoredMotions:
+    """What can be read of a library; `motionloom.store.Store` adds what changes it."""
+
+    def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
+        self.path = Path(path)
+        self.timeout = timeout
+        self.catalogue = Catalogue(self.path)
+        self._skeletons: dict[str, Skeleton] = {}
+        self._files: FileStore | None = None
+        self._files_of: object = None  # the catalogue that names them
+        self._lock = threading.local()
+        self._replica = ""  # on a cluster's worker: name of the catalogue's replica
+        self.catalogue.check()
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open the library at `path`; the same as calling the class."""
+        return cls(path)
+
+    def close(self) -> None:
+        """Close the catalogue; the next use of the library opens it again."""
+        self.catalogue.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict:
+        state = {"path": self.path.absolute(), "timeout": self.timeout}
+        if isinstance(self.files, ObjectStore) and parallel.is_on_cluster():
+            # Workers on other machines see the object store, not the catalogue.
+            replica = self._replica or replica_for_workers(self.catalogue, self.files)
+            state |= {"files": self.files, "replica": replica}
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        if "files" not in state:
+            self.__init__(state["path"], timeout=state["timeout"])  # type: ignore[misc]
+            return
+        self.path, self.timeout = state["path"], state["timeout"]
+        self._files, self._replica = state["files"], state["replica"]
+        self._files_of = None
+        self._skeletons, self._lock = {}, threading.local()
+        replica = state["files"].local(state["replica"])
+        self.catalogue = Catalogue(replica.parent, file=replica.name)
+        self.catalogue.check()
+
+    @property
+    def files(self) -> FileStore:
+        """Where frames and artifacts are: in the library's folder or in an object store."""
+        current = None if self._replica else self.catalogue.identity()
+        if self._files is None or self._files_of != current:
+            meta = self.catalogue.settings()
+            self._files = (
+                trusted_store(self.path, str(meta["store"]), str(meta.get("id", "")))
+                if meta.get("store")
+                else FolderStore(self.path.absolute())
+            )
+            self._files_of = current
+        return self._files
+
+    # --- motions ------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all motions, sorted."""
+        return tuple(self.catalogue.names())
+
+    def __len__(self) -> int:
+        return self.catalogue.rows("SELECT count(*) FROM motions")[0][0]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.catalogue.entry(name) is not None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r}, {len(self)} motions)"
+
+    @property
+    def id(self) -> str:
+        """Identifier of the library: the same after it is moved, another after it is made anew.
+
+        Libraries of release 0.1 have none; theirs is made from their path.
+        """
+        held = self.catalogue.meta().get("id")
+        return (
+            held or hashlib.blake2b(str(self.path.resolve()).encode(), digest_size=16).hexdigest()
+        )
+
+    @property
+    def fps(self) -> float | None:
+        """Frame rate of the library; None if every motion keeps its own."""
+        value = self.catalogue.settings().get("fps")
+        try:
+            return None if value is None else positive_rate(float(value))
+        except (TypeError, ValueError):
+            raise LibraryError(
+                f"{self.path}: the catalogue is damaged: its frame rate is {value!r}"
+            ) from None
+
+    @property
+    def frames(self) -> int:
+        """Total frames of all motions."""
+        return self.catalogue.rows("SELECT coalesce(sum(frames), 0) FROM motions")[0][0]
+
+    @property
+    def seconds(self) -> float:
+        """Total duration of all motions, in seconds."""
+        return self.catalogue.rows("SELECT total(frames / fps) FROM motions")[0][0]
+
+    def entry(self, name: str) -> Entry:
+        """Frames, rate, source and digest of a motion, without opening its frames.
+
+        Examples
+        --------
+        >>> lib.entry("walk").frames, lib.entry("walk").fps
+        (138, 30.0)
+        """
+        entry = self.catalogue.entry(name)
+        if entry is None:
+            raise LibraryError(self._not_found(name))
+        return entry
+
+    def entries(self) -> list[Entry]:
+        """Entries of all motions, sorted by name."""
+        return self.catalogue.entries()
+
+    def __getitem__(self, name: str) -> Motion:
+        """The motion called `name`; its arrays are memory-mapped."""
+        for attempt in range(10):
+            entry = self.entry(name)
+            skeleton = self.skeleton(entry.skeleton)
+            try:
+                path = self.files.local(f"{FOLDER}/{entry.file}")
+                table = open_frames(
+                    path, frames=entry.frames, joints=len(skeleton), digest=entry.digest
+                )
+            except FileNotFoundError:
+                # Replaced since the catalogue was read: read it again.
+                if attempt and self.catalogue.entry(name) == entry:
+                    break
+                continue
+            stored = Motion(
+                skeleton,
+                fps=entry.fps,
+                name=name,
+                origin=origin_from(entry),
+                **unpacked(table, len(skeleton)),  # type: ignore[arg-type]
+            )
+            return hips_as_root(stored)  # release 0.1 kept joints above the hips
+        raise LibraryError(
+            f"{frame_path(self, entry)}: the frames of {name!r} are missing; import it again"
+        )
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Copy the frames of motions from the object store to this machine, if there is one."""
+        if self.files.remote:
+            self.files.fetch(f"{FOLDER}/{self.entry(name).file}" for name in names)
+
+    def skeleton(self, key: str) -> Skeleton:
+        """The skeleton with that key (see `Entry`); the same object at every call.
+
+        Examples
+        --------
+        >>> len(lib.skeleton(lib.entry("walk").skeleton))
+        21
+        """
+        if key not in self._skeletons:
+            self._skeletons[key] = self.catalogue.skeleton(key)
+        return self._skeletons[key]
+
+    # --- labels -------------------------------------------------------------------------
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """Labels of a motion, sorted.
+
+        Examples
+        --------
+        >>> lib.labels("walk_fast")
+        ('walk',)
+        """
+        found = self.catalogue.labels_of(name)
+        if not found:
+            self.entry(name)  # raises if there is no such motion
+        return found
+
+    def label_counts(self) -> dict[str, int]:
+        """All labels, sorted, with the number of motions that have each.
+
+        Examples
+        --------
+        >>> lib.label_counts()
+        {'dance': 1, 'jog': 1, 'kick': 2, 'walk': 2}
+        """
+        having: dict[str, set[str]] = {}
+        for label, name in self.catalogue.rows("SELECT label, name FROM labels"):
+            having.setdefault(label, set()).add(name)
+        for name, _, _, label in self.catalogue.segment_labels():
+            having.setdefault(label, set()).add(name)
+        return {label: len(having[label]) for label in sorted(having)}
+
+    def with_label(self, label: str) -> tuple[str, ...]:
+        """Names of the motions that have `label`, or a segment with it, sorted.
+
+        Examples
+        --------
+        >>> lib.with_label("kick")
+        ('kick_front_high_right', 'kick_front_mid_right')
+        """
+        query = "SELECT name FROM labels WHERE label = ?"
+        found = {name for (name,) in self.catalogue.rows(query, (label,))}
+        found |= {name for name, _, _, each in self.catalogue.segment_labels() if each == label}
+        return tuple(sorted(found))
+
+    def segment_labels(self, name: str) -> list[tuple[Segment, str]]:
+        """Labelled segments of a motion with their labels, sorted by frames.
+
+        Examples
+        --------
+        >>> lib.segment_labels("walk_fast")
+        []
+        """
+        rate = self.entry(name).fps
+        rows = [row[1:] for row in self.catalogue.segment_labels() if row[0] == name]
+        return [(Segment(name, start, end, rate), label) for start, end, label in sorted(rows)]
+
+    def names_with_segments(self) -> tuple[str, ...]:
+        """Names of the motions that have labelled segments, sorted."""
+        return tuple(sorted({row[0] for row in self.catalogue.segment_labels()}))
+
+    # --- digests ------------------------------------------------------------------------
+
+    def digest(self) -> str:
+        """Digest of all motions and labels; equal for equal content.
+
+        It does not depend on the paths of the source files, nor on when and in which order they
+        were added.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> lib.digest() == ml.Library(lib.path).digest()
+        True
+        """
+        labels = self.catalogue.labels()
+        digest = hashlib.blake2b(repr(self.fps).encode(), digest_size=16)
+        for e in self.entries():
+            facts = (e.name, e.digest, e.source_hash, e.options, e.frames, e.fps, e.skeleton)
+            digest.update(repr((*facts, e.origin, labels.get(e.name, ()))).encode())
+        for row in sorted(self.catalogue.segment_labels()):
+            digest.update(repr(row).encode())
+        return digest.hexdigest()
+
+    def fingerprints(self) -> list[tuple]:
+        """Name, digest of the frames, skeleton key and rate of every motion, sorted by name."""
+        query = "SELECT name, digest, skeleton, fps FROM motions ORDER BY name"
+        return self.catalogue.rows(query)
+
+    def _not_found(self, name: str) -> str:
+        names = self.names
+        if not names:
+            return f"{self.path}: no motion {name!r}: the library is empty"
+        ends = [other for other in names if other.endswith(f"/{name}")]
+        close = difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)
+        likeness = {one: difflib.SequenceMatcher(None, one, str(name)).ratio() for one in close}
+        close.sort(key=lambda one: (-likeness[one], one))
+        near = list(dict.fromkeys([*ends, *close]))[:8]
+        if labelled := self.with_label(str(name)):
+            some = ", ".join(labelled[:8]) + (", ..." if len(labelled) > 8 else "")
+            also = f"it is a label, of {some}"
+        elif near:
+            also = f"did you mean {', '.join(near)}?"
+        elif len(names) <= 8:
+            also = f"there are {', '.join(names)}"
+        else:
+            also = f"the first of {len(names)} are {', '.join(names[:8])}"
+        return f"{self.path}: no motion {name!r}; {also}"
