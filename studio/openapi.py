@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from motionloom import Library
-from motionloom.studio.app import create_app
+from motionloom.studio.server.app import create_app
 
 _OPERATION_NOTES = ("operationId", "summary", "tags")
 

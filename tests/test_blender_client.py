@@ -315,7 +315,7 @@ def test_quaternions_are_those_of_motionloom(poses, rng):
 
 
 def test_a_picture_shows_the_figure(part):
-    from motionloom.studio.routes.motions import thumbnail
+    from motionloom.studio.routes.library.motions import thumbnail
 
     previews = part("previews")
     small = thumbnail(ml.demo.clip("kick_front_high_right"))

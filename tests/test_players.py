@@ -23,8 +23,8 @@ from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.settings import ChoreographySettings
 from motionloom.studio.live import RecordedPlayer
-from motionloom.studio.routes.graph import ReplayPlayer, SteeringEvent
-from motionloom.studio.routes.matching import Recording
+from motionloom.studio.routes.synthesis.graph import ReplayPlayer, SteeringEvent
+from motionloom.studio.routes.synthesis.matching import Recording
 
 
 class Kind(NamedTuple):

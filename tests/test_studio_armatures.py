@@ -149,7 +149,7 @@ def test_wrong_retargetings_are_refused(client, library, changes, message):
 
 
 def test_large_answers_are_refused(client, library, monkeypatch):
-    monkeypatch.setattr("motionloom.studio.routes.armatures._MAX_ROTATIONS", 21 * 29)
+    monkeypatch.setattr("motionloom.studio.routes.stage.armatures._MAX_ROTATIONS", 21 * 29)
     request = {"subject": SEGMENT, "skeleton": armature(library["walk"].skeleton)}
     answer = client.post("/api/subjects/retarget", json=request)
     assert "at most 29 frames are brought to an armature of 21 joints" in answer.json()["error"]

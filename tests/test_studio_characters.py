@@ -20,7 +20,7 @@ from motionloom.formats import gltf
 from motionloom.library import FrameBlock, Player
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.studio import create_app, live, messages
-from motionloom.studio.routes import characters
+from motionloom.studio.routes.stage import characters
 
 WALKS = ("walk_p0", "walk_left_p0", "walk_right_p0")
 KICKS = tuple(f"kick_{side}_right_p0" for side in ("front_mid", "front_high", "inside_mid"))

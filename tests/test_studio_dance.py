@@ -111,7 +111,7 @@ def test_what_is_no_music_is_refused_in_words(client, name, content, words):
 
 
 def test_music_that_is_too_long_is_not_read_to_its_end(client, monkeypatch):
-    from motionloom.studio.routes import dance
+    from motionloom.studio.routes.dancing import dance
 
     monkeypatch.setattr(dance, "MAX_MUSIC", 1 << 20)
     given = []

@@ -20,7 +20,7 @@ from fastapi.testclient import TestClient
 from studio_takes import corpus_library
 
 from motionloom.studio import create_app, messages
-from motionloom.studio.routes import grid
+from motionloom.studio.routes.search import grid
 
 KICK, OTHER = "kick_front_high_right_p0", "kick_front_mid_right_p0"
 TAKES = (KICK, OTHER, "walk_p0", "march_p0")

@@ -14,7 +14,7 @@ import motionloom as ml  # noqa: E402
 from motionloom.configuration import user_settings  # noqa: E402
 from motionloom.errors import InvalidInput  # noqa: E402
 from motionloom.studio import create_app, messages, serve  # noqa: E402
-from motionloom.studio.library_choice import (  # noqa: E402
+from motionloom.studio.state.library_choice import (  # noqa: E402
     FILE,
     MOST_RECENT,
     LibraryChoice,

@@ -14,8 +14,8 @@ from fastapi.testclient import TestClient
 import motionloom as ml
 from motionloom.motion import Motion, Skeleton
 from motionloom.studio import create_app, messages
-from motionloom.studio.routes.library import SAMPLES
-from motionloom.studio.routes.motions import most_active_segment, thumbnail
+from motionloom.studio.routes.library.library import SAMPLES
+from motionloom.studio.routes.library.motions import most_active_segment, thumbnail
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from test_own_character import HERO, hero_mesh
 import motionloom as ml
 from motionloom.formats import gltf
 from motionloom.studio import create_app, messages
-from motionloom.studio.jobs import Job
-from motionloom.studio.routes import matching
+from motionloom.studio.routes.synthesis import matching
+from motionloom.studio.state.jobs import Job
 
 WALKS = ("walk_p0", "walk_left_p0", "walk_right_p0")
 

@@ -25,7 +25,7 @@ from fastapi.testclient import TestClient
 from studio_takes import corpus_library
 
 from motionloom.studio import create_app, messages
-from motionloom.studio.search_requests import FamilyRequest, SearchRequest, family_of
+from motionloom.studio.requests.searches import FamilyRequest, SearchRequest, family_of
 
 KICK = "kick_front_high_right_p0:10-60"
 TAKES = (
@@ -250,7 +250,7 @@ def test_a_web_is_offered_built_and_searched(tmp_path):
 
 
 def test_features_of_a_large_library_are_made_as_a_job(tmp_path, monkeypatch):
-    from motionloom.studio.routes import search
+    from motionloom.studio.routes.search import search
 
     monkeypatch.setattr(search, "MAX_QUICK_FRAMES", 1)
     with (
@@ -421,7 +421,9 @@ def test_growing_is_a_job_that_counts_members(client, monkeypatch):
     ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
     assert ended["state"] == "done" and ended["done"] == ended["result"]["nodes"] > 1
     with monkeypatch.context() as patched:
-        patched.delattr("motionloom.studio.routes.search.FamilyRequest.family")  # not grown again
+        patched.delattr(
+            "motionloom.studio.routes.search.search.FamilyRequest.family"
+        )  # not grown again
         family = client.post("/api/families", json=request).json()
     assert len(family["nodes"]) == ended["done"]
 

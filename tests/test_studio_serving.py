@@ -264,8 +264,8 @@ def test_ctrl_c_does_not_wait_for_long_work(tmp_path):
 import sys, threading, time
 seconds = float(sys.argv[2])
 sys.argv = ["motionloom", "studio", sys.argv[1], "--no-browser", "--no-token", "--port", "0"]
-from motionloom.studio.routes import library
-from motionloom.studio.app_state import State
+from motionloom.studio.routes.library import library
+from motionloom.studio.state.app_state import State
 
 @library.router.get("/forever")
 def forever(state: State):

@@ -13,8 +13,8 @@ pytest.importorskip("fastapi")
 import motionloom as ml  # noqa: E402
 from motionloom.errors import InvalidInput  # noqa: E402
 from motionloom.studio import messages  # noqa: E402
-from motionloom.studio.app_state import AppState  # noqa: E402
-from motionloom.studio.jobs import Jobs  # noqa: E402
+from motionloom.studio.state.app_state import AppState  # noqa: E402
+from motionloom.studio.state.jobs import Jobs  # noqa: E402
 
 
 @pytest.fixture

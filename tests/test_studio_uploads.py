@@ -25,7 +25,7 @@ from motionloom.studio import (
     create_app,
     uploads,  # noqa: E402
 )
-from motionloom.studio.uploads import Uploads, checked_name  # noqa: E402
+from motionloom.studio.state.uploads import Uploads, checked_name  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from fewer_joints import without_joints
 from studio_takes import corpus_library
 
 from motionloom.studio import create_app, messages
-from motionloom.studio.routes import words
+from motionloom.studio.routes.library import words
 
 TAKES = ("walk_p0", "kick_front_high_right_p0", "sit_stand_p0", "jump_up_p0", "punch_mid_left_p0")
 

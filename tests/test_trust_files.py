@@ -250,7 +250,7 @@ def test_file_names_of_long_and_reserved_names():
     assert len(file_stem("é" * 240).encode()) <= 150
     assert file_stem("CON") == "_CON" and file_stem("..") == "_.." and file_stem("") == "_"
     from motionloom.search.match import Match
-    from motionloom.studio.uploads import checked_name
+    from motionloom.studio.state.uploads import checked_name
 
     assert len(Match("é" * 240, 0, 9, 0.0, 1.0, 0.1).file_name(1).encode()) < 200
     with pytest.raises(InvalidInput, match="name of a device on Windows"):

@@ -19,7 +19,7 @@ from waiting import LIMIT, wait_until
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.studio import create_app, limits, security
-from motionloom.studio.jobs import AT_ONCE, MOST, Jobs
+from motionloom.studio.state.jobs import AT_ONCE, MOST, Jobs
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_jobs_wait_in_one_queue_with_an_end():
 
 
 def test_a_stopped_crowd_ends_at_its_next_movement(library):
-    from motionloom.studio.routes.crowd import CrowdRequest, _run
+    from motionloom.studio.routes.dancing.crowd import CrowdRequest, _run
 
     jobs = Jobs()
     state = create_app(library).state.studio
@@ -99,7 +99,7 @@ def test_a_stopped_film_ends_at_its_next_picture(client, monkeypatch, tmp_path, 
 
 @pytest.mark.parametrize("route", ["drawn", "walk", "transition"])
 def test_every_request_of_a_graph_has_the_limit_of_motions(client, monkeypatch, route):
-    monkeypatch.setattr("motionloom.studio.routes.graph._MAX_MOTIONS", 1)
+    monkeypatch.setattr("motionloom.studio.routes.synthesis.graph._MAX_MOTIONS", 1)
     graph = {"only": ["walk", "jog"]}
     body = graph if route == "drawn" else {"graph": graph, "seconds": 1, "transition": "a:1,b:1"}
     answer = client.post(f"/api/graphs/{route}", json=body)
@@ -295,7 +295,7 @@ def test_no_token_is_for_this_machine_only(library):
 
 
 def test_a_token_that_others_can_read_is_made_anew(tmp_path, monkeypatch):
-    from motionloom.studio.serving import _own_token
+    from motionloom.studio.server.serving import _own_token
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     first = _own_token()

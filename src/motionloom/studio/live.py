@@ -26,18 +26,18 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import DancePlayer, FrameBlock, Player, TempoClock
 from motionloom.motion import Skeleton
 from motionloom.motion.retargeting.streaming import StreamRetargeter
-from motionloom.studio.app_state import AppState, Change
 from motionloom.studio.messages import pack, pose_arrays
-from motionloom.studio.routes.characters import OwnCharacter, character_of, shown_head
-from motionloom.studio.routes.dance import choreography_of
-from motionloom.studio.routes.graph import GraphRequest, graph_of
-from motionloom.studio.routes.matching import (
+from motionloom.studio.routes.dancing.dance import choreography_of
+from motionloom.studio.routes.stage.characters import OwnCharacter, character_of, shown_head
+from motionloom.studio.routes.synthesis.graph import GraphRequest, graph_of
+from motionloom.studio.routes.synthesis.matching import (
     MatchingRequest,
     Recording,
     matching_of,
     record,
 )
-from motionloom.studio.routes.parametric import parametric_of
+from motionloom.studio.routes.synthesis.parametric import parametric_of
+from motionloom.studio.state.app_state import AppState, Change
 from motionloom.studio.wording import worded
 
 _LOG = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
-from motionloom.studio.uploads import FOLDER
+from motionloom.studio.state.uploads import FOLDER
 
 # A file in the temporary folder or among uploads; folders in between are left out as well.
 _TEMPORARY = re.compile(

@@ -1,0 +1,1 @@
+"""Models of requests that several routes share."""

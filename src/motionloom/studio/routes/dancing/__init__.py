@@ -1,0 +1,1 @@
+"""Requests for dances, their movements and crowds."""

@@ -1,0 +1,291 @@
+"""Dances: choreographies from takes, music from a file or generated, and both together."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field, model_validator
+from starlette.concurrency import run_in_threadpool
+
+from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune, write_sound
+from motionloom.library.settings import ChoreographySettings, DanceSettings
+from motionloom.studio.messages import scene_arrays
+from motionloom.studio.requests.models import from_setting
+from motionloom.studio.responses import array_response, quality_head, request_body
+from motionloom.studio.routes.stage.characters import Worn
+from motionloom.studio.state.app_state import AppState, State
+from motionloom.studio.state.jobs import Job, JobStatus
+
+if TYPE_CHECKING:
+    from motionloom.library import Choreography, Dance, Music
+
+router = APIRouter(prefix="/dance", tags=["dance"])
+
+MAX_MUSIC = 24 << 20  # bytes of a music file: four minutes of CD audio, hours if compressed
+_MAX_SECONDS = 300.0  # of a dance that is sent whole
+_MAX_TUNE_SECONDS = 600.0  # of a generated tune: 26 MB of sound
+_MEDIA = {".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac"}
+
+
+class ChoreographyRequest(BaseModel):
+    """Takes to learn a choreography from."""
+
+    within: list[str] = Field([], description="Only motions with one of these labels.")
+    takes: list[list[str]] = Field([], description="Names; those of one list dance together.")
+    meter: int | None = from_setting(ChoreographySettings, "meter", ge=1, le=16)
+
+
+class TuneRequest(BaseModel):
+    """A generated tune."""
+
+    meter: int = Field(4, ge=1, le=12)
+    tempo: float = Field(120.0, ge=40.0, le=240.0, description="Beats per minute.")
+    bars: int = Field(16, ge=2, le=200)
+    seed: int = Field(0, ge=0, le=2**31)
+
+    @model_validator(mode="after")
+    def _short(self) -> TuneRequest:
+        seconds = self.bars * self.meter * 60.0 / self.tempo
+        if seconds > _MAX_TUNE_SECONDS:
+            raise ValueError(
+                f"a tune may have at most {_MAX_TUNE_SECONDS:.0f} s; {self.bars} bars have "
+                f"{seconds:.0f}"
+            )
+        return self
+
+
+class DanceRequest(BaseModel):
+    """A choreography danced to a piece of music."""
+
+    choreography: str
+    music: str
+    seed: int = from_setting(DanceSettings, "seed", ge=0)
+    synced: bool = from_setting(DanceSettings, "synced")
+    seconds: float | None = from_setting(DanceSettings, "seconds", gt=0.0, le=_MAX_SECONDS)
+
+
+class MusicInfo(BaseModel):
+    """Beats (seconds), bars and length of a piece of music."""
+
+    id: str
+    name: str
+    file: str
+    seconds: float
+    bpm: float
+    meter: int
+    beats: list[float]
+    downbeats: list[int]
+
+
+@dataclass(frozen=True)
+class LoadedMusic:
+    """A piece of music with its sound."""
+
+    music: Music
+    sound: bytes
+    media_type: str
+    file: str = ""  # name of the file; none of a generated tune
+
+    def info(self, key: str) -> MusicInfo:
+        """The music as sent to the page."""
+        downbeats = [int(k) for k in self.music.downbeats]
+        added = {"id": key, "file": self.file, "downbeats": downbeats}
+        return MusicInfo(**{**self.music.as_dict(), **added})
+
+
+@router.post("/choreographies")
+def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus:
+    """Cut takes into movements and learn their transitions, as a job."""
+    text = json.dumps([request.model_dump(), state.library.digest()], sort_keys=True)
+    key = hashlib.sha256(text.encode()).hexdigest()[:16]
+    total = sum(1 for _ in _takes(request, state))
+    if not total:
+        raise InvalidInput("no take to dance: choose a label or name takes of the library")
+
+    def work(job: Job) -> dict[str, Any]:
+        choreography = state.cached(
+            ("choreography", key), lambda: _learn(request, state, job.advance)
+        )
+        return {"id": key, **_summary(choreography)}
+
+    return state.jobs.start("cutting movements at their beats", work, total=total).status()
+
+
+@router.put("/music/{filename}")
+async def send_music(filename: str, request: Request, state: State) -> MusicInfo:
+    """Send a MIDI or audio file as the body; the response has its beats."""
+    data = await request_body(request, MAX_MUSIC, "a music file")
+    suffix = Path(filename).suffix.lower()
+    key = hashlib.sha256(data + suffix.encode()).hexdigest()[:16]
+    loaded = await run_in_threadpool(
+        state.cached, ("music", key), lambda: _music_file(data, suffix, filename)
+    )
+    return loaded.info(key)
+
+
+@router.post("/tunes")
+def make_tune(request: TuneRequest, state: State) -> MusicInfo:
+    """A generated tune, to dance without a music file."""
+    key = f"tune-{request.meter}-{request.tempo:g}-{request.bars}-{request.seed}"
+    return state.cached(("music", key), lambda: _tune(request)).info(key)
+
+
+@router.get("/music/{key}")
+def music(key: str, state: State) -> MusicInfo:
+    """A loaded piece of music: its beats, bars and length."""
+    return music_of(state, key).info(key)
+
+
+@router.get("/music/{key}/sound", response_class=Response)
+def sound(key: str, state: State) -> Response:
+    """The audio file itself, or notes and beats of a score as tones."""
+    loaded = music_of(state, key)
+    return Response(loaded.sound, media_type=loaded.media_type)
+
+
+@router.post("/performances", response_class=Response)
+def dance(request: DanceRequest, state: State, own: Worn) -> Response:
+    """The dance: for every character ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4).
+
+    The head has the beats of music and motion, how many of them agree, and the quality. A dancer
+    alone is shown on a character, if one is worn; couples hold hands and keep their bodies.
+    """
+    danced = dance_of(request, state)
+    alone = own if len(danced.motions) == 1 else None
+    shown = (
+        [motion.retarget(alone.motion) for motion in danced.motions] if alone else danced.motions
+    )
+    found = danced.found_beats()
+    total, on_time = danced.beats_on_time(found=found)
+    characters, arrays = scene_arrays(shown)
+    if alone:
+        characters[0] |= alone.head(danced.motions[0].skeleton)
+    names = danced.choreography.graph.names
+    head = {
+        "fps": danced.motions[0].fps,
+        "frames": len(danced.motions[0]),
+        "characters": characters,
+        "motion_beats": [round(float(t), 4) for t in found],
+        "music_beats": [round(float(t), 4) for t in danced.music.beats],
+        "beats_total": total,
+        "beats_within_one_frame": on_time,
+        "nodes": [names[k] for k in danced.path],
+        "quality": quality_head(danced.quality()),
+    }
+    return array_response(head, **arrays)
+
+
+@router.post("/rehearsals")
+def rehearse(request: DanceRequest, state: State) -> JobStatus:
+    """Make a dance as a job; the performance of the same dance is then answered at once."""
+
+    def work(job: Job) -> dict[str, int]:
+        return {"frames": len(dance_of(request, state, job.advance).motions[0])}
+
+    return state.jobs.start("dancing", work).status()
+
+
+def choreography_of(state: AppState, key: str) -> Choreography:
+    """A cached choreography; the page requests it again where it was dropped."""
+
+    def missing() -> Choreography:
+        raise InvalidInput("this choreography is not open; make it again")
+
+    return state.cached(("choreography", key), missing)
+
+
+def music_of(state: AppState, key: str) -> LoadedMusic:
+    """Cached music; tunes are generated again from their key."""
+
+    def missing() -> LoadedMusic:
+        parts = key.split("-")
+        if len(parts) == 5 and parts[0] == "tune":
+            try:
+                meter, tempo, bars, seed = int(parts[1]), float(parts[2]), parts[3], parts[4]
+                return _tune(TuneRequest(meter=meter, tempo=tempo, bars=int(bars), seed=int(seed)))
+            except ValueError:
+                pass
+        raise InvalidInput("this music is not open; load it again")
+
+    return state.cached(("music", key), missing)
+
+
+def wav_bytes(music: Music) -> bytes:
+    """Notes and beats of a piece of music as a WAV file."""
+    with tempfile.TemporaryDirectory() as folder:
+        return write_sound(music, Path(folder) / "sound.wav").read_bytes()
+
+
+def _takes(request: ChoreographyRequest, state: AppState) -> Iterator[list[str]]:
+    yield from request.takes
+    for label in dict.fromkeys(request.within):
+        yield from ([name] for name in state.library.select(label=label))
+
+
+def _learn(
+    request: ChoreographyRequest, state: AppState, progress: Callable[[int], None]
+) -> Choreography:
+    takes = list(dict.fromkeys(tuple(take) for take in _takes(request, state)))
+    given = [take[0] if len(take) == 1 else list(take) for take in takes]
+    return state.library.choreography(meter=request.meter, takes=given, progress=progress)
+
+
+def _summary(choreography: Choreography) -> dict[str, Any]:
+    graph = choreography.graph
+    texts = [movement.text for movement in choreography.movements]
+    return {
+        "meter": choreography.meter,
+        "tempo": 60.0 / choreography.period,
+        "movements": len(choreography.movements),
+        "nodes": [
+            {"name": name, "members": [texts[k] for k in group]}
+            for name, group in zip(graph.names, graph.members, strict=True)
+        ],
+        "left_out": dict(choreography.left_out or {}),
+    }
+
+
+def _music_file(data: bytes, suffix: str, filename: str) -> LoadedMusic:
+    if suffix not in (*MIDI_SUFFIXES, *AUDIO_SUFFIXES):
+        known = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
+        raise InvalidInput(f"music is read from {known}; got {suffix or 'no suffix'}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"music{suffix}"
+        path.write_bytes(data)
+        try:
+            music = replace(load_music(path), name=Path(filename).stem, path="")
+        except MotionloomError as error:  # which names the temporary file
+            raise InvalidInput(str(error).replace(str(path), filename)) from None
+    if suffix in AUDIO_SUFFIXES:
+        media_type = _MEDIA.get(suffix, "application/octet-stream")
+        return LoadedMusic(music, data, media_type, filename)
+    return LoadedMusic(music, wav_bytes(music), _MEDIA[".wav"], filename)
+
+
+def _tune(request: TuneRequest) -> LoadedMusic:
+    music = tune(meter=request.meter, tempo_bpm=request.tempo, bars=request.bars, seed=request.seed)
+    return LoadedMusic(music, wav_bytes(music), _MEDIA[".wav"])
+
+
+def dance_of(
+    request: DanceRequest, state: AppState, progress: Callable[[int], None] | None = None
+) -> Dance:
+    """The dance of a request, cached."""
+    choreography = choreography_of(state, request.choreography)
+    music = music_of(state, request.music).music
+    seconds = min(request.seconds or music.seconds, _MAX_SECONDS)
+    key = ("dance", request.choreography, request.music, request.seed, request.synced, seconds)
+    return state.cached(
+        key,
+        lambda: choreography.dance_to(
+            music, seed=request.seed, synced=request.synced, seconds=seconds, progress=progress
+        ),
+    )

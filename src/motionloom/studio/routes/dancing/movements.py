@@ -1,0 +1,162 @@
+"""Movement transition graphs of dances: create, store by name, show, edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from motionloom.errors import InvalidInput
+from motionloom.library.settings import ChoreographySettings
+from motionloom.studio.requests.models import from_setting
+from motionloom.studio.routes.stage.characters import Worn, made_response
+from motionloom.studio.state.app_state import AppState, State
+from motionloom.studio.state.jobs import Job, JobStatus
+
+if TYPE_CHECKING:
+    from motionloom.library import Choreography
+
+router = APIRouter(prefix="/movements", tags=["movements"])
+
+
+class MovementsRequest(BaseModel):
+    """Takes to cut into movements at their beats."""
+
+    name: str = Field(description="Stored under this name; replaces an earlier one.")
+    within: list[str] = Field(min_length=1, description="Labels of the takes.")
+    meter: int | None = from_setting(ChoreographySettings, "meter", ge=1, le=16)
+
+
+class MovementGraphEdit(BaseModel):
+    """A manual edit (Kim, Park & Shin 2003, section 4.3)."""
+
+    action: Literal["connect", "remove", "rename"]
+    source: str
+    target: str = Field("", description="The other node; for rename the new name.")
+    likelihood: float = Field(0.5, gt=0.0, le=1.0, description="Of connect: transition likelihood.")
+
+
+class NodeSelection(BaseModel):
+    """One node to play, or two in sequence."""
+
+    nodes: list[str] = Field(min_length=1, max_length=2)
+
+
+class MovementNode(BaseModel):
+    """A group of similar movements; `start` is its probability of beginning a dance."""
+
+    name: str
+    start: float
+    members: list[str]
+
+
+class MovementEdge(BaseModel):
+    """A transition between two nodes."""
+
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    likelihood: float
+
+
+class MovementGraph(BaseModel):
+    """A stored choreography as a graph."""
+
+    name: str
+    kind: str
+    meter: int
+    seconds: float
+    nodes: list[MovementNode]
+    edges: list[MovementEdge]
+    dead_ends: list[str]
+
+
+@router.get("")
+def stored(state: State) -> list[str]:
+    """Names of the stored choreographies."""
+    return list(state.library.choreography_names)
+
+
+@router.post("")
+def create(request: MovementsRequest, state: State) -> JobStatus:
+    """Cut takes into movements, learn their transitions and store them, as a job."""
+    total = len(state.library.select(label=request.within))
+
+    def work(job: Job) -> dict[str, Any]:
+        choreography = state.library.choreography(
+            meter=request.meter, label=request.within, progress=job.advance
+        )
+        _store(state, choreography, request.name)
+        return {"name": request.name, "left_out": dict(choreography.left_out or {})}
+
+    return state.jobs.start("cutting movements at their beats", work, total=total).status()
+
+
+@router.get("/{name}")
+def load(name: str, state: State) -> MovementGraph:
+    """Nodes with their movements, and edges with their likelihoods."""
+    choreography = _load(state, name)
+    texts = [movement.text for movement in choreography.movements]
+    graph = choreography.graph
+    return MovementGraph(
+        name=name,
+        kind=choreography.kind,
+        meter=choreography.meter,
+        seconds=choreography.period * choreography.meter,
+        nodes=[
+            MovementNode(name=node, start=float(start), members=[texts[k] for k in group])
+            for node, group, start in zip(graph.names, graph.members, graph.start, strict=True)
+        ],
+        edges=[
+            MovementEdge.model_validate({"from": a, "to": b, "likelihood": p})
+            for a, b, p in graph.edges
+        ],
+        dead_ends=list(graph.dead_ends),
+    )
+
+
+@router.post("/{name}/edits")
+def edit(name: str, request: MovementGraphEdit, state: State) -> MovementGraph:
+    """Connect two nodes or change their likelihood; remove an edge; rename a node."""
+    choreography = _load(state, name)
+    graph = choreography.graph
+    if request.action == "connect":
+        graph = graph.with_edge(request.source, request.target, request.likelihood)
+    elif request.action == "remove":
+        graph = graph.without_edge(request.source, request.target)
+        if graph.dead_ends:
+            raise InvalidInput(
+                f"{request.source} would be a dead end: connect it to another node first"
+            )
+    else:
+        graph = graph.renamed({request.source: _new_name(request.target)})
+    _store(state, choreography.with_graph(graph), name)
+    return load(name, state)
+
+
+@router.post("/{name}/dance", response_class=Response)
+def dance(name: str, request: NodeSelection, state: State, own: Worn) -> Response:
+    """A node, or one after another, as a motion of the first character."""
+    choreography = _load(state, name)
+    cycle = choreography.with_graph(choreography.graph.cycle(request.nodes))
+    movement_frames = choreography.meter * choreography.beat_frames
+    motion = cycle.player(seed=0).record(
+        frames=len(request.nodes) * movement_frames, name=" → ".join(request.nodes)
+    )
+    return made_response(motion, own, seam=movement_frames)
+
+
+def _new_name(text: str) -> str:
+    name = text.strip()
+    if not name or len(name) > 60:
+        raise InvalidInput(f"a node's name must have 1 to 60 characters; got {text!r}")
+    return name
+
+
+def _load(state: AppState, name: str) -> Choreography:
+    return state.cached(("movements", name), lambda: state.library.saved_choreography(name))
+
+
+def _store(state: AppState, choreography: Choreography, name: str) -> None:
+    state.library.save_choreography(choreography, name)
+    state.artifact_changed(("movements", name))

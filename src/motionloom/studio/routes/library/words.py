@@ -1,0 +1,181 @@
+"""Words: motions found by describing them, captions and labelled segments of a motion."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from motionloom.errors import MotionloomError
+from motionloom.library.settings import FindSettings
+from motionloom.studio.requests.models import CodeLines, Names, VerbRequest, from_setting
+from motionloom.studio.state.app_state import AppState, State
+from motionloom.studio.state.jobs import Job, JobStatus
+
+if TYPE_CHECKING:
+    from motionloom.library import Library, TextMatch
+
+router = APIRouter(tags=["words"])
+
+MAX_TEXT = 10_000  # characters of a description; `Library.find` has its own, shorter limit
+_MAX_FOUND = 200
+_QUICK_FRAMES = 20_000  # frames that are described in a second or two
+
+
+class FindRequest(VerbRequest):
+    """A description of motions."""
+
+    text: str = Field(max_length=MAX_TEXT, description="What the motion shows, in English.")
+    max: int = from_setting(FindSettings, "max", le=_MAX_FOUND)
+    within: Names = from_setting(FindSettings, "label", ())
+    only: Names = from_setting(FindSettings, "only", ())
+    without: Names = from_setting(FindSettings, "exclude", ())
+
+    def lines(self, library: Library) -> CodeLines:
+        """The same as a command line and as Python code."""
+        command = ["find", str(library.path), self.text]
+        return self.code("found", library.path, command, f"find({self.text!r}")
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of `Library.find` that differ from their defaults, without the text."""
+        return {name: value for name, value in super().arguments().items() if name != "text"}
+
+
+class FoundSegment(BaseModel):
+    """A segment that answers a description; see `motionloom find --json`.
+
+    `spans` are the characters ``[start, end)`` of `text` that match; `whole` says that no event
+    tells which part of the motion it is.
+    """
+
+    motion: str
+    start_frame: int
+    end_frame: int
+    start: float
+    end: float
+    fps: float
+    score: float
+    text: str
+    spans: list[tuple[int, int]]
+    words: list[str]
+    sources: list[str]
+    labels: list[str]
+    whole: bool
+
+
+class FindResults(BaseModel):
+    """What was found, best first.
+
+    `unknown` has the words that no motion is described by, with what is spelt like them, or "".
+    """
+
+    matches: list[FoundSegment]
+    unknown: dict[str, str]
+    seconds: float
+    lines: CodeLines
+
+
+class Description(BaseModel):
+    """A running job that describes the motions, or null if they are described quickly."""
+
+    job: JobStatus | None
+
+
+class CaptionedSegment(BaseModel):
+    """A caption or a labelled segment: frames ``[start_frame, end_frame)`` and its text."""
+
+    start_frame: int
+    end_frame: int
+    text: str
+
+
+class MotionWords(BaseModel):
+    """Captions and labelled segments of a motion; `reason` says why there are no captions."""
+
+    captions: list[CaptionedSegment]
+    labels: list[CaptionedSegment]
+    reason: str
+
+
+@router.post("/find/prepare")
+def prepare(state: State) -> Description:
+    """Describe all motions first, as a job, where that takes more than a moment."""
+    frames = sum(entry.frames for entry in state.library.entries())
+    if frames < _QUICK_FRAMES or "words" in state.cached(("prepared",), set):
+        return Description(job=None)
+
+    def work(job: Job) -> dict[str, Any]:
+        described(state, job)
+        return {}
+
+    job = state.jobs.start("describing motions", work, total=len(state.library))
+    return Description(job=job.status())
+
+
+@router.post("/find")
+def find(request: FindRequest, state: State) -> FindResults:
+    """Segments that answer a description, best first, with the words that matched."""
+    began = time.perf_counter()
+    found = state.library.find(request.text, workers=1, **request.arguments())
+    return FindResults(
+        matches=[_segment(state.library, each) for each in found],
+        unknown=found.unknown,
+        seconds=round(time.perf_counter() - began, 4),
+        lines=request.lines(state.library),
+    )
+
+
+@router.get("/motions/{name:path}/words")
+def words(name: str, state: State) -> MotionWords:
+    """What a motion shows, by rule, and its labelled segments, in order of time."""
+    library = state.library
+    entry = library.entry(name)
+    captions, reason = state.cached(
+        ("captions", name, entry.digest), lambda: _captions(library, name, entry.fps, entry.frames)
+    )
+    labels = [
+        CaptionedSegment(start_frame=part.start_frame, end_frame=part.end_frame, text=label)
+        for part, label in library.segment_labels(name)
+    ]
+    return MotionWords(captions=captions, labels=labels, reason=reason)
+
+
+def described(state: AppState, job: Job) -> None:
+    """Describe and index all motions, within a job."""
+    state.library.describe(workers=1, progress=job.advance)
+    state.cached(("prepared",), set).add("words")
+
+
+def _captions(
+    library: Library, name: str, fps: float, frames: int
+) -> tuple[list[CaptionedSegment], str]:
+    try:
+        events = library.captions(name)
+    except MotionloomError as error:  # as for a skeleton without arms
+        return [], str(error)
+    found = []
+    for event in events:
+        start = min(round(event.start * fps), frames - 1)
+        end = min(max(round(event.end * fps), start + 1), frames)
+        found.append(CaptionedSegment(start_frame=start, end_frame=end, text=event.text))
+    return found, ""
+
+
+def _segment(library: Library, each: TextMatch) -> FoundSegment:
+    return FoundSegment(
+        motion=each.motion,
+        start_frame=each.start_frame,
+        end_frame=each.end_frame,
+        start=round(each.start, 3),
+        end=round(each.end, 3),
+        fps=library.entry(each.motion).fps,
+        score=round(each.score, 3),
+        text=each.text,
+        spans=list(each.spans),
+        words=list(each.words),
+        sources=list(each.sources),
+        labels=list(library.labels(each.motion)),
+        whole=each.whole,
+    )

@@ -1,0 +1,1 @@
+"""Requests that search and compare: searches, distance matrices, aligned poses, exports."""

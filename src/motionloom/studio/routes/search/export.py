@@ -1,0 +1,172 @@
+"""Export of segments as a zip of files, with their provenance."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from motionloom import __version__
+from motionloom.checked_files import file_stem
+from motionloom.errors import InvalidInput
+from motionloom.library import Match
+from motionloom.studio.requests.searches import FamilyRequest, SearchRequest
+from motionloom.studio.responses import FileFormat
+from motionloom.studio.state.app_state import State
+from motionloom.studio.state.jobs import Job, JobStatus
+
+if TYPE_CHECKING:
+    from motionloom.library import Library
+
+router = APIRouter(tags=["export"])
+
+LIST = "matches.json"
+_MAX_FRAMES = 400_000  # of one zip
+_IN_MEMORY = 16 << 20  # bytes; larger archives are spooled to disk
+_CHUNK = 1 << 18
+
+
+class ExportClip(BaseModel):
+    """A segment of a take, and its result in a search."""
+
+    model_config = ConfigDict(extra="forbid")
+    motion: str = Field(max_length=300)
+    start_frame: int = Field(ge=0)
+    end_frame: int = Field(ge=1)
+    distance: float | None = None
+    tier: int | None = None
+    label: str | None = None
+
+
+class ExportRequest(BaseModel):
+    """Segments to export, and the search that found them."""
+
+    model_config = ConfigDict(extra="forbid")
+    clips: list[ExportClip] = Field(min_length=1, max_length=1000)
+    format: FileFormat = "bvh"
+    unit: str = "m"
+    search: SearchRequest | None = None
+    family: FamilyRequest | None = None
+
+    @property
+    def origin(self) -> SearchRequest | FamilyRequest | None:
+        """The request that found the segments."""
+        return self.search or self.family
+
+
+@router.post("/export", response_class=StreamingResponse)
+def export(request: ExportRequest, state: State) -> StreamingResponse:
+    """A zip: one file per segment, numbered in the given order, and ``matches.json``."""
+    _check_size(request)
+    archive: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (read later)
+    try:
+        _write(archive, request, state.library)
+    except BaseException:
+        archive.close()
+        raise
+    size = archive.tell()
+    archive.seek(0)
+    return StreamingResponse(
+        _chunks(archive),
+        media_type="application/zip",
+        headers={
+            "Content-Disposition": f'attachment; filename="{_title(request)}.zip"',
+            "Content-Length": str(size),
+        },
+    )
+
+
+@router.post("/exports")
+def export_job(request: ExportRequest, state: State) -> JobStatus:
+    """Pack the same zip as a job; its result has the ``id`` for the next request."""
+    _check_size(request)
+    library = state.library
+
+    def work(job: Job) -> dict[str, str]:
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as archive:
+            _write(archive, request, library, job.advance)
+            archive.seek(0)
+            content = archive.read()
+        key = secrets.token_urlsafe(9)
+        state.cached(("export", key), lambda: content)
+        return {"id": key}
+
+    return state.jobs.start("packing takes", work, total=len(request.clips)).status()
+
+
+@router.get("/exports/{id}", response_class=Response)
+def packed(id: str, state: State) -> Response:
+    """A zip that was packed before; only the latest few are kept."""
+
+    def missing() -> bytes:
+        raise InvalidInput("this zip is gone; pack it again")
+
+    return Response(state.cached(("export", id), missing), media_type="application/zip")
+
+
+def _check_size(request: ExportRequest) -> None:
+    frames = sum(max(clip.end_frame - clip.start_frame, 0) for clip in request.clips)
+    if frames > _MAX_FRAMES:
+        raise InvalidInput(f"at most {_MAX_FRAMES:,} frames in one zip; got {frames:,}")
+
+
+def _write(
+    file: IO[bytes],
+    request: ExportRequest,
+    library: Library,
+    progress: Callable[[], None] = lambda: None,
+) -> None:
+    rows: list[dict[str, Any]] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for rank, clip in enumerate(request.clips, start=1):
+            take = library[clip.motion]
+            if not clip.start_frame < clip.end_frame <= len(take):
+                raise InvalidInput(
+                    f"{clip.motion}: the range must lie within the motion's {len(take)} frames; "
+                    f"got {clip.start_frame} to {clip.end_frame}"
+                )
+            match = Match(clip.motion, clip.start_frame, clip.end_frame, 0.0, 0.0, 0.0)
+            name = f"{match.file_name(rank)}.{request.format}"
+            written = take[clip.start_frame : clip.end_frame].save(Path(folder) / name)
+            archive.write(written, name)
+            Path(written).unlink()
+            rows.append({"file": name, **clip.model_dump(), "fps": take.fps})
+            progress()
+        archive.writestr(LIST, json.dumps(_provenance(request, rows, library), indent=2))
+
+
+def _provenance(
+    request: ExportRequest, rows: list[dict[str, Any]], library: Library
+) -> dict[str, Any]:
+    origin = request.origin
+    return {
+        "motionloom": __version__,
+        "library": library.path.name,
+        "unit": request.unit,
+        "search": origin.model_dump(mode="json", exclude_defaults=True) if origin else None,
+        "command": origin.lines(library.path).cli if origin else None,
+        "matches": rows,
+    }
+
+
+def _title(request: ExportRequest) -> str:
+    """File name from the query or the first motion, with characters valid on every system."""
+    text = request.origin.query if request.origin else request.clips[0].motion
+    return "like_" + file_stem(text.encode("ascii", "replace").decode())
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(_CHUNK):
+            yield chunk

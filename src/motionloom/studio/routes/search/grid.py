@@ -1,0 +1,209 @@
+"""Distance matrix of two segments: heat map, minima, match web, DTW paths."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Query, Response
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion.segment import intervals
+from motionloom.studio.requests.models import CodeLines
+from motionloom.studio.responses import array_response
+from motionloom.studio.state.app_state import State
+
+if TYPE_CHECKING:
+    from motionloom.library import Comparison
+
+router = APIRouter(prefix="/grid", tags=["grid"])
+
+SegmentText = Annotated[str, Query(max_length=300, description="NAME or NAME:START-END, in frames")]
+Distance = Annotated[str, Query(max_length=60, description="Distance between frames")]
+
+MAX_SIDE = 4000  # rows and columns shown
+MAX_CELLS = 36_000_000  # cells of a match web built, or of minima computed, on request
+_STRIP = 256  # rows computed at once
+_LEVELS = 255  # 255: beyond the range of colours, or unknown
+_PROBED_ROWS, _PROBED_COLUMNS = 40, 500  # sampled for the range of colours
+_LONGEST_QUERY = 900  # rows that are searched for: half a minute
+
+
+@router.get("", response_class=Response)
+def heat_map(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
+    """Distances as ``cells`` (rows, columns), one byte each: 254 for ``high``, 255 beyond."""
+    pair = state.library.compare(a, b, distance=distance)
+    step = _step(pair)
+    high = _colour_range(pair)
+    rows, columns = _shown_shape(pair, step)
+    cells = np.empty((rows, columns), np.uint8)
+    lowest = np.inf
+    for top in range(0, rows, _STRIP):
+        count = min(_STRIP, rows - top)
+        first = top * step
+        block = pair.matrix(slice(first, first + (count - 1) * step + 1))[::step, ::step]
+        lowest = min(lowest, float(np.nanmin(block))) if np.isfinite(block).any() else lowest
+        levels = np.nan_to_num(block * ((_LEVELS - 1) / high), nan=_LEVELS, posinf=_LEVELS)
+        cells[top : top + count] = np.minimum(np.rint(levels), _LEVELS)
+    head = {
+        "high": high,
+        "low": lowest if np.isfinite(lowest) else 0.0,
+        "unit": pair.distance.unit,
+        "rate": pair.rate,
+        "step": step,
+        "rows": _side(pair.a, pair.first_row),
+        "columns": _side(pair.b, pair.first_column),
+        "lines": _lines(state.library.path, pair, a, b).model_dump(),
+    }
+    return array_response(head, cells=cells)
+
+
+@router.get("/lines")
+def lines(
+    state: State,
+    a: SegmentText,
+    b: SegmentText,
+    distance: Distance = "pc11",
+    threshold: float | None = None,
+) -> CodeLines:
+    """Command that writes the figure, and Python that computes the matrix."""
+    pair = state.library.compare(a, b, distance=distance)
+    return _lines(state.library.path, pair, a, b, threshold)
+
+
+@router.get("/marks", response_class=Response)
+def marks(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
+    """One-dimensional minima (bit 1) and valid region (bit 2) as ``marks`` (rows, columns).
+
+    Computed at the full rate; a cell that stands for several has the bits of all.
+    """
+    pair = state.library.compare(a, b, distance=distance)
+    if pair.shape[0] * pair.shape[1] > MAX_CELLS:
+        raise InvalidInput(
+            f"minima of {pair.shape[0]:,} x {pair.shape[1]:,} cells are too many; "
+            "choose shorter segments"
+        )
+    minima, region = pair.minima()
+    bits = (minima.astype(np.uint8) | (region.astype(np.uint8) << 1)).astype(np.uint8)
+    step = _step(pair)
+    return array_response({}, marks=bits if step == 1 else _pooled(bits, step))
+
+
+@router.get("/web", response_class=Response)
+def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
+    """Chains, bridges and match sequences as polylines of cells.
+
+    ``cells`` (C, 2) are row and column as shown, ``offsets`` (paths + 1) delimit first the
+    chains, then the bridges, then the match sequences, whose ``distances`` are given.
+    """
+    pair = state.library.compare(a, b, distance=distance)
+    web = pair.web(max_cells=MAX_CELLS)
+    first = np.array([pair.first_row, pair.first_column])
+    chains = [web.path(number) for number in range(web.chain_count)]
+    bridges = []
+    for number in range(web.bridge_count):
+        ends = web.cells[[web.leaves[number], web.arrives[number]]]
+        bridges.append(np.vstack([ends[:1], web.path(web.chain_count + number), ends[1:]]))
+    shown = [
+        [part for path in paths for part in _inside(path - first, pair.shape)]
+        for paths in (chains, bridges)
+    ]
+    # Longer rows are no query: the number of paths would explode. Within the range of colours,
+    # nearer thresholds only filter.
+    found = []
+    if pair.shape[0] <= _LONGEST_QUERY:
+        found = pair.sequences(web, max_distance=_colour_range(pair))
+    sequences = [one.path - (0, pair.first_column) for one in found]
+    head = {
+        "chains": len(shown[0]),
+        "bridges": len(shown[1]),
+        "matches": len(sequences),
+        "whole": {
+            "chains": web.chain_count,
+            "bridges": web.bridge_count,
+            "cells": len(web.cells),
+        },
+    }
+    return _polylines(
+        head, [*shown[0], *shown[1], *sequences], [one.distance for one in found], _step(pair)
+    )
+
+
+@router.get("/paths", response_class=Response)
+def paths(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
+    """DTW matches of the rows among the columns: ``cells`` (C, 2), ``offsets``, ``distances``."""
+    pair = state.library.compare(a, b, distance=distance)
+    found = pair.dtw_matches()
+    scales = np.array([pair.rate / pair.a.motion.fps, pair.rate / pair.b.motion.fps])
+    lines = [(match.alignment - (0, pair.b.start_frame)) * scales for match in found]
+    head = {"matches": [match.as_dict() for match in found]}
+    return _polylines(head, lines, [match.distance for match in found], _step(pair))
+
+
+def _polylines(
+    head: dict[str, Any], lines: list[NDArray], distances: list[float], step: int
+) -> Response:
+    return array_response(
+        head,
+        cells=np.concatenate([np.empty((0, 2)), *lines]) / step,
+        offsets=np.cumsum([0, *(len(line) for line in lines)]).astype(np.int32),
+        distances=np.array(distances),
+    )
+
+
+def _step(pair: Comparison) -> int:
+    """Every how many frames are shown, so that no side is longer than `MAX_SIDE`."""
+    return max(1, -(-max(pair.shape) // MAX_SIDE))
+
+
+def _shown_shape(pair: Comparison, step: int) -> tuple[int, int]:
+    return -(-pair.shape[0] // step), -(-pair.shape[1] // step)
+
+
+def _inside(path: NDArray, shape: tuple[int, int]) -> list[NDArray]:
+    """The parts of a path inside a matrix of some shape."""
+    kept = np.all((path >= 0) & (path < shape), axis=1)
+    if kept.all():
+        return [path] if len(path) else []
+    return [path[i:j] for i, j in intervals(kept) if j - i > 1]
+
+
+def _colour_range(pair: Comparison) -> float:
+    """Distance at the end of the colour scale: the 0.9 quantile of a sample of cells."""
+    rows = np.unique(np.linspace(0, pair.shape[0] - 1, _PROBED_ROWS).astype(int))
+    step = 1 + pair.shape[1] // _PROBED_COLUMNS
+    sample = np.concatenate([pair.matrix(slice(row, row + 1))[:, ::step] for row in rows])
+    known = sample[np.isfinite(sample)]
+    return max(float(np.quantile(known, 0.9)), 1e-6) if len(known) else 1.0
+
+
+def _pooled(bits: NDArray[np.uint8], step: int) -> NDArray[np.uint8]:
+    rows = np.bitwise_or.reduceat(bits, np.arange(0, bits.shape[0], step), axis=0)
+    return np.bitwise_or.reduceat(rows, np.arange(0, bits.shape[1], step), axis=1)
+
+
+def _side(segment, first: int) -> dict[str, Any]:
+    return {
+        "motion": segment.name,
+        "start_frame": segment.start_frame,
+        "end_frame": segment.end_frame,
+        "frames": len(segment.motion),
+        "fps": segment.motion.fps,
+        "first": first,
+    }
+
+
+def _lines(path, pair: Comparison, a: str, b: str, threshold: float | None = None) -> CodeLines:
+    distance = pair.distance.name
+    words = ["motionloom", "web", str(path), str(pair.a.name), str(pair.b.name)]
+    words += ["--output", "grid.png"]
+    words += [] if distance == "pc11" else ["--distance", distance]
+    if (pair.a.start_frame, pair.a.end_frame) != (0, len(pair.a.motion)):
+        words += ["--query", f"{pair.a.start_frame}-{pair.a.end_frame}"]
+        words += [] if threshold is None else ["--max-distance", f"{threshold:g}"]
+    chosen = "" if distance == "pc11" else f", distance={distance!r}"
+    call = f"compare({a!r}, {b!r}{chosen}).matrix()"
+    python = f"import motionloom as ml; grid = ml.Library({str(path)!r}).{call}"
+    return CodeLines(cli=shlex.join(words), python=python)

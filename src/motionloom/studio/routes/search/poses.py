@@ -1,0 +1,154 @@
+"""Poses of several takes aligned to one: same place, same heading, same time.
+
+Every clip is moved along the floor so that one of its frames, the anchor, is as near as possible
+to a reference pose, which stands at the origin and faces +Z. Frames are listed one by one, so
+that a match can be played in the time of its query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Response
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.plots.figures.stick_figure import StickFigure, stick_figure
+from motionloom.studio.aligned import alignment, frames_of, to_origin
+from motionloom.studio.messages import foot_contacts, skeleton_head
+from motionloom.studio.responses import array_response
+from motionloom.studio.routes.stage.characters import OwnCharacter, Worn, on_character
+from motionloom.studio.state.app_state import AppState, State
+
+router = APIRouter(tags=["search"])
+
+MAX_FRAMES = 60_000  # of all clips of one request
+_POINTS = 22  # of small figures: fingers are dropped
+_CONTEXT = 15  # frames around a clip that its foot contacts are estimated with
+_FIGURES = 512  # skeletons whose figures are cached
+
+Frame = Annotated[int, Field(ge=0)]
+
+
+class FrameReference(BaseModel):
+    """One frame of a take."""
+
+    model_config = ConfigDict(extra="forbid")
+    motion: str = Field(max_length=300)
+    frame: Frame
+
+
+class FrameSequence(BaseModel):
+    """Frames of a take in display order, and which of them is aligned."""
+
+    model_config = ConfigDict(extra="forbid")
+    motion: str = Field(max_length=300)
+    frames: list[Frame] = Field(min_length=1, max_length=MAX_FRAMES)
+    anchor: int = Field(0, ge=0, description="Index into frames: aligned to the reference pose.")
+
+
+class PosesRequest(BaseModel):
+    """Clips to align, the reference pose, and how much of each body to send."""
+
+    model_config = ConfigDict(extra="forbid")
+    onto: FrameReference
+    clips: list[FrameSequence] = Field(min_length=1, max_length=500)
+    small: bool = Field(False, description="Figures for cards: few points and no contacts.")
+
+
+@router.post("/poses", response_class=Response)
+def poses(request: PosesRequest, state: State, own: Worn) -> Response:
+    """Points of all clips, aligned, one clip after the other.
+
+    ``clips`` of the head has name, rate, frames and points of each clip and the index of its
+    body among ``bodies``; ``positions`` is flat, (frames, points, 3) of each clip.
+    ``orientations``, (frames, joints, 4) of each clip, and ``contacts``, rows of four, are omitted
+    for small figures. With a character, all clips are shown on it.
+    """
+    total = sum(len(clip.frames) for clip in request.clips)
+    if total > MAX_FRAMES:
+        raise InvalidInput(f"at most {MAX_FRAMES} frames per request; got {total}")
+    onto = request.onto
+    own = None if request.small else own
+    _, reference = _frames(state, own, onto.motion, [onto.frame])
+    placed_at_origin = to_origin(reference)
+    bodies: list[dict[str, Any]] = []
+    body_index: dict[Any, int] = {}
+    clips, positions, orientations, contacts = [], [], [], []
+    for clip in request.clips:
+        take, motion = _frames(state, own, clip.motion, clip.frames)
+        if clip.anchor >= len(motion):
+            raise InvalidInput(f"anchor must be below {len(motion)}; got {clip.anchor}")
+        transform = placed_at_origin @ alignment(reference, motion[clip.anchor])
+        points = motion.positions(end_sites=True)
+        skeleton = own.body if own else state.library.entry(clip.motion).skeleton
+        if request.small:
+            figure = _figure(state, take, skeleton)
+            points, body = points[:, figure.points], _figure_head(figure)
+        else:
+            body = skeleton_head(take.skeleton, take) | ({"body": own.body} if own else {})
+            contacts.append(_contacts(state.library[clip.motion], clip.frames))
+            placed = transform.apply_to_motion(motion)
+            orientations.append(placed.global_rotations().ravel())
+        positions.append(transform.apply(points).astype(np.float32).ravel())
+        if skeleton not in body_index:
+            body_index[skeleton] = len(bodies)
+            bodies.append(body)
+        clips.append(
+            {
+                "name": clip.motion,
+                "fps": take.fps,
+                "frames": len(motion),
+                "points": points.shape[1],
+                "joints": len(take.skeleton),
+                "body": body_index[skeleton],
+            }
+        )
+    arrays: dict[str, Any] = {"positions": np.concatenate(positions)}
+    if not request.small:
+        arrays["contacts"] = np.concatenate(contacts)
+        arrays["orientations"] = np.concatenate(orientations)
+    return array_response({"clips": clips, "bodies": bodies}, **arrays)
+
+
+def _frames(
+    state: AppState, own: OwnCharacter | None, name: str, frames: Sequence[int]
+) -> tuple[Motion, Motion]:
+    """A take, or the part of it that is retargeted to a character, and the frames of it."""
+    take = state.library[name]
+    motion = frames_of(take, frames, name)
+    if own is None:
+        return take, motion
+    low = max(min(frames) - _CONTEXT, 0)
+    moved = on_character(state, own, name, low, min(max(frames) + 1 + _CONTEXT, len(take)))
+    return moved, frames_of(moved, [frame - low for frame in frames], name)
+
+
+def _contacts(take: Motion, frames: Sequence[int]) -> NDArray[np.bool_]:
+    low = max(min(frames) - _CONTEXT, 0)
+    around = foot_contacts(take[low : max(frames) + 1 + _CONTEXT])
+    return around[np.asarray(frames) - low]
+
+
+def _figure(state: AppState, take: Motion, skeleton: str) -> StickFigure:
+    """Cached figure of a skeleton; computing it takes longer than drawing."""
+    known: dict[str, StickFigure] = state.cached(("figures",), dict)
+    if skeleton not in known:
+        if len(known) >= _FIGURES:
+            known.clear()
+        known[skeleton] = stick_figure(take, max_points=_POINTS)
+    return known[skeleton]
+
+
+def _figure_head(figure: StickFigure) -> dict[str, Any]:
+    return {
+        "bones": figure.bones.tolist(),
+        "sides": figure.sides.tolist(),
+        "widths": figure.widths.round(4).tolist(),
+        "head": None if figure.head is None else list(figure.head),
+        "anchor": figure.anchor,
+    }

@@ -1,0 +1,237 @@
+"""A user's own character: a skinned mesh in a GLB file, on which motions are shown.
+
+The file is read by the reader of `motionloom.formats.gltf`, motions are retargeted by roles, and
+the page draws the mesh as it draws the neutral body. Characters belong to the server's session.
+
+Takes and matches have the character's own size. What was made in a place, along a path or to a
+target (walks, dances, blends, a controller) is shown at the size of its performer: the page scales
+the character by ``size`` of the head, and everything stays where it was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+
+from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.formats import gltf
+from motionloom.formats.own_character import load_character
+from motionloom.motion.kinematics.body import leg_length
+from motionloom.studio.messages import skeleton_head
+from motionloom.studio.responses import motion_response, request_body
+from motionloom.studio.state.app_state import AppState, State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from motionloom.character import SkinnedMesh
+    from motionloom.motion import Motion, Skeleton
+
+router = APIRouter(prefix="/characters", tags=["characters"])
+
+BODY = "character-"  # begins the key of the body of a character
+_MAX_BYTES = 64 << 20
+_MAX_VERTICES = 300_000
+_MAX_PIXELS = 1 << 26  # of a texture
+_PAINT = (0.62, 0.66, 0.72)  # where the file names no colour
+
+
+class CharacterInfo(BaseModel):
+    """A character that was sent."""
+
+    id: str
+    name: str
+    vertices: int
+    joints: int
+
+
+@dataclass(frozen=True, eq=False)
+class OwnCharacter:
+    """A character: the file, its skeleton with a pose, and its mesh as it is sent to the page."""
+
+    info: CharacterInfo
+    motion: Motion
+    mesh: dict[str, Any]
+    folder: tempfile.TemporaryDirectory[str]  # removed with this object
+
+    @property
+    def body(self) -> str:
+        """Key of its mesh, for ``GET /api/bodies/KEY``."""
+        return f"{BODY}{self.info.id}"
+
+    def size_on(self, skeleton: Skeleton) -> float:
+        """Scale at which its legs are as long as those of a performer."""
+        return leg_length(skeleton) / leg_length(self.motion.skeleton)
+
+    def head(self, performer: Skeleton) -> dict[str, Any]:
+        """The skeleton, as `skeleton_head`, with its body and its size beside a performer."""
+        bones = skeleton_head(self.motion.skeleton, self.motion)
+        return {**bones, "body": self.body, "size": self.size_on(performer)}
+
+
+@router.put("/{filename}")
+async def send_character(filename: str, request: Request, state: State) -> CharacterInfo:
+    """Send a GLB file with a skinned mesh as the body; takes can then be shown on it."""
+    data = await request_body(request, _MAX_BYTES, "a character")
+    if Path(filename).suffix.lower() != ".glb":
+        raise InvalidInput(f"a character must be a GLB file; got {filename[:100]}")
+    key = hashlib.sha256(data).hexdigest()[:16]
+    made = await run_in_threadpool(
+        state.cached, ("character", key), lambda: _read(data, filename, key, state)
+    )
+    return made.info
+
+
+@router.get("/{key}")
+def character(key: str, state: State) -> CharacterInfo:
+    """A character that was sent before."""
+    return character_of(state, key).info
+
+
+def character_of(state: AppState, key: str) -> OwnCharacter:
+    """The character of an id, among the latest few."""
+
+    def missing() -> OwnCharacter:
+        raise InvalidInput("this character is not here any more; drop its file again")
+
+    return state.cached(("character", key), missing)
+
+
+def on_character(
+    state: AppState, own: OwnCharacter, name: str, start: int = 0, end: int | None = None
+) -> Motion:
+    """Frames ``[start, end)`` of a take of the library, retargeted to a character."""
+    key = ("on-character", own.info.id, name, state.library.entry(name).digest, start, end)
+    return state.cached(key, lambda: state.library[name][start:end].retarget(own.motion))
+
+
+def worn(
+    state: State,
+    character: Annotated[
+        str | None, Query(description="Id of a character on which the motion is shown.")
+    ] = None,
+) -> OwnCharacter | None:
+    """The character that a request names."""
+    return character_of(state, character) if character else None
+
+
+Worn = Annotated[OwnCharacter | None, Depends(worn)]
+
+
+def shown_head(skeleton: Skeleton, own: OwnCharacter | None) -> dict[str, Any]:
+    """Head of the skeleton on which a performer's motion is shown: its own, or a character's."""
+    return skeleton_head(skeleton) if own is None else own.head(skeleton)
+
+
+def made_response(motion: Motion, own: OwnCharacter | None, **meta: Any) -> Response:
+    """A motion that was made, on a character if one is worn."""
+    if own is None:
+        return motion_response(motion, **meta)
+    moved = motion.retarget(own.motion)
+    size = own.size_on(motion.skeleton)
+    return motion_response(moved, name=motion.name, body=own.body, size=size, **meta)
+
+
+def _read(data: bytes, filename: str, key: str, state: AppState) -> OwnCharacter:
+    folder = tempfile.TemporaryDirectory(prefix="motionloom-")
+    path = Path(folder.name) / "character.glb"
+    path.write_bytes(data)
+    try:
+        motion = load_character(path)
+        mesh = _merged(gltf.character.meshes(path, motion.skeleton))
+        if state.library.names:  # whether takes can be shown on it
+            state.library[state.library.names[0]][:2].retarget(motion)
+    except MotionloomError as error:  # which names the temporary file
+        raise InvalidInput(str(error).replace(str(path), filename)) from None
+    info = CharacterInfo(
+        id=key,
+        name=Path(filename).stem,
+        vertices=len(mesh["vertices"]),
+        joints=len(motion.skeleton),
+    )
+    return OwnCharacter(info, motion, mesh, folder)
+
+
+def _merged(meshes: Sequence[SkinnedMesh]) -> dict[str, Any]:
+    """All meshes as one, in the bind pose of the first, with a colour for each vertex."""
+    count = sum(len(mesh.vertices) for mesh in meshes)
+    if count > _MAX_VERTICES:
+        raise InvalidInput(
+            f"a character may have at most {_MAX_VERTICES:,} vertices; got {count:,}"
+        )
+    bind = meshes[0].bind
+    first = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+    bound = [_bound(mesh, bind) for mesh in meshes]
+    return {
+        "vertices": np.concatenate([vertices for vertices, _ in bound]),
+        "normals": np.concatenate([normals for _, normals in bound]),
+        "triangles": np.concatenate(
+            [
+                mesh.triangles.astype(np.int32) + start
+                for mesh, start in zip(meshes, first, strict=False)
+            ]
+        ),
+        "joints": np.concatenate([mesh.joints for mesh in meshes]).astype(np.int32),
+        "weights": np.concatenate([mesh.weights for mesh in meshes]),
+        "unbind": np.linalg.inv(bind)[:, :3].astype(np.float32),
+        "colours": np.concatenate([_colours(mesh) for mesh in meshes]),
+    }
+
+
+def _bound(mesh: SkinnedMesh, bind: NDArray) -> tuple[NDArray, NDArray]:
+    """Vertices and normals of a mesh, moved to another bind pose if it has its own."""
+    if np.allclose(mesh.bind, bind, atol=1e-6):
+        return mesh.vertices, mesh.normals
+    moves = bind @ np.linalg.inv(mesh.bind)
+    vertices, normals = np.zeros_like(mesh.vertices), np.zeros_like(mesh.normals)
+    for column in range(mesh.joints.shape[1]):
+        move, share = moves[mesh.joints[:, column]], mesh.weights[:, column, None]
+        turned = np.einsum("vij,vj->vi", move[:, :3, :3], mesh.vertices) + move[:, :3, 3]
+        vertices += (share * turned).astype(np.float32)
+        normals += (share * np.einsum("vij,vj->vi", move[:, :3, :3], mesh.normals)).astype(
+            np.float32
+        )
+    return vertices, normals
+
+
+def _colours(mesh: SkinnedMesh) -> NDArray[np.float32]:
+    """Linear colours (V, 3): the material's, times its texture at each vertex."""
+    look = mesh.material
+    paint = np.array(_PAINT if look is None else look.colour, np.float32)
+    colour = np.tile(paint, (len(mesh.vertices), 1))
+    if look is None or look.texture is None or mesh.uvs is None:
+        return colour
+    pixels = _image(look.texture)
+    if pixels is None:
+        return colour
+    height, width = pixels.shape[:2]
+    u, v = np.mod(np.nan_to_num(mesh.uvs), 1.0).T
+    found = pixels[
+        np.minimum((v * height).astype(int), height - 1),
+        np.minimum((u * width).astype(int), width - 1),
+    ]
+    return colour * np.where(found <= 0.04045, found / 12.92, ((found + 0.055) / 1.055) ** 2.4)
+
+
+def _image(data: bytes) -> NDArray[np.float32] | None:
+    """Pixels (H, W, 3), 0 to 1, of a PNG or JPEG file; None if it cannot be read."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as image:
+            if image.width * image.height > _MAX_PIXELS:
+                return None
+            return np.asarray(image.convert("RGB"), np.float32) / 255.0
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None

@@ -1,0 +1,1 @@
+"""Requests that make motion: parametric motions, motion graphs, motion matching, scripts."""

@@ -1,0 +1,307 @@
+"""Motion graphs: build, draw, edit, walk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field, ValidationError
+
+from motionloom.errors import InvalidInput
+from motionloom.library import FrameBlock, Player
+from motionloom.library.settings import GraphSettings, WalkSettings
+from motionloom.parallel import Progress
+from motionloom.studio.requests.models import (
+    CodeLines,
+    Name,
+    Names,
+    VerbRequest,
+    flags,
+    from_setting,
+)
+from motionloom.studio.responses import array_response, quality_head
+from motionloom.studio.routes.stage.characters import Worn, made_response
+from motionloom.studio.state.app_state import AppState, State
+from motionloom.studio.state.jobs import Job, JobStatus
+
+if TYPE_CHECKING:
+    from motionloom.library import EditedGraph, MotionGraph
+    from motionloom.motion import Motion
+    from motionloom.motion.diagnostics.quality import QualityReport
+
+router = APIRouter(prefix="/graphs", tags=["graphs"])
+
+_MAX_MOTIONS = 300  # of one graph on the page: more than can be drawn
+_MAX_SECONDS = 600.0  # of a walk
+_MAX_POINTS = 5_000  # of a path
+
+Coordinate = Annotated[float, Field(ge=-1e4, le=1e4)]
+
+
+class GraphRequest(VerbRequest):
+    """Settings of a motion graph."""
+
+    within: Names = from_setting(GraphSettings, "label", ())
+    only: Names = from_setting(GraphSettings, "only", ())
+    without: Names = from_setting(GraphSettings, "exclude", ())
+    distance: Name = from_setting(GraphSettings, "distance")
+    method: Literal["sectors", "minima"] = from_setting(GraphSettings, "method", "sectors")
+    threshold: float | None = from_setting(GraphSettings, "max_distance")
+    per_minute: float = from_setting(GraphSettings, "per_minute", le=10_000.0)
+    blend_seconds: float = from_setting(GraphSettings, "blend_seconds", le=5.0)
+
+    @classmethod
+    def validated(cls, given: Any) -> GraphRequest:
+        """The request in a live message."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InvalidInput(f"settings of the graph: {where}: {first['msg']}") from None
+
+    def settings(self) -> GraphSettings:
+        """The settings of `Library.motion_graph`."""
+        return GraphSettings.from_dict(self.arguments())
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the verb that differ from their defaults."""
+        given = super().arguments()
+        if self.threshold is not None:
+            given.pop("per_minute", None)
+        return given
+
+    def flags(self, *, label: str = "label") -> list[str]:
+        """The arguments as command-line options; `label` is the option of the labels."""
+        return flags(self.arguments(), {"blend_seconds": "blend", "label": label})
+
+    def lines(self, library: Path) -> CodeLines:
+        """The graph as a command line and as Python code."""
+        return self.code("graph", library, ["graph", str(library), "build"], "motion_graph(")
+
+
+class SteeringEvent(BaseModel):
+    """Controls of a player, and the frame before which they were set."""
+
+    frame: int = Field(ge=0)
+    controls: dict[Literal["transition", "automatic"], bool]
+
+
+class WalkRequest(BaseModel):
+    """A walk in a graph: along a path, or random with recorded steering."""
+
+    graph: GraphRequest
+    seed: int = from_setting(WalkSettings, "seed")
+    seconds: float | None = from_setting(WalkSettings, "seconds", gt=0.0, le=_MAX_SECONDS)
+    path: list[tuple[Coordinate, Coordinate]] | None = Field(None, max_length=_MAX_POINTS)
+    start: str | None = from_setting(WalkSettings, "start")
+    steered: list[SteeringEvent] = Field([], max_length=10_000)
+
+    def motion(self, graph: MotionGraph, progress: Progress | None = None) -> Motion:
+        """The walk as a motion."""
+        if self.path is not None:
+            return graph.walk(path=self.path, seed=self.seed, start=self.start, progress=progress)
+        if self.seconds is None:
+            raise InvalidInput("a walk needs seconds or a path")
+        player = ReplayPlayer(graph.player(self.seed, start=self.start), self.steered)
+        return player.record(seconds=self.seconds, name="walk")
+
+
+class TransitionRequest(BaseModel):
+    """One transition of a graph."""
+
+    graph: GraphRequest
+    transition: str = Field(description="NAME:FRAME,NAME:FRAME")
+    seconds: float = Field(1.0, ge=0.0, le=10.0, description="Shown before and after.")
+
+
+class TransitionEdit(BaseModel):
+    """A change to one transition."""
+
+    action: Literal["remove", "lock", "restore"]
+    transition: str = Field(description="NAME:FRAME,NAME:FRAME")
+
+
+class EditCounts(BaseModel):
+    """Number of removed and locked transitions of the library."""
+
+    removed: int
+    locked: int
+
+
+class GraphMenu(BaseModel):
+    """Units of the frame distances, and numbers of motions by label."""
+
+    distances: dict[str, str]
+    labels: dict[str, int]
+
+
+class ReplayPlayer(Player):
+    """A player with recorded steering, applied at the same frames again.
+
+    Parameters
+    ----------
+    player : Player
+        New, with the same seed as the recorded one.
+    events : sequence of SteeringEvent
+    """
+
+    def __init__(self, player: Player, events: Sequence[SteeringEvent]) -> None:
+        self.skeleton, self.fps = player.skeleton, player.fps
+        self._player = player
+        self._events = sorted(events, key=lambda event: event.frame)
+        self._played = 0
+
+    def quality(self, motion: Motion) -> QualityReport:
+        """Quality of frames recorded: that of the player."""
+        return self._player.quality(motion)
+
+    def _read(self, count: int) -> FrameBlock:
+        blocks = [FrameBlock.empty(len(self.skeleton), self._played)]
+        while count > 0:
+            while self._events and self._events[0].frame <= self._played:
+                self._player.steer(**self._events.pop(0).controls)
+            until = self._events[0].frame - self._played if self._events else count
+            block = self._player.read(min(count, until))
+            if not len(block):
+                break
+            blocks.append(block)
+            count -= len(block)
+            self._played += len(block)
+        return FrameBlock.joined(blocks)
+
+
+@router.get("/menu")
+def menu(state: State) -> GraphMenu:
+    """Frame distances with their units, and labels with their number of takes."""
+    units = {name: one.unit for name, one in state.library.frame_distances().items()}
+    return GraphMenu(distances=units, labels=state.library.label_counts())
+
+
+@router.post("")
+def build(request: GraphRequest, state: State) -> JobStatus:
+    """Find the transitions as a job; its result is that of ``motionloom graph info``."""
+    settings = request.settings()
+    count = _checked_count(state, settings)
+
+    def work(job: Job) -> dict[str, Any]:
+        edited = graph_of(state, request, job.advance)
+        state.library.save_graph_settings(settings)  # the default of motionloom walk
+        return edited.graph.info()
+
+    total = count * (count + 1) // 2
+    return state.jobs.start("comparing takes", work, total=total).status()
+
+
+@router.post("/drawn", response_class=Response)
+def drawn(request: GraphRequest, state: State) -> Response:
+    """Takes with their lengths, and transitions.
+
+    Arrays: ``source`` and ``target`` (n, 2), index of the take and frame; ``errors`` (n,);
+    ``states`` (n,), indices into the head's ``states``.
+    """
+    edited = graph_of(state, request)
+    transitions = edited.transitions
+    head = {
+        "names": [motion.name for motion in edited.motions],
+        "frames": [len(motion) for motion in edited.motions],
+        "playable": list(edited.graph.names),
+        "fps": edited.graph.fps,
+        "blend": transitions.blend,
+        "states": list(edited.STATES),
+        "info": edited.graph.info(),
+        "lines": request.lines(state.library.path).model_dump(),
+        "flags": request.flags(),
+        "walk_flags": request.flags(),
+    }
+    return array_response(
+        head,
+        source=transitions.source.astype(np.int32),
+        target=transitions.target.astype(np.int32),
+        errors=transitions.errors,
+        states=edited.states,
+    )
+
+
+@router.post("/transition", response_class=Response)
+def transition(request: TransitionRequest, state: State, own: Worn) -> Response:
+    """One transition as a motion, with some frames before and after.
+
+    The head has ``seam``, the frame in the middle of the blend, and ``blend``, its length.
+    """
+    edited = graph_of(state, request.graph)
+    motion, seam = edited.transition_clip(request.transition, seconds=request.seconds)
+    return made_response(motion, own, seam=seam, blend=edited.transitions.blend)
+
+
+@router.post("/edits")
+def edit(request: TransitionEdit, state: State) -> EditCounts:
+    """Remove, lock or restore a transition in all motion graphs of the library."""
+    edits = state.library.edit_motion_graph(request.action, request.transition)
+    state.invalidate(lambda key: key[0] in ("graph", "walk"))
+    return EditCounts(removed=len(edits.removed), locked=len(edits.locked))
+
+
+@router.post("/walks")
+def plan_walk(request: WalkRequest, state: State) -> JobStatus:
+    """Plan a walk as a job; the next request for the same walk is then answered at once."""
+
+    def work(job: Job) -> dict[str, int]:
+        return {"frames": len(walk_of(state, request, lambda steps: job.advance(0)))}
+
+    return state.jobs.start("planning a walk", work).status()
+
+
+def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = None) -> Motion:
+    """The walk of a request, cached."""
+    graph = graph_of(state, request.graph).graph
+    key = ("walk", request.model_dump_json())
+    return state.cached(key, lambda: request.motion(graph, progress))
+
+
+@router.post("/walk", response_class=Response)
+def walk(request: WalkRequest, state: State, own: Worn) -> Response:
+    """A walk as a motion; the head has its ``sources``, ``seams`` and ``quality``."""
+    motion = walk_of(state, request)
+    made_of = motion.provenance
+    return made_response(
+        motion,
+        own,
+        sources=[] if made_of is None else [one.as_dict() for one in made_of.sources],
+        seams=[] if made_of is None else list(made_of.seams),
+        quality=quality_head(motion.quality),
+    )
+
+
+def graph_of(
+    state: AppState, request: GraphRequest, progress: Progress | None = None
+) -> EditedGraph:
+    """The graph of a request: cached, stored with the library, or built now.
+
+    Raises
+    ------
+    InvalidInput
+        If it has too many motions.
+    """
+
+    def made() -> EditedGraph:
+        settings = request.settings()
+        _checked_count(state, settings)
+        # In this process: forking a process with many threads is unsafe.
+        return state.library.edited_motion_graph(settings, workers=1, progress=progress)
+
+    return state.cached(("graph", request), made)
+
+
+def _checked_count(state: AppState, settings: GraphSettings) -> int:
+    """Number of motions of a graph; raises if they are too many for the page."""
+    count = len(state.library.motion_graph_names(settings))
+    if count > _MAX_MOTIONS:
+        raise InvalidInput(
+            f"a graph on the page may have at most {_MAX_MOTIONS} motions; got {count}. "
+            "Choose a label or names"
+        )
+    return count

@@ -1,0 +1,192 @@
+"""Motion matching: databases, what their takes cover, and what was played.
+
+The character itself is steered over the websocket (`motionloom.studio.live`). What it plays is
+recorded here, so that it can be kept as a take or downloaded.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from collections import deque
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ValidationError
+
+from motionloom.errors import InvalidInput
+from motionloom.library import FrameBlock
+from motionloom.library.settings import MatchingSettings
+from motionloom.plots.matching_coverage import write_coverage
+from motionloom.studio.requests.models import CodeLines, Name, Names, VerbRequest, from_setting
+from motionloom.studio.state.app_state import AppState, State
+from motionloom.studio.state.jobs import Job, JobStatus
+
+if TYPE_CHECKING:
+    from motionloom.library import MatchingDatabase
+    from motionloom.motion import Motion, Skeleton
+    from motionloom.parallel import Progress
+
+router = APIRouter(prefix="/matching", tags=["matching"])
+
+_MAX_FRAMES = 400_000  # of the takes of one database
+_RECORDED_SECONDS = 300.0  # of what was played
+
+
+class MatchingRequest(VerbRequest):
+    """Takes of a matching database."""
+
+    within: Names = from_setting(MatchingSettings, "label", ())
+    only: Names = from_setting(MatchingSettings, "only", ())
+    without: Names = from_setting(MatchingSettings, "exclude", ())
+    mirror: bool = from_setting(MatchingSettings, "mirror")
+
+    @classmethod
+    def validated(cls, given: Any) -> MatchingRequest:
+        """The request in a live message."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InvalidInput(f"takes of the controller: {where}: {first['msg']}") from None
+
+    def lines(self, library: Path) -> CodeLines:
+        """The database as a command line and as Python code."""
+        return self.code("database", library, ["match", str(library), "build"], "motion_matching(")
+
+
+class PlayedSubject(BaseModel):
+    """What was played by a character of a matching database."""
+
+    id: Name
+
+    def motions(self, state: AppState) -> list[Motion]:
+        """The frames that were played, at most the last five minutes."""
+        return [played_of(state, self.id).motion()]
+
+
+class Recording:
+    """Frames that a player has produced, the latest ones."""
+
+    def __init__(self, skeleton: Skeleton, fps: float) -> None:
+        self.skeleton, self.fps = skeleton, fps
+        self._blocks: deque[FrameBlock] = deque()
+        self._frames = 0
+        self._lock = Lock()
+
+    def add(self, block: FrameBlock) -> None:
+        """Record a block, and forget what is too long ago."""
+        with self._lock:
+            self._blocks.append(block)
+            self._frames += len(block)
+            most = _RECORDED_SECONDS * self.fps
+            while len(self._blocks) > 1 and self._frames - len(self._blocks[0]) >= most:
+                self._frames -= len(self._blocks.popleft())
+
+    def motion(self) -> Motion:
+        """The recorded frames as a motion, with provenance."""
+        with self._lock:
+            if self._frames < 2:
+                raise InvalidInput("nothing was played yet; steer the character first")
+            joined = FrameBlock.joined(list(self._blocks))
+        return joined.to_motion(self.skeleton, self.fps, name="played")
+
+
+@router.post("")
+def build(request: MatchingRequest, state: State) -> JobStatus:
+    """Build a matching database, as a job, or open the one that is stored.
+
+    Its result has ``takes``, ``frames``, ``fps``, ``tags`` (seconds of each), ``speeds`` (slowest
+    and fastest, m/s), ``made`` (standing poses that no take shows), ``skipped`` takes, ``lines``.
+    """
+    takes = _check(request, state)  # at once, not within the job
+
+    def work(job: Job) -> dict[str, Any]:
+        database = matching_of(state, request, job.advance)
+        info = database.info()
+        return {
+            "takes": info["takes"],
+            "frames": len(database),
+            "fps": database.fps,
+            "tags": {name: frames / database.fps for name, frames in info["tags"].items()},
+            "speeds": [round(speed, 3) for speed in database.speed_range],
+            "made": bool(info["made"]),
+            "skipped": info["skipped"],
+            "lines": request.lines(state.library.path).model_dump(),
+        }
+
+    return state.jobs.start("building the controller", work, total=takes).status()
+
+
+@router.post("/coverage")
+def coverage(request: MatchingRequest, state: State) -> JobStatus:
+    """What the takes cover, as a job; its result has the ``id`` of the page, and ``sentences``."""
+    _check(request, state)
+
+    def work(job: Job) -> dict[str, Any]:
+        database = matching_of(state, request, job.advance)
+        job.advance(0)
+        report = database.coverage()
+        job.advance(0)
+        with tempfile.TemporaryDirectory() as folder:
+            page = write_coverage(report, Path(folder) / "coverage.html").read_text("utf-8")
+        key = secrets.token_hex(8)
+        state.cached(("coverage", key), lambda: page)
+        return {"id": key, "sentences": report.sentences()}
+
+    return state.jobs.start("measuring what the takes cover", work).status()
+
+
+@router.get("/coverage/{key}", response_class=Response)
+def coverage_page(key: str, state: State) -> Response:
+    """The page of a coverage report."""
+
+    def missing() -> str:
+        raise InvalidInput("this report is not here any more; make it again")
+
+    return Response(state.cached(("coverage", key), missing), media_type="text/html")
+
+
+def matching_of(
+    state: AppState, request: MatchingRequest, progress: Progress | None = None
+) -> MatchingDatabase:
+    """The database of some takes: cached, stored, or built; `progress` as of `motion_matching`."""
+    _check(request, state)
+    return state.cached(
+        ("matching", request),
+        lambda: state.library.motion_matching(**request.arguments(), progress=progress),
+    )
+
+
+def record(state: AppState, database: MatchingDatabase) -> tuple[str, Recording]:
+    """A new recording and its id."""
+    key = secrets.token_hex(8)
+    made = Recording(database.skeleton, database.fps)
+    return key, state.cached(("played", key), lambda: made)
+
+
+def played_of(state: AppState, key: str) -> Recording:
+    """The recording of an id, among the latest few."""
+
+    def missing() -> Recording:
+        raise InvalidInput("what was played is not here any more; play it again")
+
+    return state.cached(("played", key), missing)
+
+
+def _check(request: MatchingRequest, state: AppState) -> int:
+    """Number of takes of a request; raises if they are too long for the page."""
+    library = state.library
+    chosen = library.select(
+        label=request.within or None, only=request.only or None, exclude=request.without or None
+    )
+    frames = sum(library.entry(name).frames for name in chosen)
+    if frames > _MAX_FRAMES:
+        raise InvalidInput(
+            f"a controller on the page has at most {_MAX_FRAMES:,} frames; these takes "
+            f"have {frames:,}: choose a label or names of takes that walk, run, turn and stop"
+        )
+    return len(chosen)

@@ -1,0 +1,171 @@
+"""Parametric motions: create from a family, store by name, synthesize for a target."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from motionloom.errors import InvalidInput
+from motionloom.library import ParameterKind, parameter
+from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
+from motionloom.studio.requests.models import Names, from_setting
+from motionloom.studio.requests.searches import family_of
+from motionloom.studio.responses import array_response
+from motionloom.studio.routes.stage.characters import Worn, shown_head
+from motionloom.studio.state.app_state import AppState, State
+from motionloom.studio.state.jobs import Job, JobStatus
+
+if TYPE_CHECKING:
+    from motionloom.library import Family, ParametricMotion, SynthesisResult
+
+router = APIRouter(prefix="/parametric", tags=["parametric"])
+
+
+class ParametrizeRequest(BaseModel):
+    """A parametric motion to create, from one of `family`, `query` and `takes`."""
+
+    family: str | None = Field(None, description="Id of a family of this server.")
+    query: str | None = Field(None, description="NAME:START-END, whose family is searched.")
+    takes: str | None = Field(None, description="A name; all takes `within` are used whole.")
+    within: list[str] = from_setting(FamilySettings, "label", [])
+    only: Names = from_setting(FamilySettings, "only", ())
+    method: str = from_setting(FamilySettings, "method", Dtw.NAME)
+    join_distance: float | None = from_setting(FamilySettings, "join_distance", gt=0.0)
+    max_distance: float | None = from_setting(FamilySettings, "max_distance", gt=0.0)
+    max: int = from_setting(FamilySettings, "max", le=1000)
+    name: str = Field(description="Stored under this name; replaces an earlier one.")
+    by: list[str] = Field(min_length=1, description="right_ankle@33, turn, ...")
+    samples: int = from_setting(ParametrizeSettings, "samples", le=20_000)
+    delta: float = from_setting(ParametrizeSettings, "delta")
+    redundant: float | None = from_setting(ParametrizeSettings, "redundant", gt=0.0)
+    leave_out_unmatched: bool = from_setting(ParametrizeSettings, "leave_out_unmatched", True)
+    seed: int = from_setting(ParametrizeSettings, "seed")
+
+
+class ParametricRow(BaseModel):
+    """A stored parametric motion: its parameters and number of examples."""
+
+    name: str
+    by: list[str]
+    examples: int
+
+
+class ArtifactName(BaseModel):
+    """Name of a stored artifact."""
+
+    name: str
+
+
+@dataclass
+class SharedParametricMotion:
+    """A parametric motion used by several windows, one at a time: its foot lock has state."""
+
+    motion: ParametricMotion
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def reach(self, target: list[float]) -> SynthesisResult:
+        """As `ParametricMotion.reach`."""
+        with self.lock:
+            return self.motion.reach(target)
+
+
+@router.get("/kinds")
+def kinds(state: State) -> list[ParameterKind]:
+    """Kinds of parameters: name, description, whether they have a joint and a frame."""
+    return list(state.library.parameter_kinds())
+
+
+@router.get("")
+def stored(state: State) -> list[ParametricRow]:
+    """The stored parametric motions: name, parameters, number of examples."""
+    return [ParametricRow(**row) for row in state.library.parametric_motions()]
+
+
+@router.post("")
+def create(request: ParametrizeRequest, state: State) -> JobStatus:
+    """Create one as a job; its result is the name and the number of examples."""
+    if sum(map(bool, (request.family, request.query, request.takes))) != 1:
+        raise InvalidInput("a parametric motion needs one of family, query and takes")
+
+    # Built-in parameters only: a text from a browser names no file and no function.
+    by = [parameter(text) for text in request.by]
+
+    def work(job: Job) -> dict[str, Any]:
+        members = _members(request, state)
+        job.total, job.title = request.samples, f"sampling blends for {request.name}"
+        motion = state.library.parametrize(
+            members,
+            by,
+            samples=request.samples,
+            delta=request.delta,
+            redundant=request.redundant,
+            leave_out_unmatched=request.leave_out_unmatched,
+            seed=request.seed,
+            name=request.name,
+            progress=job.advance,
+        )
+        state.artifact_changed(("parametric", request.name))
+        return {
+            "name": request.name,
+            "examples": len(motion.examples),
+            "left_out": list(motion.registration.left_out),
+        }
+
+    title = "searching the family" if request.query else "registering the examples"
+    return state.jobs.start(title, work).status()
+
+
+@router.get("/{name}", response_class=Response)
+def load(name: str, state: State, own: Worn) -> Response:
+    """A stored one: its skeleton, ``accessible`` (S, d) and ``examples`` (N, d)."""
+    motion = parametric_of(state, name).motion
+    head = {
+        "name": name,
+        "by": [one.text for one in motion.parameters],
+        "axes": list(motion.axes),
+        "numbers": [len(one) for one in motion.parameters],
+        "frames": [one.frame for one in motion.parameters],
+        "examples": list(motion.examples),
+        "left_out": list(motion.registration.left_out),
+        "fps": motion.registration.fps,
+        **shown_head(motion.registration.skeleton, own),
+    }
+    return array_response(head, accessible=motion.accessible, examples=motion.space.examples)
+
+
+@router.delete("/{name}")
+def delete(name: str, state: State) -> ArtifactName:
+    """Delete a stored one."""
+    parametric_of(state, name)  # raises if there is none
+    state.library.delete_parametric(name)
+    state.artifact_changed(("parametric", name))
+    return ArtifactName(name=name)
+
+
+def parametric_of(state: AppState, name: str) -> SharedParametricMotion:
+    """A stored parametric motion, loaded once for all windows."""
+    return state.cached(
+        ("parametric", name), lambda: SharedParametricMotion(state.library.parametric(name))
+    )
+
+
+def _members(request: ParametrizeRequest, state: AppState) -> Family | tuple[str, ...]:
+    library, label = state.library, request.within or None
+    if request.takes:
+        return library.names_with(request.takes, label=label, only=request.only or None)
+    if request.family:
+        return family_of(state, request.family)
+    assert request.query is not None
+    return library.family(
+        library.query(request.query),  # a motion of the library, never a file
+        method=request.method,
+        join_distance=request.join_distance,
+        max_distance=request.max_distance,
+        max=request.max,
+        label=label,
+        only=request.only or None,
+    )

@@ -1,0 +1,114 @@
+"""ASGI application of the studio: routes, error responses, and the page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI, Request
+from fastapi.encoders import jsonable_encoder
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.staticfiles import StaticFiles
+
+from motionloom import __version__
+from motionloom.errors import LibraryError, MotionloomError
+from motionloom.studio.live import live_socket
+from motionloom.studio.routes import ROUTERS
+from motionloom.studio.server.limits import WorkLimiter
+from motionloom.studio.server.security import LOCAL_NAMES, AccessControl
+from motionloom.studio.state.app_state import AppState
+from motionloom.studio.wording import validation_message, worded
+
+if TYPE_CHECKING:
+    from motionloom.library import Library
+    from motionloom.studio.state.library_choice import LibraryChoice
+
+PAGE = Path(__file__).parents[1] / "static"
+
+_NO_PAGE = (
+    "The studio's page was not built when motionloom was installed: the npm packages could not "
+    "be reached. Everything else works. To get it, install a released wheel, which contains the "
+    "page (pip install --force-reinstall 'motionloom[studio]'), or run python build_page.py in a "
+    "clone of the repository, with access to the npm registry."
+)
+
+
+def create_app(
+    library: Library | None,
+    *,
+    names: frozenset[str] = LOCAL_NAMES,
+    token: str | None = None,
+    choice: LibraryChoice | None = None,
+) -> FastAPI:
+    """The studio of one library as an ASGI application.
+
+    Parameters
+    ----------
+    library : Library or None
+        None: the page begins with a choice of libraries.
+    names : set of str
+        Host names that the server answers to.
+    token : str, optional
+        Token that every request must carry; needed when other machines can connect.
+    choice : LibraryChoice, optional
+        Libraries that the page may open instead. Default: none.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> from fastapi.testclient import TestClient
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> with TestClient(create_app(lib), base_url="http://localhost") as client:
+    ...     client.get("/api/library").json()["motions"]
+    []
+    """
+    app = FastAPI(
+        title="motionloom studio",
+        version=__version__,
+        description="Requests of the studio's page; the same functions as the command line.",
+        docs_url=None,  # these pages load external scripts; /openapi.json is the document
+        redoc_url=None,
+        lifespan=_lifespan,
+    )
+    app.state.studio = AppState(library, choice=choice)
+    app.state.exchanging = threading.Lock()
+    for router in ROUTERS:
+        app.include_router(router, prefix="/api")
+    app.add_api_websocket_route("/api/live", live_socket)
+    app.add_exception_handler(MotionloomError, _error_response)
+    app.add_exception_handler(RequestValidationError, _invalid_response)
+    app.add_middleware(WorkLimiter, limiter=app.state.studio.limiter)
+    app.add_middleware(AccessControl, names=names, token=token)
+    if not missing_page():
+        app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
+    else:
+        app.get("/", response_class=PlainTextResponse, include_in_schema=False)(missing_page)
+    return app
+
+
+def missing_page() -> str:
+    """How to get the page where it was not built; empty where it was."""
+    return "" if (PAGE / "index.html").is_file() else _NO_PAGE
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    app.state.studio.close()
+
+
+def _error_response(request: Request, error: Exception) -> JSONResponse:
+    """An invalid request, with the message of the library in the words of the page."""
+    code = 404 if isinstance(error, LibraryError) else 422
+    return JSONResponse({"error": worded(str(error))}, status_code=code)
+
+
+def _invalid_response(request: Request, error: Exception) -> JSONResponse:
+    """A value that a request may not have; ``detail`` is as FastAPI writes it."""
+    found = jsonable_encoder(error.errors()) if isinstance(error, RequestValidationError) else []
+    return JSONResponse({"error": validation_message(found), "detail": found}, status_code=422)

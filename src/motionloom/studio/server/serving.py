@@ -1,0 +1,193 @@
+"""Start of the studio's server."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import re
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from motionloom.checked_files import read_regular
+from motionloom.configuration import user_settings
+from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.studio.server.limits import timed_protocol
+from motionloom.studio.server.security import LOCAL_NAMES
+from motionloom.studio.state.library_choice import LibraryChoice, remember
+
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,200}")
+_ANYWHERE = ("0.0.0.0", "::", "")
+_PING_SECONDS = 600  # for a browser to answer a ping: a loaded machine is not disconnected
+_SHUTDOWN_SECONDS = 1  # for responses in progress when the server stops
+
+
+def serve(
+    library: str | Path | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    token: str | bool | None = None,
+    names: tuple[str, ...] = (),
+    open_browser: bool = True,
+    report: Callable[[str], None] = print,
+) -> None:
+    """Serve the studio until Ctrl-C.
+
+    Parameters
+    ----------
+    library : str or Path, optional
+        Default: the page begins with a choice of libraries. On this machine and with a token, the
+        page can open the user's recent libraries and those of the current folder, and make new
+        ones there.
+    host : str
+        Address to listen on.
+    port : int
+        0: any free port.
+    token : str or False, optional
+        Token of every request; the printed address contains it. Default: one is generated, for
+        each start if `host` is not a loopback address, else once for this user. False: no token
+        is needed, so every user of this machine can read and change the library; on loopback
+        addresses only.
+    names : tuple of str
+        Further host names to answer to, for example behind a proxy.
+    open_browser : bool
+    report : callable
+        Called with the line that shows the address, and once more if the page is missing.
+
+    Raises
+    ------
+    InvalidInput
+        If the server cannot listen on the address, or the token has invalid characters.
+
+    Examples
+    --------
+    >>> serve("takes.loom", port=0, open_browser=False)    # doctest: +SKIP
+    motionloom studio: http://127.0.0.1:40631/?token=...
+    """
+    from motionloom.library import Library
+
+    try:
+        import uvicorn
+
+        from motionloom.studio.server.app import create_app, missing_page
+    except ModuleNotFoundError as missing:
+        raise MissingExtra(
+            f"the studio needs {missing.name}; install it with: pip install 'motionloom[studio]'"
+        ) from None
+
+    token = _checked_token(token, local=_is_local(host))
+    # If others may use the server, it shows the library that it was started with and no other.
+    ours = token is not None and _is_local(host) and not names
+    choice = LibraryChoice(Path.cwd()) if ours else None
+    if library is None and choice is None:
+        raise InvalidInput(
+            "LIB is needed where others can connect: the page opens other libraries only on this "
+            "machine and with a token"
+        )
+    opened = Library(library) if library is not None else None
+    if opened is not None and choice is not None:
+        remember(opened.path)
+    listening = _listen(host, port)
+    port = listening.getsockname()[1]
+    shown = _shown_name(host)
+    answered = frozenset(map(str.lower, (*LOCAL_NAMES, shown, *names)))
+    app = create_app(opened, names=answered, token=token, choice=choice)
+    address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+    report(f"motionloom studio: {address}")
+    if missing_page():
+        report(missing_page())
+    if open_browser:
+        threading.Timer(0.5, webbrowser.open, [address]).start()
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        ws_max_size=1 << 20,
+        ws_ping_timeout=_PING_SECONDS,
+        server_header=False,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        http=timed_protocol(),
+    )
+    server = uvicorn.Server(config)
+    close = server.shutdown
+
+    async def shutdown(sockets: list[socket.socket] | None = None) -> None:
+        # Responses that are cut short now are not errors.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        await close(sockets)
+
+    server.shutdown = shutdown  # type: ignore[method-assign]
+    with suppress(KeyboardInterrupt):  # uvicorn re-raises Ctrl-C after closing
+        server.run(sockets=[listening])
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _checked_token(token: str | bool | None, *, local: bool) -> str | None:
+    if token is False:
+        if not local:
+            raise InvalidInput("other machines can connect: a token is needed there")
+        return None
+    if token is None or token is True:
+        return _own_token() if local else secrets.token_urlsafe(24)
+    if not _TOKEN.fullmatch(token):
+        raise InvalidInput("token must be letters, digits and - . _ ~, at least one")
+    return token
+
+
+def _own_token() -> str:
+    """The user's token on this machine: kept, so that open pages outlive a restart."""
+    place = user_settings().with_name("studio-token")
+    try:
+        status = place.lstat()
+        kept = read_regular(place, largest=1000).decode().strip()
+        private = os.name != "posix" or (status.st_uid == os.getuid() and not status.st_mode & 0o77)
+        if private and len(kept) >= 32 and _TOKEN.fullmatch(kept):
+            return kept
+    except (OSError, ValueError):
+        pass
+    made = secrets.token_urlsafe(24)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(made)
+    except OSError:
+        pass  # it holds for this start only
+    return made
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A listening socket, opened before the address is reported, so that it is correct."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    if os.name == "posix":  # on Windows it would let two servers share a port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(128)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise InvalidInput(
+            f"cannot listen on {host}:{port}: {why}; choose another with --host and --port"
+        ) from None
+    return listening
+
+
+def _shown_name(host: str) -> str:
+    """Host name of a server that listens on `host`, for a browser."""
+    if host in _ANYWHERE:
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host

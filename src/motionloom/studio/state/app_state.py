@@ -1,0 +1,207 @@
+"""State shared by all windows of a studio: library, cache, jobs, uploads, listeners."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import Depends, Request
+
+from motionloom.errors import LibraryError
+from motionloom.studio.server.limits import Limiter
+from motionloom.studio.state.jobs import Jobs
+from motionloom.studio.state.uploads import Uploads
+
+if TYPE_CHECKING:
+    from motionloom.library import Library
+    from motionloom.studio.state.library_choice import LibraryChoice
+
+_CACHED = 12  # values per kind, the first element of a key: families, graphs, dances, ...
+_FEWER = {
+    "crowd": 3,
+    "music": 4,
+    "dance": 4,
+    "crowd-steps": 4,
+    "film": 3,
+    "export": 2,
+    "walk": 6,
+    "acted": 4,
+    "matching": 3,
+    "character": 3,
+}  # kinds of many megabytes each
+# Kinds that depend on all motions and labels.
+_LIBRARY_WIDE = ("family", "graph", "prepared", "walk", "matching")
+
+
+# What changed: motions of the library, their labels, artifacts saved by name; the jobs; or which
+# library is shown.
+Change = Literal["motions", "labels", "kept", "jobs", "library"]
+Listener = Callable[[Change], None]
+
+
+class AppState:
+    """One library, and what the windows of its studio share.
+
+    Parameters
+    ----------
+    library : Library, optional
+        Default: none is open yet; the page asks for one.
+    choice : LibraryChoice, optional
+        What the page may open instead. Default: nothing.
+    limiter : Limiter, optional
+    """
+
+    def __init__(
+        self,
+        library: Library | None,
+        *,
+        choice: LibraryChoice | None = None,
+        limiter: Limiter | None = None,
+    ) -> None:
+        self._library = library
+        self.choice = choice
+        self.jobs = Jobs(lambda: self.notify("jobs"))
+        self.limiter = limiter or Limiter()
+        self._uploads = Uploads(library.path) if library is not None else None
+        self._cache: OrderedDict[tuple, Any] = OrderedDict()
+        self._computing: dict[tuple, threading.Lock] = {}
+        self._lock = threading.Lock()
+        self._listeners: list[Listener] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a library is open."""
+        return self._library is not None
+
+    @property
+    def library(self) -> Library:
+        """The open library."""
+        if self._library is None:
+            raise LibraryError("no library is open; choose one on the start page")
+        return self._library
+
+    @property
+    def uploads(self) -> Uploads:
+        """Files that were sent and are not imported yet."""
+        if self._uploads is None:
+            raise LibraryError("no library is open; choose one on the start page")
+        return self._uploads
+
+    def successor(self, library: Library) -> AppState:
+        """The state of another library, for the same server."""
+        return AppState(library, choice=self.choice, limiter=self.limiter)
+
+    def cached(self, key: tuple, compute: Callable[[], Any]) -> Any:
+        """The value of a key, computed on first use and kept among the latest few of its kind.
+
+        The first element of a key is its kind: beats of many takes do not evict a motion graph.
+        Concurrent requests for the same key wait for one computation.
+        """
+        with self._lock:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
+            computing = self._computing.setdefault(key, threading.Lock())
+        with computing:
+            with self._lock:
+                if key in self._cache:
+                    return self._cache[key]
+            try:
+                value = compute()
+                with self._lock:
+                    self._cache[key] = value
+                    same_kind = [other for other in self._cache if other[0] == key[0]]
+                    for oldest in same_kind[: -_FEWER.get(key[0], _CACHED)]:
+                        del self._cache[oldest]
+            finally:
+                with self._lock:
+                    self._computing.pop(key, None)
+            return value
+
+    @property
+    def cached_keys(self) -> tuple[tuple, ...]:
+        """Keys of all cached values, the least recently used first."""
+        with self._lock:
+            return tuple(self._cache)
+
+    @property
+    def computing_keys(self) -> tuple[tuple, ...]:
+        """Keys of the values being computed at the moment."""
+        with self._lock:
+            return tuple(self._computing)
+
+    @property
+    def listener_count(self) -> int:
+        """Number of open `listening` contexts."""
+        with self._lock:
+            return len(self._listeners)
+
+    def invalidate(self, matches: Callable[[tuple], bool]) -> None:
+        """Drop cached values whose keys match."""
+        with self._lock:
+            for key in [key for key in self._cache if matches(key)]:
+                del self._cache[key]
+
+    def notify(self, change: Change) -> None:
+        """Tell every window of a change; new motions or labels invalidate library-wide values."""
+        if change in ("motions", "labels"):
+            self.invalidate(lambda key: key[0] in _LIBRARY_WIDE)
+        with self._lock:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener(change)
+
+    def all_changed(self) -> None:
+        """Anything may have changed: drop what depends on motions, labels and artifacts."""
+        # Results, which go on showing what they were.
+        made = ("crowd", "dance", "film", "export", "music")
+        self.invalidate(lambda key: key[0] not in made)
+        self.notify("motions")
+        self.notify("kept")
+
+    def artifact_changed(self, key: tuple) -> None:
+        """Drop a cached artifact that was saved again or deleted, and tell every window."""
+        self.invalidate(lambda other: other == key)
+        self.notify("kept")
+
+    @contextmanager
+    def listening(self, listener: Listener) -> Iterator[None]:
+        """Call `listener`, from any thread, with every change while the context is open.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> state = AppState(ml.Library.create(f"{folder.name}/takes.loom"))
+        >>> changes = []
+        >>> with state.listening(changes.append):
+        ...     state.notify("labels")
+        >>> state.notify("motions")
+        >>> changes
+        ['labels']
+        """
+        with self._lock:
+            self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners.remove(listener)
+
+    def close(self) -> None:
+        """Stop all jobs and remove files that were sent but not imported."""
+        self.jobs.close()
+        if self._uploads is not None:
+            self._uploads.close()
+        if self._library is not None:
+            self._library.close()
+
+
+def _state(request: Request) -> AppState:
+    return request.app.state.studio
+
+
+State = Annotated[AppState, Depends(_state)]  # type of a route's parameter
