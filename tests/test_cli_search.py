@@ -47,6 +47,21 @@ def test_counts_and_units_are_reported(place):
     assert ml.Library(place).search(f"{KICK}_p0", method="scaling")[:1].unit == "degrees"
 
 
+def test_what_is_on_by_default_can_be_switched_off(place):
+    words = ("search", place, f"{KICK}_p0", "--method", "dtw-clip")
+    shown = [row["distance"] for row in found(*words, "--no-joint-spread")]
+    lib = ml.Library(place)
+    off = lib.search(f"{KICK}_p0", method="dtw-clip", joint_spread=False)
+    assert shown == pytest.approx([hit.distance for hit in off])
+    assert shown != pytest.approx([row["distance"] for row in found(*words)])
+
+
+def test_the_help_shows_what_an_option_may_be():
+    text = run("search", "--help").stdout
+    for words in ("--index bucket|kdtree|shards", "--rank movement|distance|sum", "[0.5,2]"):
+        assert words in text
+
+
 def test_a_small_family_says_what_to_try(place):
     small = run("family", place, f"{KICK}_p0:10-40", "--threshold", 0.01)
     assert re.search(r"\b1 node\b.*\b0 edges\b", small.stderr)

@@ -1,6 +1,7 @@
 """One settings class per verb: its fields and the signature of the method agree."""
 
 import inspect
+import re
 from dataclasses import fields
 
 import pytest
@@ -101,10 +102,13 @@ def test_signature_and_settings_agree(verb, settings, besides):
 
 @pytest.mark.parametrize("settings", {cls.__name__: cls for _, cls, _ in VERBS}.values())
 def test_every_field_is_explained(settings):
+    """A sentence, and the default in brackets after it where the value does not say it."""
     for row in form(settings):
-        assert row["help"] and row["label"], row["name"]
-        for method in row.get("methods", {}).values():
-            assert method["help"] and all(each["help"] for each in method["fields"])
+        methods = row.get("methods", {}).values()
+        assert row["label"] and all(method["help"] for method in methods), row["name"]
+        for each in [row, *(field for method in methods for field in method["fields"])]:
+            sentence = re.fullmatch(r"[A-Za-z].*[.]( \[[^\[\]]+\])?", each["help"])
+            assert sentence, (each["name"], each["help"])
 
 
 def test_arguments_of_release_0_1_are_accepted_with_a_warning(tmp_path):

@@ -75,8 +75,8 @@ EXCLUDE = Setting(
 """Settings that choose motions, for every verb that takes ``label``, ``only`` and ``exclude``."""
 
 PRESET = Setting(
-    "Settings as in a paper, by its initials and year; those that differ from their defaults win.",
-    metavar="PAPER",
+    "Settings as in a paper, by its initials and year; other options win where they differ from "
+    "their defaults.",
 )
 """Setting of every verb that has presets; the papers are those of `docs/papers.md`."""
 
@@ -208,7 +208,7 @@ def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
     Only numbers, texts, flags and ``Literal`` types are checked; other types are left to the
     functions that use them.
     """
-    choices = _choices(kind)
+    choices = choices_of(kind)
     simple = [each for each in _members(kind) if each in (int, float, bool, str, type(None))]
     if choices is not None:
         if value not in choices and not (value is None and type(None) in _members(kind)):
@@ -340,7 +340,7 @@ def form(cls: type[Settings]) -> list[dict[str, Any]]:
             "label": about.label or name.replace("_", " ").capitalize(),
             "type": _json_type(kind),
             "default": None if default is MISSING else default,
-            "choices": _choices(kind),
+            "choices": choices_of(kind),
             "help": about.help,
             "unit": about.unit,
             "least": about.least,
@@ -388,16 +388,16 @@ def _members(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
-def _choices(kind: Any) -> tuple[Any, ...] | None:
+def choices_of(kind: Any) -> tuple[Any, ...] | None:
     """Values of a ``Literal``, also within an optional; None for other types."""
     members = [each for each in _members(kind) if each is not type(None)]
     if members and all(get_origin(each) is Literal for each in members):
-        return tuple(value for each in members for value in get_args(each))
+        return tuple(dict.fromkeys(value for each in members for value in get_args(each)))
     return None
 
 
 def _json_type(kind: Any) -> str:
-    if _choices(kind) is not None:
+    if choices_of(kind) is not None:
         return "string"
     members = set(_members(kind)) - {type(None)}
     names = {bool: "boolean", int: "integer", float: "number", str: "string"}

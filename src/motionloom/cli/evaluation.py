@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @settings_options
 def evaluate(
     library: Annotated[
-        Path | None, typer.Argument(metavar="[LIB]", help="The library; not needed with --sets.")
+        Path | None, typer.Argument(metavar="LIB", help="The library; not needed with --sets.")
     ] = None,
     *,
     settings: EvaluateSettings,
@@ -234,7 +234,10 @@ def study(
     output: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", help="Heat map (.png, .svg, .pdf); a CSV file is written beside it."
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Heat map (.png, .svg, .pdf); a CSV file is written beside it.",
         ),
     ] = Path("study.png"),
     json: Annotated[bool, JSON] = False,

@@ -218,11 +218,11 @@ def label(
     motion: Annotated[
         str | None,
         typer.Argument(
-            metavar="[MOTION[:START-END]]", help="A motion, or frames (1s-3s: seconds) of it."
+            metavar="MOTION[:START-END]", help="A motion, or frames (1s-3s: seconds) of it."
         ),
     ] = None,
     labels: Annotated[
-        list[str] | None, typer.Argument(metavar="[LABEL]...", help="Labels to add.")
+        list[str] | None, typer.Argument(metavar="LABEL", help="Labels to add.")
     ] = None,
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove the labels instead of adding them.")
@@ -366,7 +366,7 @@ def studio(
     lib: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[LIB]",
+            metavar="LIB",
             help="The library; a new name.loom is created. Without it the page begins with a "
             "choice: recent libraries, those of this folder, a new one.",
         ),
@@ -375,7 +375,7 @@ def studio(
     port: Annotated[int, typer.Option(help="Port; 0: any free port.")] = 8765,
     token: Annotated[
         str | None,
-        typer.Option(envvar="MOTIONLOOM_TOKEN", help="Token of every request. Default: generated."),
+        typer.Option(envvar="MOTIONLOOM_TOKEN", help="Token of every request. [generated]"),
     ] = None,
     no_token: Annotated[
         bool,

@@ -15,14 +15,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import wraps
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from motionloom.errors import InvalidInput
-from motionloom.settings import Setting, Settings, chosen_of, described, methods_of
+from motionloom.settings import (
+    Setting,
+    Settings,
+    choices_of,
+    chosen_of,
+    described,
+    methods_of,
+)
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
@@ -77,17 +84,18 @@ def _parameters(cls: type[Settings]) -> list[inspect.Parameter]:
         if isinstance(default, Settings):
             methods = methods_of(cls, name)
             first = next(key for key, each in methods.items() if type(default) is each)
-            found += _options(name, str, about, first)
+            shown = "|".join(methods) if len(methods) <= 4 else "NAME"
+            found += _options(name, str, replace(about, metavar=about.metavar or shown), first)
             options: dict[str, tuple[Any, Setting, list[str]]] = {}
             for method, each in methods.items():
                 own = {item.name: item.default for item in fields(each)}
                 for option, (type_, detail) in described(each).items():
-                    shown = "" if own[option] is None else f" [{own[option]}]"
-                    options.setdefault(option, (type_, detail, []))[2].append(method + shown)
+                    known = options.setdefault(option, (type_, detail, []))
+                    known[2].append(method + _default_shown(own[option]))
+                    options[option] = (known[0] | type_, *known[1:])  # its choices may be more
             for option, (type_, detail, users) in options.items():
                 if detail.command:
-                    help = f"{detail.help.rstrip('.')}; for {', '.join(users)}."
-                    found += _options(option, type_, detail, None, help)
+                    found += _options(option, type_, detail, None, f"for {', '.join(users)}")
         else:
             found += _options(name, kind, about, default)
     return found
@@ -105,10 +113,8 @@ def _optional_parameters(cls: type[Settings]) -> list[inspect.Parameter]:
     for each in fields(cls):
         kind, about = described(cls)[each.name]
         if about.command:
-            value, shown = each.default, ""
-            if value not in (None, ()):
-                shown = f" [{value}]" if isinstance(value, str) else f" [{value:g}]"
-            found += _options(each.name, kind, about, None, about.help + shown)
+            shown = _default_shown(each.default)
+            found += _options(each.name, kind, replace(about, help=about.help + shown), None)
     return found
 
 
@@ -119,22 +125,39 @@ def _typed(cls: type[Settings], given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def _default_shown(value: Any) -> str:
+    """A default as the help shows it, `` [0.5]``; nothing for None, False and no values."""
+    if value is None or value is False or value == ():
+        return ""
+    if value is True:
+        return " [on]"
+    if isinstance(value, tuple):
+        return f" [{','.join(f'{each:g}' for each in value)}]"
+    return f" [{value:g}]" if isinstance(value, int | float) else f" [{value}]"
+
+
 def _options(
-    name: str, kind: Any, about: Setting, default: Any, help: str | None = None
+    name: str, kind: Any, about: Setting, default: Any, users: str = ""
 ) -> list[inspect.Parameter]:
-    """The parameter of one option, and a hidden one for each of its old names."""
-    metavar = about.metavar
+    """The parameter of one option, and a hidden one for each of its old names.
+
+    `users` are the methods that have the option, for the help.
+    """
+    metavar = about.metavar or "|".join(map(str, choices_of(kind) or ()))
     if _is_range(kind):
         metavar = "LEAST,MOST"
         default = None if default is None else ",".join(f"{bound:g}" for bound in default)
     type_ = _option_type(kind, optional=default is None)
     names = [about.option or f"--{name.replace('_', '-')}"]
-    if type_ is bool and default is True:
+    if (type_ is bool and default is True) or type_ == bool | None:
         names = [f"{names[0]}/--no-{names[0][2:]}"]
-    text = help or about.help
+    sentence, bracket, shown_default = about.help.partition(" [")
     if about.unit:
-        sentence, bracket, default_ = text.partition(" [")
-        text = f"{sentence.rstrip('.')} ({about.unit}).{bracket}{default_}"
+        sentence = f"{sentence.removesuffix('.')} ({about.unit})."
+    if users:
+        ended = sentence if sentence.endswith("...") else sentence.removesuffix(".")
+        sentence = f"{ended}; {users}."
+    text = sentence + bracket + shown_default
     least = about.least if type_ in (int, float, int | None, float | None) else None
     greatest = about.greatest if type_ in (int, float, int | None, float | None) else None
     shown = typer.Option(*names, help=text, metavar=metavar or None, min=least, max=greatest)

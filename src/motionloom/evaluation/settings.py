@@ -36,18 +36,18 @@ class EvaluateSettings(Settings):
 
     labels: str | Any = setting(
         None,
-        "CSV file with columns clip and label [the library's labels].",
+        "CSV file with columns clip and label. [the library's labels]",
         metavar="FILE",
     )
     methods: tuple[Any, ...] | None = setting(
         None,
         "Clip measures: statistics, dtw-clip, emd, dtw (or dtw-angles), scaling, dtw-e15, "
-        "dtw-pc11, dtw-jrd "
-        f"[{','.join(DEFAULT_METHODS)}].",
+        "dtw-pc11, dtw-jrd. "
+        f"[{', '.join(DEFAULT_METHODS)}]",
         metavar="NAME,...",
         commas=True,
     )
-    label_column: str | None = setting(None, "Column of the CSV file that holds the label [label].")
+    label_column: str | None = setting(None, "Column of the CSV file that holds the label. [label]")
     covariance_weight: float | None = setting(None, settings.COVARIANCE_WEIGHT)
     spectrum_weight: float | None = setting(None, settings.SPECTRUM_WEIGHT)
     trend_weight: float | None = setting(None, settings.TREND_WEIGHT)
@@ -148,7 +148,7 @@ class StudySettings(Settings):
     """Settings of a study of rank correlations; see `motionloom.Library.study`."""
 
     measures: tuple[Any, ...] | None = setting(
-        None, "Feature sets and frame distances [all].", metavar="NAME,...", commas=True
+        None, "Feature sets and frame distances. [all]", metavar="NAME,...", commas=True
     )
     clips: int = setting(76, "Number of clips, drawn at random.", least=1)
     seconds: float = setting(3.0, "Approximate length of a clip.", unit="s", least=SHORTEST_SECONDS)

@@ -35,10 +35,10 @@ class FatGraphSettings(Settings):
     normalize: Literal["heading", "full", "paper"] | None = setting(
         None,
         "Remove heading and place of every pose, or position and whole rotation of the pelvis "
-        "(full and paper) [heading].",
+        "(full and paper). [heading]",
     )
     poses: int = setting(8, "At most this many base poses.", least=1)
-    k: int | None = setting(None, "Neighbours of a frame that are counted, at most [all].", least=1)
+    k: int | None = setting(None, "Neighbours of a frame that are counted, at most. [all]", least=1)
     examples: int = setting(20, "Clips of a fat edge that are blended, at most.", least=2)
     bridge: bool = setting(
         True, "Make transitions between gaits that share no pose, such as walks and jogs."

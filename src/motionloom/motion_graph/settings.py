@@ -89,7 +89,7 @@ class TransitionSettings(Settings):
         None,
         "Frames that are blended at a transition (i, j): those around i and j (centred), or k "
         "frames from i on and the k frames up to j, as in Kravcevich 2014 (kr14). Of a .mogra file "
-        "also directed: like kr14, without the transitions back [centred; of a file kr14].",
+        "also directed: like kr14, without the transitions back. [centred; of a file kr14]",
     )
 
     @property

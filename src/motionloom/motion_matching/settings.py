@@ -30,7 +30,7 @@ class MatchingSettings(Settings):
 
     mirror: bool = setting(True, "Also use each take mirrored, left and right exchanged.")
     fps: float | None = setting(
-        None, "Frames per second of the database [that of the first take].", above=0.0
+        None, "Frames per second of the database. [that of the first take]", above=0.0
     )
     foot_position: float = setting(1.5, "Weight of the positions of the feet.", least=0.0)
     foot_velocity: float = setting(
@@ -83,16 +83,14 @@ class MatchingWalkSettings(Settings):
     """
 
     seconds: float | None = setting(
-        None, "Duration [10, or until the end of the path].", unit="s", above=0.0
+        None, "Duration. [10, or until the end of the path]", unit="s", above=0.0
     )
-    direction: float = setting(
-        0.0, "Direction of travel in degrees, from +Z towards +X.", unit="degrees"
+    direction: float = setting(0.0, "Direction of travel, from +Z towards +X.", unit="degrees")
+    speed: float | None = setting(None, "Speed. [1.3]", unit="m/s", least=0.0)
+    facing: float | None = setting(None, "Where to face. [the direction of travel]", unit="degrees")
+    gait: Names = setting(
+        None, "Use only frames with this gait or label; may be repeated.", metavar="GAIT"
     )
-    speed: float | None = setting(None, "Speed [1.3].", unit="m/s", least=0.0)
-    facing: float | None = setting(
-        None, "Where to face, in degrees [the direction of travel].", unit="degrees"
-    )
-    gait: Names = setting(None, "Use only frames with these gaits or labels.")
     path: str | Any = setting(
         None, "Walk along a path: a CSV file with x and z in metres per row.", metavar="FILE"
     )

@@ -49,7 +49,7 @@ class FeatureOptions(Settings):
     normalize: Literal["heading", "full", "paper"] | None = setting(
         None,
         "Remove heading and place of every pose, or position and whole rotation of the pelvis "
-        "(full and paper) [heading].",
+        "(full and paper). [heading]",
     )
     scale_free: bool | None = setting(None, "Scale performers of all sizes to one.")
 
@@ -60,7 +60,7 @@ class NeighbourOptions(Settings):
 
     k: int | None = setting(
         None,
-        "Neighbours of each query frame, at most (lazy [256]); number of clips (clip methods)",
+        "Neighbours of each query frame, at most (lazy: 256); number of clips (clip methods).",
         least=1,
     )
     radius: float | None = setting(
@@ -158,12 +158,12 @@ class Dtw(SegmentOptions, FeatureOptions):
     steps: Steps = setting("slope", _STEPS)
     weights: Literal["moving", "equal"] | None = setting(
         None,
-        "Weight joints equally, or by how far they move in the query [equal; in families moving].",
+        "Weight joints equally, or by how far they move in the query. [equal; in families moving]",
     )
     rank: Literal["movement", "distance"] | None = setting(
         None,
-        "Rank by the distance of movements or by the mean distance of poses "
-        "[movement; in families distance]; lazy also by the sum of distances.",
+        "Rank by the distance of movements or by the mean distance of poses; lazy also "
+        "by the sum of distances. [movement; in families distance]",
     )
     speed_seconds: float = setting(
         0.15,
@@ -182,8 +182,8 @@ class LazyGraph(SegmentOptions, NeighbourOptions, FeatureOptions):
     steps: Steps = setting("slope", _STEPS)
     bridge: int | None = setting(
         None,
-        "Query frames without a neighbour that a path may pass over; 0 is the paper's graph "
-        "[any number].",
+        "Query frames without a neighbour that a path may pass over; 0 is the paper's graph. "
+        "[any number]",
         least=0,
     )
     rank: Literal["distance", "sum"] = setting(
@@ -380,8 +380,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 JOIN_DISTANCE = Setting(
     "Query expansion: pose distance up to which two members are joined, the mean distance per cell "
-    "of their alignment; in metres, except for clip methods in degrees [chosen: the plateau before "
-    "the family explodes].",
+    "of their alignment; in metres, except for clip methods in degrees. "
+    "[found: within the widest range in which the family stays the same]",
     least=0.0,
 )
 ACCEPT = Setting(

@@ -64,7 +64,8 @@ def beats(
         typer.Option(metavar="K", help="Remove beat K of LIB:NAME, counted from 0, for good."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Draw the beats: .png, .svg or .pdf.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Draw the beats: .png, .svg or .pdf."),
     ] = None,
     slowest: Slowest = 40.0,
     fastest: Fastest = 214.0,
@@ -222,7 +223,9 @@ def movements(
     ] = None,
     output: Annotated[
         list[Path] | None,
-        typer.Option("-o", "--output", help=".json, .graphml, or a picture. May be repeated."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help=".json, .graphml, or a picture. May be repeated."
+        ),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:

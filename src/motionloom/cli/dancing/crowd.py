@@ -38,7 +38,10 @@ Description = Annotated[
 ]
 OldLibrary = Annotated[str | None, typer.Option("--library", hidden=True)]
 Output = Annotated[
-    Path, typer.Option("-o", "--output", help="All characters: .glb, .gltf, .usd, .usda or .usdc.")
+    Path,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="All characters: .glb, .gltf, .usd, .usda or .usdc."
+    ),
 ]
 Bvh = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Also write one BVH file per character.")
@@ -141,7 +144,10 @@ def dancefloor(
     library: Annotated[Path, LIB],
     *,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="A .glb or .gltf file with all characters.")
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A .glb or .gltf file with all characters."
+        ),
     ],
     settings: DanceFloorSettings,
     floor: Annotated[

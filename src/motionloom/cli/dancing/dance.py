@@ -42,7 +42,9 @@ def dance(
     *,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="A motion file, or .mp4: a video with the music."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A motion file, or .mp4: a video with the music."
+        ),
     ],
     takes: Takes = None,
     motions: MotionChoice,

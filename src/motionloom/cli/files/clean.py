@@ -44,7 +44,9 @@ def clean(
     ],
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="File to write; a folder where many are read."),
+        typer.Option(
+            "-o", "--output", metavar="OUT", help="File to write; a folder where many are read."
+        ),
     ],
     settings: CleanSettings,
     json: Annotated[bool, JSON] = False,

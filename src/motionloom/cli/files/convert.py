@@ -34,7 +34,8 @@ def convert(
     ],
     settings: ConvertSettings,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="OUT, instead of the last argument.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="OUT", help="OUT, instead of the last argument."),
     ] = None,
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,

@@ -32,7 +32,12 @@ def show(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Output: .png, .svg, .pdf, .gif or .mp4. [NAME.png]"),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Output: .png, .svg, .pdf, .gif or .mp4. [NAME.png]",
+        ),
     ] = None,
     gif: Annotated[bool, typer.Option("--gif", help="Also write a GIF beside it.")] = False,
     mp4: Annotated[
@@ -120,7 +125,9 @@ def sheet(
         Path, typer.Argument(metavar="LIB|FOLDER", help="A library, or a folder of files.")
     ],
     choice: MotionChoice,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page.")] = Path("sheet.html"),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="The page.")
+    ] = Path("sheet.html"),
     title: Annotated[str | None, typer.Option(help="Heading of the page. [the name]")] = None,
     max_clips: Annotated[
         int | None, typer.Option("--max", help="At most this many motions.", metavar="N", min=1)

@@ -24,7 +24,8 @@ def act(
         str, typer.Argument(metavar="SCRIPT", help="Phrases, as in 'walk 3 s, sit down'.")
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="In any format that can be written.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="In any format that can be written."),
     ] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Print which segments would be used, and stop.")

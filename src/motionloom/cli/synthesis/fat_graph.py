@@ -24,14 +24,19 @@ def fat_graph(
     settings: FatGraphSettings,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Write a walk, in any format that can be written."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write a walk, in any format that can be written.",
+        ),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="Duration of the walk, in seconds.")] = 10.0,
+    seconds: Annotated[float, typer.Option(help="Duration of the walk (s).")] = 10.0,
     direction: Annotated[
-        float, typer.Option(help="Direction of travel in degrees, from +Z towards +X.")
+        float, typer.Option(help="Direction of travel, from +Z towards +X (degrees).")
     ] = 0.0,
     speed: Annotated[
-        float | None, typer.Option(help="Speed in m/s. [any]", show_default=False)
+        float | None, typer.Option(help="Speed (m/s). [any]", show_default=False)
     ] = None,
     steer: Annotated[
         list[str] | None,

@@ -50,11 +50,16 @@ def graph(
     action: Annotated[str, typer.Argument(metavar="|".join(_ACTIONS))],
     settings: GraphSettings,
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="import: a .mogra file.")
+        Path | None, typer.Argument(metavar="FILE", help="import: a .mogra file.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="picture: .png, .svg, .pdf; export: .mogra, .json."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="picture: .png, .svg, .pdf; export: .mogra, .json.",
+        ),
     ] = None,
     any_footing: Annotated[bool, typer.Option("--any-footing", hidden=True)] = False,
     pair: Annotated[
@@ -289,7 +294,12 @@ def walk(
     graph: GraphSettings,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="In any format that can be written; .bvh streams."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="In any format that can be written; .bvh streams.",
+        ),
     ],
     log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the transitions played, as CSV.")

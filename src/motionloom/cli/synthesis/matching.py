@@ -37,7 +37,7 @@ def match(
     settings: MatchingSettings,
     walk: MatchingWalkSettings,
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="fill: a motion with gaps.")
+        Path | None, typer.Argument(metavar="FILE", help="fill: a motion with gaps.")
     ] = None,
     gap: Annotated[
         list[str] | None,
@@ -55,6 +55,7 @@ def match(
         typer.Option(
             "-o",
             "--output",
+            metavar="PATH",
             help="walk, fill: any format that can be written; coverage: .html; export: a folder.",
         ),
     ] = None,

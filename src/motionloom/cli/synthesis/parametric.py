@@ -138,7 +138,7 @@ def parametrize(
 @settings_options
 def synthesize(
     library: Annotated[Path, LIB],
-    name: Annotated[str, typer.Argument(help="Name of the parametric motion.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the parametric motion.")],
     at: Annotated[
         str, typer.Option(metavar="X,Y,...", help="Target: one number for each parameter.")
     ],

@@ -51,7 +51,9 @@ def reconstruct(
         ),
     ] = None,
     *,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The body: .bvh, .glb, ...")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="The body: .bvh, .glb, ...")
+    ],
     settings: ReconstructSettings,
     reading: LoadMarkersSettings,
     old_library: Annotated[Path | None, typer.Option("--library", hidden=True)] = None,
