@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 LONGEST = 10.0  # seconds of one input
 LARGEST = 2.0e9  # bytes of memory
-_GRACE = 3.0  # of the limit of time, where the machine is loaded: CPU time is what counts
 _START_SECONDS = 600.0  # to make the seeds; kernels may have to be compiled
 
 

@@ -116,13 +116,6 @@ def joint_pixels(page, character: int = 0) -> np.ndarray:
     return np.array([[place["x"], place["y"]] for place in places])
 
 
-def pixel_at_joint(page, character: int, joint: int) -> tuple[int, int, int]:
-    """Colour of the pixel at a joint."""
-    x, y = np.rint(joint_pixels(page, character)[joint]).astype(int)
-    red, green, blue = stage_pixels(page)[y, x]
-    return int(red), int(green), int(blue)
-
-
 def drawn_joints(page, character: int = 0) -> np.ndarray:
     """Whether each joint of a character is drawn at its position, (P,) bool.
 

@@ -14,7 +14,7 @@ from motionloom.plots.figures.top_view import write_floor_plan
 from motionloom.plots.match_graph import write_match_graph
 from motionloom.plots.pages.evaluation_report import write_rank_correlations
 from motionloom.plots.pages.page import write_figure
-from motionloom.plots.parametric import write_overlay, write_parameter_space
+from motionloom.plots.parametric import write_parameter_space
 from motionloom.plots.rhythm import write_beats, write_transition_graph
 
 WRITERS = {
@@ -23,7 +23,6 @@ WRITERS = {
     "error function": lambda path: write_error_function(None, path),
     "strip": lambda path: write_strip(None, path),
     "match graph": lambda path: write_match_graph(None, None, path),
-    "overlay": lambda path: write_overlay(None, path),
     "parameters": lambda path: write_parameter_space(path, axes=(), examples=(), samples=()),
     "correlations": lambda path: write_rank_correlations(None, path),
     "transitions": lambda path: write_transition_graph(None, path),

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from PIL import Image
 from plain_motions import snake, walker
 
 from motionloom.errors import InvalidInput
-from motionloom.plots.parametric import draw_overlay, write_overlay
+from motionloom.plots.parametric import draw_overlay
 
 
 def test_every_motion_is_drawn_in_a_colour_of_its_own():
@@ -30,11 +29,6 @@ def test_from_above_ways_over_the_floor_are_those_of_the_roots():
     gone = np.linalg.norm(np.diff(motion.root[[0, -1]][:, [0, 2]], axis=0))
     for way in drawn:
         assert np.linalg.norm(way[-1] - way[0]) == pytest.approx(gone, rel=1e-3)
-
-
-def test_a_picture_is_written_whole(tmp_path):
-    path = write_overlay([snake(), snake(1.2)], tmp_path / "two.png", frames=[3, 5])
-    assert Image.open(path).size == (630, 630)
 
 
 def test_says_what_is_wrong():

@@ -7,7 +7,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.evaluation.retrieval import least_distances, ranked_precision, read_tasks, score
+from motionloom.evaluation.retrieval import ranked_precision, read_tasks, score
 
 
 def test_a_perfect_list_scores_one():
@@ -27,6 +27,15 @@ def test_misses_false_alarms_and_late_ends_cost():
 def test_optional_and_repeated_hits_count_neither_way():
     found = score([(8.0, 9.0), (0.0, 1.0), (0.0, 1.1)], [(0.0, 1.0)], optional=[(8.0, 9.0)])
     assert found.average_precision == 1.0
+
+
+def least_distances(count, seconds, matches):
+    """The least distance of the matches (start, end, distance) that cover each cell of time."""
+    out = np.full(count, np.inf)
+    for start, end, distance in matches:
+        cells = slice(max(0, round(start / seconds)), max(0, round(end / seconds)))
+        out[cells] = np.minimum(out[cells], distance)
+    return out
 
 
 def test_cells_of_time_take_the_least_distance():

@@ -8,12 +8,12 @@ incomplete ones), count neither for nor against.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from motionloom.errors import InvalidInput
 
@@ -111,31 +111,6 @@ def ranked_precision(distances: ArrayLike, relevant: ArrayLike) -> float:
     if not right.any():
         raise InvalidInput("relevant must hold at least one True")
     return float((np.cumsum(right) / np.arange(1, len(right) + 1))[right].mean())
-
-
-def least_distances(
-    count: int, seconds: float, matches: Iterable[tuple[float, float, float]]
-) -> NDArray[np.float64]:
-    """The least distance of the matches that cover each of `count` cells of time.
-
-    Parameters
-    ----------
-    count : int
-    seconds : float
-        Length of a cell.
-    matches : iterable of (start, end, distance)
-        In seconds.
-
-    Returns
-    -------
-    distances : ndarray, shape (count,)
-        Infinite where there is no match.
-    """
-    out = np.full(count, np.inf)
-    for start, end, distance in matches:
-        cells = slice(max(0, round(start / seconds)), max(0, round(end / seconds)))
-        out[cells] = np.minimum(out[cells], distance)
-    return out
 
 
 def read_tasks(path: str | Path) -> list[Task]:

@@ -14,7 +14,7 @@ from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.plots.figures.camera import camera_for
 from motionloom.plots.figures.stick_figure import COLOURS, StickFigure, stick_figure
-from motionloom.plots.figures.strokes import PAPER, grid_step
+from motionloom.plots.figures.strokes import grid_step
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, metres, write_figure
 
 if TYPE_CHECKING:
@@ -80,26 +80,6 @@ def draw_overlay(
         if frames is not None:
             seen.append(_draw_pose(axes, motion, frames[n], figure, camera, colours[n], width))
     _finish(axes, np.concatenate(seen), title)
-
-
-def write_overlay(
-    motions: Sequence[Motion],
-    path: str | Path,
-    *,
-    frames: Sequence[int] | None = None,
-    trace: str | None = None,
-    view: str = "three-quarter",
-    title: str = "",
-    thick: Sequence[int] = (0, -1),
-) -> Path:
-    """Write a figure of overlaid motions; options as for `draw_overlay`."""
-    from matplotlib.figure import Figure
-
-    path = checked_picture_path(path)
-    sheet = Figure(figsize=(_INCHES, _INCHES), dpi=150, facecolor=PAPER)
-    axes = sheet.add_axes((0.02, 0.02, 0.96, 0.9))
-    draw_overlay(axes, motions, frames=frames, trace=trace, view=view, title=title, thick=thick)
-    return write_figure(sheet, path)
 
 
 def _path(motion: Motion, trace: str | None, figure: StickFigure) -> NDArray[np.float64]:

@@ -67,11 +67,6 @@ class Job:
         """Stop the job: at its next step, or before it begins."""
         self._stop.set()
 
-    @property
-    def is_stopping(self) -> bool:
-        """Whether the job was asked to stop."""
-        return self._stop.is_set()
-
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the job has ended, or for `timeout` seconds."""
         self._ended.wait(timeout)
