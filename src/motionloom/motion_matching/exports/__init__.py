@@ -1,4 +1,4 @@
-"""Matching databases as files of other programs: one door for all formats."""
+"""Matching databases as files of other programs and engines."""
 
 from __future__ import annotations
 
