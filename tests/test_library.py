@@ -20,7 +20,7 @@ from waiting import LIMIT
 from motionloom import Library, LibraryError
 from motionloom.errors import InvalidInput
 from motionloom.motion.motion import Origin
-from motionloom.store import store as store_module
+from motionloom.store import stored_motions
 from motionloom.store.frames import open_frames
 from motionloom.store.lock import writer_lock
 
@@ -453,7 +453,7 @@ def test_a_reader_that_loses_the_race_with_a_writer_looks_again(lib, monkeypatch
         calls.append(path)
         return open_frames(path, **sizes)
 
-    monkeypatch.setattr(store_module, "open_frames", replaced_meanwhile)
+    monkeypatch.setattr(stored_motions, "open_frames", replaced_meanwhile)
     np.testing.assert_array_equal(lib["m"].root, small_motion(2).root)
     assert len(calls) == 2
 

@@ -324,7 +324,7 @@ def test_without_the_page_the_command_says_how_to_get_it(tmp_path, monkeypatch):
     from fastapi.testclient import TestClient
 
     import motionloom as ml
-    from motionloom.studio import app
+    from motionloom.studio.server import app
 
     monkeypatch.setattr(app, "PAGE", tmp_path)
     library = ml.Library.create(tmp_path / "a.loom")

@@ -21,10 +21,8 @@ from starlette.requests import ClientDisconnect  # noqa: E402
 import motionloom as ml  # noqa: E402
 from motionloom import demo  # noqa: E402
 from motionloom.errors import InvalidInput, LibraryError  # noqa: E402
-from motionloom.studio import (
-    create_app,
-    uploads,  # noqa: E402
-)
+from motionloom.studio import create_app  # noqa: E402
+from motionloom.studio.state import uploads  # noqa: E402
 from motionloom.studio.state.uploads import Uploads, checked_name  # noqa: E402
 
 

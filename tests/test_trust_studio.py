@@ -18,7 +18,8 @@ from waiting import LIMIT, wait_until
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.studio import create_app, limits, security
+from motionloom.studio import create_app
+from motionloom.studio.server import limits, security
 from motionloom.studio.state.jobs import AT_ONCE, MOST, Jobs
 
 

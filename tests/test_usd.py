@@ -197,7 +197,7 @@ def test_numbers_that_make_no_sense_are_named(tmp_path, old, new, message):
 @pytest.mark.parametrize("samples", [[0.0, 0.0, 0.0], [0.0, 1.0, np.inf], [0.0, np.nan, 2.0]])
 def test_times_that_do_not_rise_are_refused(samples):
     """The text form drops such samples; a damaged crate may hold them."""
-    with pytest.raises(usd_child.Refused, match="the times of the animation do not increase"):
+    with pytest.raises(usd_child.UnreadableUsd, match="the times of the animation do not increase"):
         usd_child.sample_times(samples, 24.0, None, joints=1)
 
 

@@ -1,7 +1,7 @@
 """Script of a separate process that reads one file by another script; see `child_process`.
 
 It imports nothing of motionloom, and neither does the other one: that has a function ``read``, from
-a request to facts, and an exception ``Refused`` for files that it does not read.
+a request to facts, and names as ``REFUSED`` the exception that says why it does not read a file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main(request: dict) -> None:
         pass  # not supported on this system
     try:
         answer = script["read"](request)
-    except script["Refused"] as refusal:
+    except script["REFUSED"] as refusal:
         answer = {"refused": str(refusal)}
     except MemoryError:
         answer = {"refused": "it needs memory out of proportion to its size"}

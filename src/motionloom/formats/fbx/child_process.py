@@ -33,8 +33,11 @@ def _items(values) -> list:
     return [_kept(values[number]) for number in range(len(values))]
 
 
-class Refused(Exception):
+class UnreadableFbx(Exception):
     """Why a file cannot be read."""
+
+
+REFUSED = UnreadableFbx
 
 
 def read(request: dict) -> dict:
@@ -55,7 +58,7 @@ def read(request: dict) -> dict:
     )
     nodes = _items(scene.nodes)
     if len(nodes) > _MOST_NODES:
-        raise Refused(f"{len(nodes)} nodes are more than motionloom reads ({_MOST_NODES})")
+        raise UnreadableFbx(f"{len(nodes)} nodes are more than motionloom reads ({_MOST_NODES})")
     place = {node.element_id: number for number, node in enumerate(nodes)}
     owners = [_kept(node.parent) for node in nodes]
     parents = [-1 if owner is None else place[owner.element_id] for owner in owners]
@@ -66,7 +69,7 @@ def read(request: dict) -> dict:
     bones = _bones(scene, nodes, place) or animated
     bones = {parents[node] if node in helpers else node for node in bones} - {0}
     if not bones:
-        raise Refused("there is no skeleton: no limb node, no skin and no animated node")
+        raise UnreadableFbx("there is no skeleton: no limb node, no skin and no animated node")
     groups = _groups(sorted(bones), parents, [node.element_id for node in nodes])
     joints, others = _chosen(groups, nodes, request["skeleton"])
     joints = [node for node in joints if node not in helpers]
@@ -113,7 +116,7 @@ def _stack(stacks: list, wanted):
     """An animation stack by name or number; by default the first that lasts."""
     if not stacks:
         if wanted is not None:
-            raise Refused(f"no animation {wanted!r}; there is none")
+            raise UnreadableFbx(f"no animation {wanted!r}; there is none")
         return None
     names = [stack.name for stack in stacks]
     if wanted is None:
@@ -124,7 +127,7 @@ def _stack(stacks: list, wanted):
     number = int(wanted) if str(wanted).isdecimal() else -1
     if not 0 <= number < len(stacks):
         known = ", ".join(names[:20])
-        raise Refused(f"no animation {wanted!r}; there is {known}")
+        raise UnreadableFbx(f"no animation {wanted!r}; there is {known}")
     return stacks[number]
 
 
@@ -189,7 +192,9 @@ def _chosen(groups: list[list[int]], nodes, wanted) -> tuple[list[int], list[str
         if wanted not in names and wanted in spaces:
             wanted = names[spaces.index(wanted)]
         if wanted not in names:
-            raise Refused(f"no skeleton is called {wanted!r}; there is {', '.join(names[:20])}")
+            raise UnreadableFbx(
+                f"no skeleton is called {wanted!r}; there is {', '.join(names[:20])}"
+            )
         return groups[names.index(wanted)], names
     largest = max(range(len(groups)), key=lambda number: len(groups[number]))
     order = [names[largest], *(name for n, name in enumerate(names) if n != largest)]
@@ -202,13 +207,13 @@ def _times(stack, keys: np.ndarray, declared: float, fps: float | None, nodes: i
         return np.zeros(1), fps or (declared if _SLOWEST <= declared <= _FASTEST else 30.0)
     rate = fps or _key_rate(keys) or declared
     if not (np.isfinite(rate) and 1e-3 <= rate <= 1e6):
-        raise Refused(f"the frame rate is {rate:g}")
+        raise UnreadableFbx(f"the frame rate is {rate:g}")
     begin, end = float(stack.time_begin), float(stack.time_end)
     if not end > begin:  # a time span that shows nothing
         begin, end = float(keys[0]), float(keys[-1])
     frames = (end - begin) * rate + 1.0
     if not frames * nodes <= max(_ROOM, _GROWTH * nodes * len(keys)):
-        raise Refused(f"the animation would be {frames:.3g} frames long; give a lower fps=")
+        raise UnreadableFbx(f"the animation would be {frames:.3g} frames long; give a lower fps=")
     return begin + np.arange(int(np.floor(frames + _EVEN))) / rate, rate
 
 

@@ -12,8 +12,11 @@ _ROOM = 4_000_000  # joints times frames that any file may expand to
 _GROWTH = 64  # or, for files with many samples, per sample
 
 
-class Refused(Exception):
+class UnreadableUsd(Exception):
     """Why a file cannot be read."""
+
+
+REFUSED = UnreadableUsd
 
 
 def read(request: dict) -> dict:
@@ -28,10 +31,10 @@ def read(request: dict) -> dict:
         cache.Populate(holder, Usd.PrimDefaultPredicate)
     query = cache.GetSkelQuery(bones)
     if not query:
-        raise Refused(f"the skeleton {bones.GetPath()} is not valid")
+        raise UnreadableUsd(f"the skeleton {bones.GetPath()} is not valid")
     joints = [str(token) for token in query.GetJointOrder()]
     if not joints:
-        raise Refused(f"the skeleton {bones.GetPath()} has no joints")
+        raise UnreadableUsd(f"the skeleton {bones.GetPath()} has no joints")
     parents = np.array([query.GetTopology().GetParent(k) for k in range(len(joints))])
     animation = query.GetAnimQuery()
     samples = list(animation.GetJointTransformTimeSamples()) if animation else []
@@ -43,7 +46,7 @@ def read(request: dict) -> dict:
     for frame, time in enumerate(times):
         matrices = np.array(query.ComputeJointLocalTransforms(float(time)))
         if matrices.shape != (count, 4, 4):
-            raise Refused("the animation does not fit its skeleton")
+            raise UnreadableUsd("the animation does not fit its skeleton")
         turns[frame] = matrices[:, :3, :3]
         steps[frame] = matrices[:, 3, :3]
         at = UsdGeom.XformCache(float(time)).GetLocalToWorldTransform(bones.GetPrim())
@@ -74,7 +77,7 @@ def _skeletons(stage) -> list:
         if prim.IsA(UsdSkel.Skeleton):
             found.append(prim)
         if len(found) > 1000:
-            raise Refused("there are more than 1000 skeletons")
+            raise UnreadableUsd("there are more than 1000 skeletons")
     return found
 
 
@@ -83,7 +86,7 @@ def _skeleton(stage, wanted: str | None):
 
     prims = _skeletons(stage)
     if not prims:
-        raise Refused("there is no skeleton (UsdSkel)")
+        raise UnreadableUsd("there is no skeleton (UsdSkel)")
     if wanted is not None:
         prims_by_name = {}
         for prim in reversed(prims):
@@ -94,7 +97,7 @@ def _skeleton(stage, wanted: str | None):
             prims_by_name.update(dict.fromkeys(names, prim))
         if wanted not in prims_by_name:
             known = ", ".join(str(prim.GetPath()) for prim in prims[:20])
-            raise Refused(f"no skeleton is called {wanted!r}; there is {known}")
+            raise UnreadableUsd(f"no skeleton is called {wanted!r}; there is {known}")
         return UsdSkel.Skeleton(prims_by_name[wanted])
     return UsdSkel.Skeleton(prims[0])
 
@@ -102,18 +105,18 @@ def _skeleton(stage, wanted: str | None):
 def sample_times(samples: list[float], codes: float, fps: float | None, joints: int):
     """Time codes of the frames, and the frame rate."""
     if not (np.isfinite(codes) and 1e-3 <= codes <= 1e6):
-        raise Refused(f"timeCodesPerSecond is {codes:g}")
+        raise UnreadableUsd(f"timeCodesPerSecond is {codes:g}")
     if len(samples) < 2:
         return samples or [0.0], fps or codes
     gaps = np.diff(samples)
     spacing = float(np.median(gaps))
     if spacing <= 0.0 or not np.all(np.isfinite(samples)):
-        raise Refused("the times of the animation do not increase")
+        raise UnreadableUsd("the times of the animation do not increase")
     even = (samples[-1] - samples[0]) / (len(samples) - 1)
     if fps is None and np.abs(gaps - even).max() < 0.02 * even:
         return samples, codes / even
     step = spacing if fps is None else codes / fps
     frames = (samples[-1] - samples[0]) / step + 1
     if frames * joints > max(_ROOM, _GROWTH * len(samples) * joints):
-        raise Refused(f"the animation would be {frames:.3g} frames long; give a lower fps=")
+        raise UnreadableUsd(f"the animation would be {frames:.3g} frames long; give a lower fps=")
     return samples[0] + np.arange(int(frames + 1e-3)) * step, codes / step
