@@ -12,9 +12,14 @@ from unittest import mock
 
 from typer.testing import CliRunner
 
-from motionloom.cli import main
+from motionloom.cli import app, main
 
 MOTIONLOOM = [sys.executable, "-c", "from motionloom.cli import main; main()"]
+
+
+def run(*words):
+    """Result of a command; what it raised is its ``exception``."""
+    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def invoked(app, *words):

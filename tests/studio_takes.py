@@ -35,6 +35,15 @@ def corpus_library(path: Path, names: Iterable[str] = TAKES) -> ml.Library:
     return library
 
 
+def studio_client(library: ml.Library | None, **options):
+    """A client of the studio of a library, in this process; `options` as of `create_app`."""
+    from fastapi.testclient import TestClient
+
+    from motionloom.studio import create_app
+
+    return TestClient(create_app(library, **options), base_url="http://localhost")
+
+
 class StudioServer:
     """``motionloom studio`` in a separate process; `address` once it listens.
 

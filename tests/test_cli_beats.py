@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import run
 
 import motionloom as ml
-from motionloom.cli import app
 from motionloom.errors import InvalidInput
 from motionloom.plots.rhythm import beats_figure, write_beats, write_transition_graph
 
@@ -23,10 +22,6 @@ def place(tmp_path_factory):
     for part in ml.demo.couple():
         lib.add_motion(part.motion, name=part.name)
     return folder
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_beats_as_json_and_picture(place, tmp_path):

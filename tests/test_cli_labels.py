@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from commands import run
 from typer.testing import CliRunner
 
 import motionloom as ml
@@ -18,10 +19,6 @@ def lib(tmp_path):
     library.add_motion(walk, name="walking_fast", labels=["locomotion", "quick"])
     library.add_motion(walk, name="sidewalk")
     return library
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_whole_words_come_before_parts_of_words(lib):

@@ -5,10 +5,10 @@ import re
 import sys
 
 import pytest
-from typer.testing import CliRunner
+from commands import run
 
 import motionloom as ml
-from motionloom.cli import app, main
+from motionloom.cli import main
 
 KICK = "kick_front_high_right"
 
@@ -21,10 +21,6 @@ def place(tmp_path_factory):
             motion = ml.demo.clip(action, performer=performer)
             lib.add_motion(motion, labels=[action.split("_")[0]])
     return str(lib.path)
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def found(*words):

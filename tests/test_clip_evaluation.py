@@ -7,12 +7,10 @@ import subprocess
 
 import numpy as np
 import pytest
-from commands import MOTIONLOOM, error_lines
+from commands import MOTIONLOOM, error_lines, run
 from fewer_joints import without_joints
-from typer.testing import CliRunner
 
 import motionloom as ml
-from motionloom.cli import app
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.clips import precision_at_recalls
 from motionloom.evaluation.retrieval import ranked_precision
@@ -39,10 +37,6 @@ def table(tmp_path):
     rows = [f"{action}_p{p}.bvh,{action.split('_')[0]}" for action in ACTIONS for p in range(3)]
     path.write_text("\n".join(["clip,label", *rows, "nobody.bvh,walk"]), encoding="utf-8")
     return path
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_precision_at_recalls_is_the_best_from_there_on():

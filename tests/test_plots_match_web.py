@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import run
 
 import motionloom as ml
-from motionloom.cli import app
 from motionloom.errors import InvalidInput
 from motionloom.plots.distance_matrix import MATCH, match_web_figure, write_match_web
 
@@ -18,10 +17,6 @@ def kicks(tmp_path_factory):
     for name in ("kick_front_mid_right_p0", "kick_side_high_right_p1"):
         lib.add_motion(ml.demo.clip(name))
     return lib
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_draws_grid_region_paths_and_matches(kicks):

@@ -98,11 +98,9 @@ def test_says_what_is_wrong(lib):
 
 def test_the_studio_keeps_dragged_beats(lib):
     pytest.importorskip("fastapi")
-    from fastapi.testclient import TestClient
+    from studio_takes import studio_client
 
-    from motionloom.studio import create_app
-
-    with TestClient(create_app(lib), base_url="http://localhost") as client:
+    with studio_client(lib) as client:
         given = client.get("/api/motions/groove/beats").json()["beats"]
         given[1] += 0.03
         kept = client.put("/api/motions/groove/beats", json={"times": given}).json()

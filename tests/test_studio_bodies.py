@@ -5,12 +5,12 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
+from studio_takes import studio_client
 
 import motionloom as ml
 from motionloom.character import body_mesh
 from motionloom.motion import Motion, Skeleton
-from motionloom.studio import create_app, messages
+from motionloom.studio import messages
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def client(tmp_path):
     pole = Skeleton(["pole", "top"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
     still = np.tile([1.0, 0, 0, 0], (3, 2, 1))
     lib.add_motion(Motion(pole, still, np.zeros((3, 3)), 30.0), name="pole")
-    with TestClient(create_app(lib), base_url="http://localhost") as client:
+    with studio_client(lib) as client:
         yield client
 
 

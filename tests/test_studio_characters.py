@@ -10,16 +10,15 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
 from fewer_joints import without_joints
-from studio_takes import corpus_library
+from studio_takes import corpus_library, studio_client
 from test_own_character import HERO, hero_mesh
 
 import motionloom as ml
 from motionloom.formats import gltf
 from motionloom.library import FrameBlock, Player
 from motionloom.motion.kinematics.body import leg_length
-from motionloom.studio import create_app, live, messages
+from motionloom.studio import live, messages
 from motionloom.studio.routes.stage import characters
 
 WALKS = ("walk_p0", "walk_left_p0", "walk_right_p0")
@@ -31,7 +30,7 @@ def client(tmp_path_factory):
     path = tmp_path_factory.mktemp("studio") / "takes.loom"
     with ml.Library.create(path) as library:
         library.add_motion(ml.demo.clip("walk")[:40], name="walk")
-        with TestClient(create_app(library), base_url="http://localhost") as one:
+        with studio_client(library) as one:
             yield one
 
 
@@ -149,7 +148,7 @@ def made(tmp_path_factory, hero):
     takes = (*WALKS, *KICKS, "dance_groove_p0")
     with (
         corpus_library(tmp_path_factory.mktemp("made") / "takes.loom", takes) as library,
-        TestClient(create_app(library), base_url="http://localhost") as one,
+        studio_client(library) as one,
     ):
         info = one.put("/api/characters/hero.glb", content=hero).json()
         yield one, info

@@ -4,10 +4,9 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
+from studio_takes import studio_client
 
 import motionloom as ml
-from motionloom.studio import create_app
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +14,7 @@ def client(tmp_path_factory):
     lib = ml.Library.create(tmp_path_factory.mktemp("clusters") / "takes.loom")
     for name in ("walk", "walk_fast", "kick_front_high_right", "kick_front_mid_right"):
         lib.add_motion(ml.demo.clip(name), name=name)
-    with TestClient(create_app(lib), base_url="http://localhost") as client:
+    with studio_client(lib) as client:
         yield client
 
 

@@ -6,15 +6,13 @@ import shlex
 
 import numpy as np
 import pytest
-from studio_takes import corpus_library
+from studio_takes import corpus_library, studio_client
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from motionloom.cli import app as commands  # noqa: E402
-from motionloom.studio import create_app  # noqa: E402
 from motionloom.studio.messages import unpack  # noqa: E402
 
 BALLROOM = {"kind": "ballroom", "couples": 3, "width": 8, "depth": 7, "tempo": 96, "seconds": 4}
@@ -24,7 +22,7 @@ MARCH = {"kind": "march", "ranks": 2, "files": 2, "tempo": 100, "seconds": 4}
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     library = corpus_library(tmp_path_factory.mktemp("crowd") / "small.loom", ["jog_p0"])
-    with TestClient(create_app(library), base_url="http://localhost") as asking:
+    with studio_client(library) as asking:
         yield asking
 
 

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
+from studio_takes import studio_client
 
 import motionloom as ml
 from motionloom.demo.tunes import write_tune
-from motionloom.studio import create_app, messages
+from motionloom.studio import messages
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         yield client
 
 

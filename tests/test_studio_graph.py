@@ -8,13 +8,12 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
-from studio_takes import corpus_library
+from studio_takes import corpus_library, studio_client
 from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.studio import create_app, messages
+from motionloom.studio import messages
 
 WALKS = ("walk_p0", "walk_left_p0", "walk_right_p0")
 GRAPH = {"within": ["walk"], "per_minute": 90.0}
@@ -29,7 +28,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         yield client
 
 

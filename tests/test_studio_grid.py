@@ -16,10 +16,9 @@ from motionloom.distance import distance_matrix
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
-from studio_takes import corpus_library
+from studio_takes import corpus_library, studio_client
 
-from motionloom.studio import create_app, messages
+from motionloom.studio import messages
 from motionloom.studio.routes.search import grid
 
 KICK, OTHER = "kick_front_high_right_p0", "kick_front_mid_right_p0"
@@ -34,7 +33,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as one:
+    with studio_client(library) as one:
         yield one
 
 
@@ -168,7 +167,7 @@ def test_takes_of_other_rates_keep_their_frame_numbers(tmp_path):
     with ml.Library.create(tmp_path / "rates.loom") as held:
         held.add_motion(ml.demo.clip("walk"), name="slow")
         held.add_motion(ml.demo.clip("walk").resample(60.0), name="fast")
-        with TestClient(create_app(held), base_url="http://localhost") as client:
+        with studio_client(held) as client:
             head, arrays = _request(client, a="slow:10-40", b="fast:20-80")
             assert (head["columns"]["fps"], head["rate"], head["columns"]["first"]) == (
                 60.0,

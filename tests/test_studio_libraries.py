@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient  # noqa: E402
+from studio_takes import studio_client  # noqa: E402
 
 import motionloom as ml  # noqa: E402
 from motionloom.configuration import user_settings  # noqa: E402
@@ -130,7 +131,7 @@ def test_a_taken_name_and_an_unknown_id_are_refused(client, home, tmp_path):
 
 def test_a_server_that_others_may_use_opens_nothing_else(tmp_path):
     library = ml.Library.create(tmp_path / "a.loom")
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         known = client.get("/api/libraries").json()
         assert known == {"allowed": False, "folder": "", "libraries": []}
         for path, body in (("libraries", {"name": "b"}), ("libraries/open", {"id": "0"})):

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
+from studio_takes import studio_client
 
 import motionloom as ml
 from motionloom.motion import Motion, Skeleton
-from motionloom.studio import create_app, messages
+from motionloom.studio import messages
 from motionloom.studio.routes.library.library import SAMPLES
 from motionloom.studio.routes.library.motions import most_active_segment, thumbnail
 
@@ -28,7 +28,7 @@ def library(tmp_path):
 
 @pytest.fixture
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         yield client
 
 
@@ -161,7 +161,7 @@ def test_the_line_beside_a_take_does_what_it_says(library, tmp_path):
 
 def test_samples_are_added_as_one_change(tmp_path):
     empty = ml.Library.create(tmp_path / "empty.loom")
-    with TestClient(create_app(empty), base_url="http://localhost") as client:
+    with studio_client(empty) as client:
         job = client.post("/api/library/samples").json()
         client.app.state.studio.jobs.wait(job["id"])
         assert client.get(f"/api/jobs/{job['id']}").json()["result"] == {"added": len(SAMPLES)}

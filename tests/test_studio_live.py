@@ -6,11 +6,11 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
+from studio_takes import studio_client
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.studio import create_app, messages
+from motionloom.studio import messages
 from motionloom.studio.live import BrowserWindow
 
 
@@ -18,7 +18,7 @@ from motionloom.studio.live import BrowserWindow
 def client(tmp_path):
     library = ml.Library.create(tmp_path / "takes.loom")
     library.add_motion(ml.demo.clip("walk"), name="walk", labels=["gait"])
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         yield client
 
 

@@ -9,13 +9,12 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
-from studio_takes import corpus_library
+from studio_takes import corpus_library, studio_client
 from test_own_character import HERO, hero_mesh
 
 import motionloom as ml
 from motionloom.formats import gltf
-from motionloom.studio import create_app, messages
+from motionloom.studio import messages
 from motionloom.studio.routes.synthesis import matching
 from motionloom.studio.state.jobs import Job
 
@@ -27,7 +26,7 @@ def client(tmp_path_factory):
     path = tmp_path_factory.mktemp("studio") / "takes.loom"
     with (
         corpus_library(path, (*WALKS, "kick_front_mid_right_p0")) as library,
-        TestClient(create_app(library), base_url="http://localhost") as one,
+        studio_client(library) as one,
     ):
         yield one
 

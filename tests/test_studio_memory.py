@@ -6,13 +6,10 @@ import gc
 from pathlib import Path
 
 import pytest
-from studio_takes import TAKES, corpus_library
+from studio_takes import TAKES, corpus_library, studio_client
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient  # noqa: E402
-
-from motionloom.studio import create_app  # noqa: E402
 
 _STATUS = Path("/proc/self/statm")
 _PAGE = 4096
@@ -32,7 +29,7 @@ def test_a_thousand_searches_leave_no_more_memory_than_a_hundred(tmp_path):
     library = corpus_library(tmp_path / "small.loom", TAKES[:16])
     lengths = {name: library.entry(name).frames for name in library.names}
     measured = []
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         for number in range(1100):
             name = library.names[number % len(lengths)]
             start = number % (lengths[name] - 30)
@@ -78,7 +75,7 @@ def test_a_thousand_mixed_requests_leave_no_more_memory_than_a_few_hundred(tmp_p
     library = corpus_library(tmp_path / "small.loom", TAKES[:16])
     names = [name for name in library.names if library.entry(name).frames > 60]
     measured = []
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         for number in range(1300):
             mixed_request(client, names, number)
             if number in (299, 799, 1299):

@@ -7,13 +7,12 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
-from studio_takes import corpus_library
+from studio_takes import corpus_library, studio_client
 from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.studio import create_app, messages
+from motionloom.studio import messages
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         body = {"name": "disco", "within": ["dance_groove"], "meter": 4}
         job = client.post("/api/movements", json=body).json()
         done = client.app.state.studio.jobs.wait(job["id"]).model_dump()
@@ -64,7 +63,7 @@ def test_edges_are_refined_as_on_the_command_line_and_kept(client, library, tmp_
     for path in (library.path, copy):  # as after a restart
         with (
             ml.Library(path) as again,
-            TestClient(create_app(again), base_url="http://localhost") as other,
+            studio_client(again) as other,
         ):
             assert likelihoods(look(other)) == pytest.approx(likelihoods(received))
 

@@ -7,13 +7,12 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
-from studio_takes import corpus_library
+from studio_takes import corpus_library, studio_client
 from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.studio import create_app, messages
+from motionloom.studio import messages
 
 KICKS = tuple(f"kick_{side}_right_p0" for side in (
     "front_mid", "front_high", "front_low", "inside_mid", "outside_mid",
@@ -30,7 +29,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         job = make(client, {**QUERY, "name": "kick", "samples": 120})
         assert job["state"] == "done", job
         yield client

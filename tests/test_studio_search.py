@@ -21,10 +21,9 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
-from studio_takes import corpus_library
+from studio_takes import corpus_library, studio_client
 
-from motionloom.studio import create_app, messages
+from motionloom.studio import messages
 from motionloom.studio.requests.searches import FamilyRequest, SearchRequest, family_of
 
 KICK = "kick_front_high_right_p0:10-60"
@@ -43,7 +42,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as one:
+    with studio_client(library) as one:
         yield one
 
 
@@ -187,7 +186,7 @@ def test_two_windows_search_at_once(client):
 @pytest.mark.parametrize("count", [20, 1000])
 def test_memory_does_not_grow_with_searches(library, count):
     """Searches leave nothing behind, whatever their settings."""
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         state = client.app.state.studio
 
         def some(first, last):
@@ -235,7 +234,7 @@ def _frames(head):
 def test_a_web_is_offered_built_and_searched(tmp_path):
     with (
         corpus_library(tmp_path / "few.loom", TAKES[3:6]) as few,
-        TestClient(create_app(few), base_url="http://localhost") as client,
+        studio_client(few) as client,
     ):
         request = {"query": KICK, "method": "web", "max_distance": 0.2}
         received = client.post("/api/search/prepare", json=request).json()
@@ -255,7 +254,7 @@ def test_features_of_a_large_library_are_made_as_a_job(tmp_path, monkeypatch):
     monkeypatch.setattr(search, "MAX_QUICK_FRAMES", 1)
     with (
         corpus_library(tmp_path / "few.loom", TAKES[:3]) as few,
-        TestClient(create_app(few), base_url="http://localhost") as client,
+        studio_client(few) as client,
     ):
         for method in ("lazy", "emd"):
             request = {"query": "walk_p0:0-30", "method": method}
@@ -297,7 +296,7 @@ def test_matches_are_brought_to_the_query(tmp_path):
         two.add_motion(kick, name="here")
         two.add_motion(replace(kick, rotations=turned, root=root), name="there")
         two.add_motion(ml.demo.clip("kick_front_high_right", performer=1), name="other")
-        with TestClient(create_app(two), base_url="http://localhost") as client:
+        with studio_client(two) as client:
             head, arrays = _searched(client, query="here:10-60", max=3)
             clips = [
                 {"motion": one["motion"], "frames": frames.tolist()}
@@ -406,7 +405,7 @@ def test_an_id_grows_the_family_again(client, library):
     """A deep link after a restart: nothing is kept, the id tells all."""
     request = {"query": KICK, "max_distance": 0.1, "members": [0, 1, 2]}
     received = client.post("/api/families", json=request).json()
-    with TestClient(create_app(library), base_url="http://localhost") as fresh:
+    with studio_client(library) as fresh:
         again = fresh.get(f"/api/families/{received['id']}").json()
         family = family_of(fresh.app.state.studio, received["id"])
     assert again["nodes"] == received["nodes"]
@@ -511,7 +510,7 @@ def test_what_is_not_in_the_library_is_not_exported(client, clip, words):
 def test_mirrored_matches_are_found_and_told(tmp_path):
     takes = ("kick_front_mid_right_p0", "kick_front_mid_left_p0", "walk_p0")
     with corpus_library(tmp_path / "takes.loom", takes) as library:
-        with TestClient(create_app(library), base_url="http://localhost") as client:
+        with studio_client(library) as client:
             asked = {"query": "kick_front_mid_right_p0:20-50", "max": 2}
             plain = client.post("/api/search", json=asked)
             both = client.post("/api/search", json={**asked, "mirror": True})

@@ -5,10 +5,9 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient
+from studio_takes import studio_client
 
 import motionloom as ml
-from motionloom.studio import create_app
 
 SEGMENT = {"kind": "segment", "motion": "walk", "start_frame": 10, "end_frame": 40}
 
@@ -22,7 +21,7 @@ def library(tmp_path):
 
 @pytest.fixture
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as client:
+    with studio_client(library) as client:
         yield client
 
 

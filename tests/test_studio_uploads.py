@@ -15,13 +15,12 @@ from hostile_requests import HttpRequest, hostile_names, sent, watched
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient  # noqa: E402
 from starlette.requests import ClientDisconnect  # noqa: E402
+from studio_takes import studio_client  # noqa: E402
 
 import motionloom as ml  # noqa: E402
 from motionloom import demo  # noqa: E402
 from motionloom.errors import InvalidInput, LibraryError  # noqa: E402
-from motionloom.studio import create_app  # noqa: E402
 from motionloom.studio.state import uploads  # noqa: E402
 from motionloom.studio.state.uploads import Uploads, checked_name  # noqa: E402
 
@@ -40,7 +39,7 @@ def library(tmp_path) -> ml.Library:
 
 @pytest.fixture
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as asking:
+    with studio_client(library) as asking:
         yield asking
     assert not (library.path / "incoming").exists()
 

@@ -9,10 +9,8 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient  # noqa: E402
-from studio_takes import corpus_library  # noqa: E402
+from studio_takes import corpus_library, studio_client  # noqa: E402
 
-from motionloom.studio import create_app  # noqa: E402
 from motionloom.studio.wording import worded  # noqa: E402
 
 
@@ -34,7 +32,7 @@ def test_messages_are_worded_for_the_page(said, shown):
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     library = corpus_library(tmp_path_factory.mktemp("wording") / "a.loom", ["walk_p0"])
-    with TestClient(create_app(library), base_url="http://localhost") as it:
+    with studio_client(library) as it:
         yield it
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 from fewer_joints import without_joints
-from studio_takes import corpus_library
+from studio_takes import corpus_library, studio_client
 
 from motionloom.studio import create_app, messages
 from motionloom.studio.routes.library import words
@@ -30,7 +30,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as one:
+    with studio_client(library) as one:
         yield one
 
 
@@ -94,7 +94,7 @@ def test_a_take_without_arms_says_why_it_has_no_captions(tmp_path):
         library.add_motion(
             without_joints(ml.demo.clip("walk"), "left_shoulder", "right_shoulder"), name="legs"
         )
-        with TestClient(create_app(library), base_url="http://localhost") as client:
+        with studio_client(library) as client:
             got = client.get("/api/motions/legs/words").json()
     assert got["captions"] == [] and "lacks left_elbow" in got["reason"]
 

@@ -7,12 +7,11 @@ import json
 
 import numpy as np
 import pytest
+from commands import run
 from naive import distance as naive
 from plain_motions import snake
-from typer.testing import CliRunner
 
 import motionloom as ml
-from motionloom.cli import app
 from motionloom.distance import DISTANCES, FEATURES, FeatureSet, frame_distance, register_distance
 from motionloom.errors import InvalidInput
 from motionloom.evaluation import rank_correlation as parts
@@ -157,10 +156,6 @@ def test_table_and_picture(found, tmp_path):
     picture = write_rank_correlations(found, tmp_path / "study.png")
     assert picture.read_bytes()[:4] == b"\x89PNG"
     assert write_rank_correlations(found, tmp_path / "study.svg").stat().st_size > 5000
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_the_command_writes_picture_and_table(lib, tmp_path):

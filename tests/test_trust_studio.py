@@ -13,7 +13,7 @@ import urllib.request
 import pytest
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
-from studio_takes import StudioServer
+from studio_takes import StudioServer, studio_client
 from waiting import LIMIT, wait_until
 
 import motionloom as ml
@@ -33,7 +33,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture
 def client(library):
-    with TestClient(create_app(library), base_url="http://localhost") as opened:
+    with studio_client(library) as opened:
         yield opened
 
 

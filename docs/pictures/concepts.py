@@ -22,14 +22,7 @@ from motionloom.plots.figures.stick_figure import stick_figure
 from motionloom.rhythm.motion_beats.candidates import candidate_beats
 
 HERE = Path(__file__).parent
-BLUE, RED, GREEN, GREY, DARK, PALE = (
-    "#2f7ed8",
-    "#d33a2c",
-    "#12946f",
-    "#8a93a1",
-    "#2b323c",
-    "#dfe3e9",
-)
+BLUE, RED, GREEN, GREY, DARK = "#2f7ed8", "#d33a2c", "#12946f", "#8a93a1", "#2b323c"
 
 
 def families():
