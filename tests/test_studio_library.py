@@ -14,7 +14,7 @@ from studio_takes import studio_client
 import motionloom as ml
 from motionloom.motion import Motion, Skeleton
 from motionloom.studio import messages
-from motionloom.studio.routes.library.library import SAMPLES
+from motionloom.studio.routes.library.contents import SAMPLES
 from motionloom.studio.routes.library.motions import most_active_segment, thumbnail
 
 

@@ -249,9 +249,9 @@ def test_a_web_is_offered_built_and_searched(tmp_path):
 
 
 def test_features_of_a_large_library_are_made_as_a_job(tmp_path, monkeypatch):
-    from motionloom.studio.routes.search import search
+    from motionloom.studio.routes.search import searches
 
-    monkeypatch.setattr(search, "MAX_QUICK_FRAMES", 1)
+    monkeypatch.setattr(searches, "MAX_QUICK_FRAMES", 1)
     with (
         corpus_library(tmp_path / "few.loom", TAKES[:3]) as few,
         studio_client(few) as client,
@@ -420,9 +420,7 @@ def test_growing_is_a_job_that_counts_members(client, monkeypatch):
     ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
     assert ended["state"] == "done" and ended["done"] == ended["result"]["nodes"] > 1
     with monkeypatch.context() as patched:
-        patched.delattr(
-            "motionloom.studio.routes.search.search.FamilyRequest.family"
-        )  # not grown again
+        patched.delattr(FamilyRequest, "family")  # not grown again
         family = client.post("/api/families", json=request).json()
     assert len(family["nodes"]) == ended["done"]
 

@@ -264,10 +264,10 @@ def test_ctrl_c_does_not_wait_for_long_work(tmp_path):
 import sys, threading, time
 seconds = float(sys.argv[2])
 sys.argv = ["motionloom", "studio", sys.argv[1], "--no-browser", "--no-token", "--port", "0"]
-from motionloom.studio.routes.library import library
+from motionloom.studio.routes.library import contents
 from motionloom.studio.state.app_state import State
 
-@library.router.get("/forever")
+@contents.router.get("/forever")
 def forever(state: State):
     def work(job):
         while True:

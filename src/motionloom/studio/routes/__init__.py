@@ -1,8 +1,8 @@
 """HTTP requests by subject. Each module has one `router`; `ROUTERS` lists them."""
 
 from motionloom.studio.routes.dancing import crowd, dance, movements
-from motionloom.studio.routes.library import clusters, libraries, library, motions, uploads, words
-from motionloom.studio.routes.search import export, grid, poses, search
+from motionloom.studio.routes.library import clusters, contents, libraries, motions, uploads, words
+from motionloom.studio.routes.search import export, grid, poses, searches
 from motionloom.studio.routes.stage import armatures, characters, subjects
 from motionloom.studio.routes.synthesis import acting, graph, matching, parametric
 
@@ -10,6 +10,7 @@ ROUTERS = tuple(
     module.router
     for module in (
         acting, armatures, characters, clusters, crowd, dance, export, graph, grid, libraries,
-        library, matching, motions, movements, parametric, poses, search, subjects, uploads, words,
+        contents, matching, motions, movements, parametric, poses, searches, subjects, uploads,
+        words,
     )
 )  # fmt: skip
