@@ -326,7 +326,7 @@ def test_damaged_label_files_are_refused(tmp_path, name, content, message):
 def test_the_commands_for_labels_and_captions(lib, tmp_path):
     ran("label", lib.path, "take_0:5-20", "first steps")
     done = ran("label", lib.path, "--export", tmp_path / "labels.csv")
-    assert "wrote 1 label" in done.stderr
+    assert "1 label written to" in done.stderr
     assert "take_0,0.1667,0.6667,first steps" in (tmp_path / "labels.csv").read_text()
     ran("label", lib.path, "take_0:5-20", "first steps", "--remove")
     shown = ran("label", lib.path, "take_5", "--captions").stdout

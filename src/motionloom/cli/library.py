@@ -96,7 +96,7 @@ def export(
     if json:
         print_json({"folder": str(written), "motions": count})
     else:
-        remark(f"wrote {counted(count, 'motion')} to {written}")
+        remark(f"{counted(count, 'motion')} written to {written}")
 
 
 def _as_dict(report: ImportReport, lib: Library) -> dict:
@@ -264,7 +264,7 @@ def label(
     if to_file is not None:
         count = lib.export_labels(to_file, only=motion)
         print_json({"file": str(to_file), "labels": count}) if json else remark(
-            f"wrote {counted(count, 'label')} to {to_file}"
+            f"{counted(count, 'label')} written to {to_file}"
         )
         return
     if motion is None:

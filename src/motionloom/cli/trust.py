@@ -80,7 +80,7 @@ def trust(
     ] = Path(),
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Obey the settings of a folder, or use what a library names outside of its folder.
+    """Trust the settings of a folder, or what a library names outside of its folder.
 
     A folder's motionloom.toml can name a cluster, which may run any code here; a library can name
     an object store, functions of parametric motions and files of characters. They are ignored or

@@ -151,7 +151,7 @@ class CrowdPlan:
 
             self._library = Library(self.settings.library or "")
         if not len(self._library):
-            raise InvalidInput(f"{self._library.path} is empty; fill it with motionloom import")
+            raise InvalidInput(f"{self._library.path}: the library is empty; import motions first")
         known = list(self._library.names)
         if self.settings.label:
             from motionloom.search.filters import labelled

@@ -200,7 +200,7 @@ def _library_source(place: Path, choice: MotionChoice) -> _Source:
         return SheetClip(name, library[name], library.labels(name))
 
     if not library.names:
-        raise InvalidInput(f"{place} holds no motions yet; fill it with motionloom import")
+        raise InvalidInput(f"{place}: the library is empty; import motions first")
     source = _Source(place.resolve().stem)
     names = library.select(**motion_choice(choice))
     source.loads = [(name, partial(load, name)) for name in names]

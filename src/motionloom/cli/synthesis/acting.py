@@ -66,7 +66,7 @@ def act(
         )
         return
     _print_plan(acted.plan)
-    remark(f"wrote {acted.motion.duration:.1f} s to {output}")
+    remark(f"{acted.motion.duration:.1f} s written to {output}")
 
 
 def _row(each: PlannedPhrase) -> dict:
