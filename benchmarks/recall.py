@@ -10,6 +10,7 @@ stands still, many segments fit, and of those that overlap one is kept.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from motionloom.motion import Motion
 from motionloom.search import Match
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.settings import NEAR_MATCHES, WebOptions
+from motionloom.store.records import Entry
 
 SUMMARY = "match webs: recall of near cells"
 PACKAGES = ()
@@ -129,11 +131,7 @@ def recall(
     entries = [entry for entry in library.entries() if entry.seconds > _QUERY_S[0] + 1.0 / rate]
     counts = [Counts() for _ in limits]
     for _ in range(queries):
-        entry = entries[rng.integers(len(entries))]
-        seconds = rng.uniform(_QUERY_S[0], min(_QUERY_S[1], entry.seconds))
-        length = min(round(seconds * entry.fps), entry.frames)
-        start = int(rng.integers(entry.frames - length + 1))
-        query = f"{entry.name}:{start}-{start + length}"
+        query = random_query(entries, rng)
         for limit, count in zip(limits, counts, strict=True):
             options: dict[str, Any] = {
                 "method": "web", "max": None, "max_distance": limit, "exclude_query": True,
@@ -142,6 +140,15 @@ def recall(
             for match in library.search(query, cells="all", **options):
                 count.add(match, found)
     return counts
+
+
+def random_query(entries: Sequence[Entry], rng: np.random.Generator) -> str:
+    """A segment of a random motion, 0.8 to 3 s long."""
+    entry = entries[rng.integers(len(entries))]
+    seconds = rng.uniform(_QUERY_S[0], min(_QUERY_S[1], entry.seconds))
+    length = min(round(seconds * entry.fps), entry.frames)
+    start = int(rng.integers(entry.frames - length + 1))
+    return f"{entry.name}:{start}-{start + length}"
 
 
 def shared(a: Match, b: Match) -> float:

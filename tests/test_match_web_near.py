@@ -82,10 +82,10 @@ def test_where_nothing_is_near_there_are_no_cells():
 
 
 def test_chains_may_go_on_around_near_cells():
-    distances = np.ones((9, 8), np.float32)
-    distances[4, 4] = 0.0
-    around = near_cells(distances, np.array([0, 8]), WebLimits(near=0.1)).around
-    assert np.argwhere(around).tolist() == [[step, step] for step in range(1, 8)]
+    distances = np.ones((32, 31), np.float32)
+    distances[14, 14] = 0.0
+    around = near_cells(distances, np.array([0, 31]), WebLimits(near=0.1)).around
+    assert np.argwhere(around).tolist() == [[step, step] for step in range(4, 25)]
 
 
 def test_minima_are_told_from_cells_beside_them():

@@ -340,7 +340,7 @@ def compiled_signatures() -> list[str]:
     """
     called = {id(callee) for each in kernels.values() for _, callee in _callees(each.function)}
     return [
-        f"{name} {signature}"
+        f"{name} {signature}".replace(" x ", ", ")  # tuples, as they are typed
         for name, each in kernels.items()
         if id(each) not in called
         for signature in (getattr(each.__dict__.get("compiled"), "signatures", None) or ())

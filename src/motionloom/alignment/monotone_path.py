@@ -87,7 +87,8 @@ def align_in_region(
         return None
     rows, columns = last[0] - first[0] + 1, last[1] - first[1] + 1
     low, high = np.zeros(rows, np.int64), np.full(rows, columns - 1)
-    path, cost = band_path(matrix, first[0], first[1], low, high, 0, columns - 1, max_slope)
+    slopes = (0,) * max_slope
+    path, cost = band_path(matrix, first[0], first[1], low, high, 0, columns - 1, slopes)
     return Alignment(cost, path + np.array(first)) if len(path) else None
 
 
@@ -154,7 +155,7 @@ def _cell(
 
 
 @kernel
-def band_path(matrix, row, column, low, high, first, last, max_slope):
+def band_path(matrix, row, column, low, high, first, last, slopes):
     """Kernel: the cheapest path through a band of a matrix, and its cost.
 
     Parameters
@@ -167,7 +168,8 @@ def band_path(matrix, row, column, low, high, first, last, max_slope):
         First and last column of each row of the band; never decreasing.
     first, last : int
         Column of the path in the first and in the last row.
-    max_slope : int
+    slopes : tuple of int
+        As many as `max_slope`: the compiler knows the length of a tuple, and unrolls loops.
 
     Returns
     -------
@@ -182,7 +184,7 @@ def band_path(matrix, row, column, low, high, first, last, max_slope):
     n_rows, width = len(low), 0
     for r in range(n_rows):
         width = max(width, high[min(r + 1, n_rows - 1)] - low[r] + 1)
-    runs = max_slope - 1
+    runs = len(slopes) - 1
     states = 2 * runs + 1
     least, level = states, states + 1
     # Row r and column c of the band are at [r + 1, c - low[r] + 1]; around it is infinity.

@@ -123,18 +123,20 @@ def _minima(matrix, starts, edges):
     for i in range(n_rows):
         for k in range(len(starts) - 1):
             first, last = starts[k], starts[k + 1] - 1
-            for j in range(first + 1, last):
-                if matrix[i, j] <= matrix[i, j - 1] and matrix[i, j] < matrix[i, j + 1]:
-                    out[i, j] = HORIZONTAL
+            if first + 1 < last:  # three slices, and no branch: vector instructions
+                line, marks = matrix[i, first + 1 : last], out[i, first + 1 : last]
+                before, after = matrix[i, first : last - 1], matrix[i, first + 2 : last + 1]
+                for j in range(len(line)):
+                    marks[j] = HORIZONTAL * ((line[j] <= before[j]) & (line[j] < after[j]))
             if edges and first < last:
                 if matrix[i, first] < matrix[i, first + 1]:
                     out[i, first] = HORIZONTAL
                 if matrix[i, last] <= matrix[i, last - 1]:
                     out[i, last] = HORIZONTAL
         if 0 < i < n_rows - 1:
+            line, marks, before, after = matrix[i], out[i], matrix[i - 1], matrix[i + 1]
             for j in range(n_columns):
-                if matrix[i, j] <= matrix[i - 1, j] and matrix[i, j] < matrix[i + 1, j]:
-                    out[i, j] += VERTICAL
+                marks[j] += VERTICAL * ((line[j] <= before[j]) & (line[j] < after[j]))
     if edges and n_rows > 1:
         for j in range(n_columns):
             if matrix[0, j] < matrix[1, j]:

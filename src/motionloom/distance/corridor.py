@@ -115,15 +115,26 @@ def _fill(
     reach, samples, count = shifts[-1], len(weights), len(residues)
     third = points_a.shape[1] // 3
     coordinates, height = columns.shape[1], n_rows + reach
+    west, east = _flag(
+        flags, rows, where, words, out.shape[1], top, column + left, n_rows, n_columns
+    )  # fmt: skip
+    if east <= west:
+        return  # nothing is marked
+    # Blocks of diagonals reach a few columns beyond the marked ones.
+    west, east = max(west - _LANES + 1, 0), min(east + _LANES - 1, n_columns)
+    north, south = rows[0].min(), rows[1].max() + 1
     for q in range(count):
         first, other = left * stride + residues[q], top * stride + residues[q]
-        _gather(columns[q], _LANES, 1, _PITCH, points_b, first, stride, n_columns + reach, third)
-        _gather(frames[q], 0, coordinates, 1, points_a, other, stride, height, third)
-    for c in range(n_columns):
+        _gather(
+            columns[q], _LANES, 1, _PITCH, points_b, first, stride, west, east + reach, third
+        )  # fmt: skip
+        _gather(
+            frames[q], 0, coordinates, 1, points_a, other, stride, north, south + reach, third
+        )  # fmt: skip
+    for c in range(west, east):
         centre = centres_b[(left + c) * stride]
         about[0, c], about[1, c] = centre.real, centre.imag
         about[2, c] = norms_b[(left + c) * stride]
-    _flag(flags, rows, where, words, out.shape[1], top, column + left, n_rows, n_columns)
     for k in range(samples):
         base[k] = _uint((classes[k] * height + shifts[k]) * _STRIP * _BLOCK)
     flat_out, flat_columns, flat_about = out.reshape(-1), columns.reshape(-1), about.reshape(-1)
@@ -174,10 +185,10 @@ def _fill(
 
 
 @kernel
-def _gather(target, start, frame_pitch, pitch, points, first, stride, count, third):
+def _gather(target, start, frame_pitch, pitch, points, first, stride, low, high, third):
     """Coordinates of every `stride`-th frame, nine joints at a time: x, z, height."""
     flat = target.reshape(-1)
-    for c in range(count):
+    for c in range(low, high):
         f = min(first + c * stride, len(points) - 1)  # beyond the end: reached by no window
         for p in range(third):
             d = (p // _JOINTS * 3 * _JOINTS + p % _JOINTS) * pitch + c * frame_pitch + start
@@ -190,25 +201,36 @@ def _gather(target, start, frame_pitch, pitch, points, first, stride, count, thi
 def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
     """Mark the blocks of diagonals with a marked cell, row by row.
 
-    `rows` receives the first and the last row of each strip, or an empty range.
+    `rows` receives the first and the last row of each strip, or an empty range. Returns the first
+    marked column and the one after the last.
     """
     flags[:n_rows] = 0
-    strips = flags.view(np.uint32)
     rows[0], rows[1] = n_rows + flags.shape[0], -1
+    west, east = n_columns, 0
     for i in range(n_rows):
         begin = (top + i) * width + left
         skew = n_rows - 1 - i - begin
         f, end = begin, begin + n_columns
+        latest = -1  # block that is marked
         while f < end:
+            if f % 8 == 0:
+                word, last = _uint(f // 8), _uint(end // 8)
+                while word < last and words[word] == 0:
+                    word += _uint(1)
+                f = 8 * np.int64(word)
             stop = min(f // 8 * 8 + 8, end)
-            if f // 8 >= len(words) or words[f // 8] != 0:
-                for cell in range(f, stop):
-                    if where[cell]:
-                        flags[i, (cell + skew) // _LANES] = 1
+            for cell in range(f, stop):
+                if where[cell] == 0:
+                    continue
+                block = (cell + skew) // _LANES
+                if block != latest:
+                    latest = block
+                    flags[i, block] = 1
+                    strip = block // _STRIP
+                    rows[0, strip], rows[1, strip] = min(rows[0, strip], i), i
+                west, east = min(west, cell - begin), max(east, cell - begin + 1)
             f = stop
-        for strip in range(strips.shape[1]):
-            if strips[i, strip]:
-                rows[0, strip], rows[1, strip] = min(rows[0, strip], i), i
+    return west, east
 
 
 @kernel(error_model="numpy", fastmath={"contract"})

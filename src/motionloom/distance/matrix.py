@@ -225,6 +225,8 @@ class DistanceMatrix:
             for b, count in zip(self._b, np.diff(starts).tolist(), strict=True):
                 rows = b.rows[::stride]  # type: ignore[index]
                 others.append(replace(b, rows=rows, count=count))
+            if where is not None and isinstance(a.distance, PointCloud):
+                return _chosen_cells(chosen, others, where)
             return DistanceMatrix(chosen, others, tile=self._tile).block()
         weights = a.distance.weights  # type: ignore[attr-defined]
         corridor = Corridor(a.points.shape[1] // 3, a.step, weights, stride)
@@ -252,6 +254,21 @@ class DistanceMatrix:
         for i in range(0, len(out), self._tile):
             part = out[i : i + self._tile]
             part[:] = a.distance.matrix(a.rows[top + i : top + i + len(part)], columns)
+
+
+def _chosen_cells(
+    a: PreparedFrames, others: Sequence[PreparedFrames], where: NDArray[np.uint8]
+) -> NDArray[np.float64]:
+    """Distances of windows with poses between frames, cell by cell; only those marked."""
+    out, column = np.empty(where.shape), 0
+    rows = np.ascontiguousarray(a.rows)
+    norms = np.einsum("td,td->t", rows, rows)
+    for b in others:
+        columns = np.ascontiguousarray(b.rows)
+        squares = np.einsum("td,td->t", columns, columns)
+        _fill_cells(out, where, column, rows, norms, columns, squares)
+        column += len(columns)
+    return out
 
 
 def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFrames:
@@ -347,3 +364,24 @@ def _add_diagonals(sums, plane, row, weights, step):
         for j in range(n):
             sums[j] += w * line[j]
         k += 1
+
+
+@kernel(error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+def _fill_cells(out, where, column, rows, norms, columns, squares):
+    """Cells from rows of `centred_clouds`; sums are in any order, for vector instructions."""
+    third = rows.shape[1] // 3
+    for i in range(out.shape[0]):
+        x, z, y = rows[i, :third], rows[i, third : 2 * third], rows[i, 2 * third :]
+        for j in range(len(columns)):
+            if where[i, column + j] == 0:
+                continue
+            along, across, up = 0.0, 0.0, 0.0
+            u, w = columns[j, :third], columns[j, third : 2 * third]
+            v = columns[j, 2 * third :]
+            for d in range(third):
+                along += x[d] * u[d] + z[d] * w[d]
+                across += z[d] * u[d] - x[d] * w[d]
+                up += y[d] * v[d]
+            overlap = np.sqrt(along * along + across * across) + up
+            squared = norms[i] + squares[j] - 2.0 * overlap
+            out[i, column + j] = np.sqrt(0.5 * (squared + np.abs(squared)))

@@ -93,7 +93,7 @@ def bridges_between(
             chain_of,
             at,
             other,
-            max_slope,
+            (0,) * max_slope,  # see `band_path`
             side,
             limit,
             before,
@@ -111,9 +111,9 @@ def _enter(at, other, cells):
 
 @kernel
 def _bridges(
-    costs, starts, cells, offsets, chain_of, at, other, max_slope, side, limit, before, after
+    costs, starts, cells, offsets, chain_of, at, other, slopes, side, limit, before, after
 ):  # fmt: skip
-    n_chains = max(len(offsets) - 1, 1)
+    n_chains, max_slope = max(len(offsets) - 1, 1), len(slopes)
     best, source = np.full(n_chains, np.inf), np.empty(n_chains, np.int64)
     target, touched = np.empty(n_chains, np.int64), np.empty(n_chains, np.int64)
     ends, means = np.empty(side * side, np.int32), np.empty(side * side)
@@ -130,7 +130,7 @@ def _bridges(
         for x in range(offsets[c], offsets[c + 1]):
             i, j = cells[x, 0], cells[x, 1]
             n_ends = _chain_means(
-                costs, at, i, j, starts[motion + 1], max_slope, side,
+                costs, at, i, j, starts[motion + 1], slopes, side,
                 limit, before, after, totals, counts, rights, ends, means,
             )  # fmt: skip
             for e in range(n_ends):
@@ -153,7 +153,7 @@ def _bridges(
                 left = rows - 1 - r
                 low[r] = max(r // max_slope, last - max_slope * (left + 1) + 1)
                 high[r] = min(max_slope * (r + 1) - 1, last - left // max_slope)
-            path, _ = band_path(costs, i, j, low, high, 0, last, max_slope)
+            path, _ = band_path(costs, i, j, low, high, 0, last, slopes)
             if found == len(leaves):
                 leaves = np.concatenate((leaves, np.empty_like(leaves)))
                 arrives = np.concatenate((arrives, np.empty_like(arrives)))
@@ -176,7 +176,7 @@ def _bridges(
 
 @kernel
 def _chain_means(
-    costs, at, i, j, end_column, max_slope, side, limit, before, after,
+    costs, at, i, j, end_column, slopes, side, limit, before, after,
     totals, counts, rights, ends, means,
 ):  # fmt: skip
     """Means of the cheapest paths from cell (i, j) to chain cells around it.
@@ -186,7 +186,7 @@ def _chain_means(
     path (0); the cheapest that may go down next (1); those with 1, 2, ... steps down at their end
     (2 ...). Those with steps to the right are carried along the row.
     """
-    runs = max_slope - 1
+    runs = len(slopes) - 1
     height, width = min(side, len(costs) - i), min(side, end_column - j)
     n_ends = 0
     low, high = 0, 0  # columns with paths in the row before

@@ -5,8 +5,8 @@ built. A pair of motions whose matrix is too large is processed in parts that ov
 than the length of most queries. So memory grows neither with the number of motions nor with
 their lengths.
 
-A web of near cells (`WebLimits.near`) is built from the trends of windows, whose distances cost
-less, and only where matches may be: see `motionloom.distance.window_trends` and
+A web of near cells (`WebLimits.near`) is built only where matches may be, which lower bounds of the
+distances tell: see `motionloom.distance.window_trends` and
 `motionloom.search.match_web.near_cells`.
 """
 
@@ -24,13 +24,14 @@ from motionloom.distance.matrix import DistanceMatrix, PreparedFrames, prepared_
 from motionloom.distance.window_trends import TrendMatrix, WindowTrends, window_trends
 from motionloom.motion import Motion
 from motionloom.ragged import offsets_of, row_of
-from motionloom.search.match_web.near_cells import COARSER, near_cells, with_neighbours
+from motionloom.search.match_web.near_cells import near_cells, with_neighbours
 from motionloom.search.match_web.networks import useful_paths
 from motionloom.search.match_web.refinement import corridor, refined, strides
 from motionloom.search.match_web.web import Web, WebLimits, build_web, joined
 
 MOST_CELLS = 16_000_000  # of the matrix in memory: 128 MB
 CHUNK_CELLS = 2_000_000  # of several motions at a time: they stay in the processor's cache
+_COARSE_PATHS = 1.5  # paths with a mean at 10 Hz of so many times the limit may refine to a match
 _ROUNDED = 5e-4  # metres: values are stored in such steps
 OVERLAP_SECONDS = 10.0  # of the parts of long motions
 
@@ -58,8 +59,8 @@ def motion_web(
     Parameters
     ----------
     a : PreparedFrames or WindowTrends
-        M frames, as from `motionloom.distance.matrix.prepared_frames`, or the trends of their
-        windows, which cost less and suffice for near cells.
+        M frames, as from `motionloom.distance.matrix.prepared_frames`; for near cells with the
+        trends of their windows.
     others : sequence of the same
         N frames in all.
     rate : float
@@ -182,14 +183,14 @@ def _near_web(
     near = near_cells(matrix.lower_bounds(stride), starts, limits)
     if near is None:
         return Web.empty(matrix.shape, float(rate))
-    some = near.motions(starts)
+    some = near.motions
     if len(some) < len(others):
         matrix = TrendMatrix(a, [others[k] for k in some])
-        near, starts = near.part(starts, some), matrix.sampled_starts(stride)
+        starts = matrix.sampled_starts(stride)
         itself = some.index(itself) if itself in some else None
     where = with_neighbours(near.around)
-    coarse = matrix.sampled(stride, where=where, precise=True)
-    coarse[where == 0] = np.nan
+    coarse = matrix.sampled(stride, where=where)
+    np.copyto(coarse, np.nan, where=where == 0)
     web = build_web(
         coarse,
         rate=rate / stride,
@@ -202,7 +203,7 @@ def _near_web(
     if finer and web.chain_count:
         web = useful_paths(
             web,
-            COARSER * limits.near,
+            _COARSE_PATHS * limits.near,
             least=limits.network_seconds * rate / stride,
             squares=limits.squares,
         )
@@ -224,7 +225,7 @@ def _near_web(
 
 def _refined(
     web: Web,
-    matrix: DistanceMatrix | TrendMatrix,
+    matrix: DistanceMatrix,
     rate: float,
     limits: WebLimits,
     stride: int,

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 
+_TOO_SHORT = 2  # of cells from which the second search would find a chain that is too short
+
 
 def minima_chains(
     matrix: NDArray[np.float64],
@@ -65,39 +67,73 @@ def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, secon
     offsets = [0]
     count = 0
     path = np.empty((n_rows + matrix.shape[1], 2), np.int32)
-    taken = np.zeros(matrix.shape, np.bool_)
-    near = np.zeros(matrix.shape, np.bool_)  # cells that a chain has come near
+    taken = np.zeros(matrix.shape, np.uint8)
+    near = np.zeros(matrix.shape, np.uint8)  # cells that a chain has come near
     for k in range(len(starts) - 1):
         first, last = starts[k], starts[k + 1]
+        places = _marked(minima, first, last)
         for look in range(2 if second_pass else 1):
-            for i in range(n_rows):
-                for j in range(first, last):
-                    if minima[i, j] == 0:
-                        continue
-                    if look == 0 and (
-                        (j > first and minima[i, j - 1])
-                        or (i > 0 and (minima[i - 1, j] or (j > first and minima[i - 1, j - 1])))
-                    ):
-                        continue
-                    used = taken if look == 0 else near
-                    if used[i, j]:
-                        continue
-                    length = _grow(matrix, minima, used, i, j, last, max_slope, path)
-                    if look == 0 and not shared_cells:
-                        for step in range(length):
-                            taken[path[step, 0], path[step, 1]] = True
-                    covered = path[length - 1, 0] - path[0, 0] + path[length - 1, 1] - path[0, 1]
-                    if covered / 2.0 + 1.0 < (1 + look) * least_length:
-                        continue
-                    while count + length > len(cells):
-                        cells = np.concatenate((cells, np.empty_like(cells)))
+            for place in places:
+                i, j = place[0], place[1]
+                if look == 0 and (
+                    (j > first and minima[i, j - 1])
+                    or (i > 0 and (minima[i - 1, j] or (j > first and minima[i - 1, j - 1])))
+                ):
+                    continue
+                used = taken if look == 0 else near
+                if used[i, j] or taken[i, j] == _TOO_SHORT:
+                    continue
+                length = _grow(matrix, minima, used, i, j, last, max_slope, path)
+                if look == 0 and not shared_cells:
                     for step in range(length):
-                        r, c = path[step, 0], path[step, 1]
-                        cells[count + step] = path[step]
-                        near[max(r - 1, 0) : r + 2, max(c - 1, first) : min(c + 2, last)] = True
-                    count += length
-                    offsets.append(count)
+                        taken[path[step, 0], path[step, 1]] = 1
+                covered = path[length - 1, 0] - path[0, 0] + path[length - 1, 1] - path[0, 1]
+                if covered / 2.0 + 1.0 < (1 + look) * least_length:
+                    if look == 1:
+                        _note_short(taken, path, length)
+                    continue
+                while count + length > len(cells):
+                    cells = np.concatenate((cells, np.empty_like(cells)))
+                for step in range(length):
+                    r, c = path[step, 0], path[step, 1]
+                    cells[count + step] = path[step]
+                    near[max(r - 1, 0) : r + 2, max(c - 1, first) : min(c + 2, last)] = 1
+                count += length
+                offsets.append(count)
     return cells[:count].copy(), np.array(offsets)
+
+
+@kernel
+def _marked(minima, first, last):
+    """Rows and columns of the minima in some columns, shape (count, 2)."""
+    places, count = np.empty((1024, 2), np.int64), 0
+    for i in range(len(minima)):
+        line = minima[i, first:last]
+        for begin in range(0, len(line), 8):
+            end, some = min(begin + 8, len(line)), 0
+            for j in range(begin, end):
+                some |= line[j]
+            if some == 0:
+                continue
+            if count + 8 > len(places):
+                places = np.concatenate((places, np.empty_like(places)))
+            for j in range(begin, end):
+                if line[j]:
+                    places[count, 0], places[count, 1] = i, first + j
+                    count += 1
+    return places[:count]
+
+
+@kernel
+def _note_short(taken, path, length):
+    """Note the cells from which the rest of a path that is too short would be found again.
+
+    After a step ahead in both motions a path goes on as if it began there.
+    """
+    for step in range(1, length):
+        i, j = path[step, 0], path[step, 1]
+        if i > path[step - 1, 0] and j > path[step - 1, 1]:
+            taken[i, j] = _TOO_SHORT
 
 
 @kernel

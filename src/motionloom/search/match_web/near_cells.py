@@ -19,15 +19,19 @@ from motionloom.kernels import kernel
 from motionloom.search.match_web.web import WebLimits
 
 COARSER = 1.15  # a mean at 10 Hz is less than this times that of the refined path
-_BEYOND = 3  # cells of chains beyond near ones: a chain that leaves them is not a short one
+_BEYOND = 10  # cells of chains beyond near ones, as chains begin and end there; see docs/scale.md
 
 
 @dataclass(frozen=True, eq=False)
 class NearCells:
     """Cells of a matrix that matches may visit, and what is left for the rest of a match.
 
+    The columns are those of motions that have such cells.
+
     Attributes
     ----------
+    motions : list of int
+        Numbers of these motions, increasing; the others have no cells here.
     cells : ndarray of bool, shape (M, N)
     around : ndarray of bool, shape (M, N)
         These, and cells ahead and behind, where chains may go on.
@@ -38,27 +42,12 @@ class NearCells:
         Mean of a match, at most; squared if means are of squares.
     """
 
+    motions: list[int]
     cells: NDArray[np.bool_]
     around: NDArray[np.bool_]
     before: NDArray[np.float32]
     after: NDArray[np.float32]
     limit: float
-
-    def motions(self, starts: NDArray[np.int64]) -> list[int]:
-        """Numbers of the motions in the columns that have near cells."""
-        columns = np.concatenate([[0], np.cumsum(self.cells.any(axis=0))])
-        return np.flatnonzero(np.diff(columns[starts])).tolist()
-
-    def part(self, starts: NDArray[np.int64], motions: list[int]) -> NearCells:
-        """The columns of some motions."""
-        columns = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in motions])
-        return NearCells(
-            self.cells[:, columns],
-            self.around[:, columns],
-            self.before[:, columns],
-            self.after[:, columns],
-            self.limit,
-        )
 
 
 def near_cells(
@@ -84,13 +73,15 @@ def near_cells(
     array([2, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     """
     limit = COARSER * limits.near
-    if not (bounds < limit).any():
-        return None
     if limits.squares:
         limit, bounds = limit**2, bounds**2
-    scores = np.float32(limit) - bounds
-    cells, before, after = _near(scores, starts, limits.max_slope)
-    return NearCells(cells, _along_diagonals(cells, _BEYOND), before, after, limit)
+    # A cell below the limit is a path by itself.
+    motions = _motions_below(bounds, starts, np.float32(limit))
+    if not len(motions):
+        return None
+    cells, before, after = _near(bounds, starts, motions, np.float32(limit), limits.max_slope)
+    around = _along_diagonals(cells, _BEYOND)
+    return NearCells(motions.tolist(), cells, around, before, after, limit)
 
 
 def _along_diagonals(cells: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
@@ -113,26 +104,47 @@ def with_neighbours(near: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 
 @kernel(error_model="numpy")
-def _near(scores, starts, max_slope):
+def _motions_below(bounds, starts, limit):
+    """Numbers of the motions with a bound up to the limit."""
+    found = np.zeros(len(starts) - 1, np.bool_)
+    for k in range(len(starts) - 1):
+        first, count = starts[k], starts[k + 1] - starts[k]
+        for i in range(len(bounds)):
+            line, below = bounds[i, first : first + count], 0
+            for j in range(count):
+                below += limit - line[j] >= 0.0
+            if below:
+                found[k] = True
+                break
+    return np.flatnonzero(found)
+
+
+@kernel(error_model="numpy")
+def _near(bounds, starts, motions, limit, max_slope):
     """Rows are processed as a whole, so that loops become vector instructions.
 
     Of each row, `sums[0]` are the largest sums of paths that came to a cell from another column or
     begin there, `sums[k]` of those that have gone down k times since; `line` the largest of all.
+    Columns of the results are those of the motions that are asked for.
     """
-    n_rows, n_columns = scores.shape
-    near = np.zeros(scores.shape, np.bool_)
-    before, after = np.empty(scores.shape, np.float32), np.empty(scores.shape, np.float32)
+    n_rows, n_columns = bounds.shape[0], 0
+    for k in motions:
+        n_columns += starts[k + 1] - starts[k]
+    shape = (n_rows, n_columns)
+    near = np.empty(shape, np.bool_)
+    before, after = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    own = np.empty(n_columns + 1, np.float32)
     line, moved = np.empty(n_columns + 1, np.float32), np.empty(n_columns + 1, np.float32)
     sums = np.empty((max_slope, n_columns + 1), np.float32)
-    zero = np.float32(0.0)
-    for k in range(len(starts) - 1):
+    zero, target = np.float32(0.0), 0
+    for k in motions:
         first, count = starts[k], starts[k + 1] - starts[k]
-        if not _any_above(scores, first, count):
-            continue  # nothing is near
         for turn in range(2):  # forward, then backward
             for step in range(n_rows):
                 i = step if turn == 0 else n_rows - 1 - step
-                own = scores[i, first : first + count]
+                values = bounds[i, first : first + count]
+                for j in range(count):
+                    own[j] = limit - values[j]
                 # `line` and `sums` are those of the row before, or of the row after.
                 for run in range(max_slope - 1, 0, -1):
                     down, above = sums[run], sums[run - 1]
@@ -175,23 +187,13 @@ def _near(scores, starts, max_slope):
                             line[j] = max(moved[j], beside)
                     line, moved = moved, line
                 line, moved = moved, line
-                rest = (before if turn == 0 else after)[i, first : first + count]
+                rest = (before if turn == 0 else after)[i, target : target + count]
                 for j in range(count):
                     rest[j] = line[j] - own[j]
                 if turn == 1:
-                    others, marks = before[i, first : first + count], near[i, first : first + count]
+                    others = before[i, target : target + count]
+                    marks = near[i, target : target + count]
                     for j in range(count):
                         marks[j] = others[j] + line[j] >= zero
+        target += count
     return near, before, after
-
-
-@kernel(error_model="numpy")
-def _any_above(scores, first, count):
-    """Whether some score of these columns is not negative."""
-    for i in range(len(scores)):
-        line, best = scores[i, first : first + count], np.float32(-1.0)
-        for j in range(count):
-            best = max(best, line[j])
-        if best >= 0.0:
-            return True
-    return False

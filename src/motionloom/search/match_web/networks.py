@@ -54,15 +54,16 @@ def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = 
     values = web.values.astype(np.float64)
     scores = limit**2 - values**2 if squares else limit - values
     chain_of = np.repeat(np.arange(count), np.diff(web.offsets[: count + 1]))
-    order = np.argsort(web.cells[:n_cells].sum(axis=1), kind="stable")
+    steps = web.cells[:n_cells].sum(axis=1, dtype=np.int64)  # increase along paths
+    _, order = _grouped(steps, sum(web.shape))
     kept, bridges = _useful(
         scores,
         web.offsets,
         count,
         chain_of,
         order,
-        np.argsort(web.arrives, kind="stable"),
-        np.argsort(web.leaves, kind="stable"),
+        *_grouped(web.arrives, n_cells),
+        *_grouped(web.leaves, n_cells),
         web.leaves,
         web.arrives,
     )
@@ -113,7 +114,25 @@ def _part(web: Web, kept, bridges, chain_of) -> Web:
 
 
 @kernel
-def _useful(scores, offsets, chain_count, chain_of, order, by_arrival, by_leave, leaves, arrives):
+def _grouped(keys, count):
+    """Places of keys below `count`, key by key in their order, and where those of each begin."""
+    starts = np.zeros(count + 1, np.int64)
+    for key in keys:
+        starts[key + 1] += 1
+    for key in range(count):
+        starts[key + 1] += starts[key]
+    places, filled = np.empty(len(keys), np.int64), starts.copy()
+    for n in range(len(keys)):
+        places[filled[keys[n]]] = n
+        filled[keys[n]] += 1
+    return starts, places
+
+
+@kernel
+def _useful(
+    scores, offsets, chain_count, chain_of, order,
+    arrival, by_arrival, leaving, by_leave, leaves, arrives,
+):  # fmt: skip
     """Which chain cells, from the first useful one of a chain to the last, and which bridges."""
     n_cells, n_bridges = len(chain_of), len(leaves)
     ahead, behind = np.empty(n_cells), np.empty(n_cells)  # largest sums of paths to and from a cell
@@ -130,27 +149,19 @@ def _useful(scores, offsets, chain_count, chain_of, order, by_arrival, by_leave,
             total += scores[x]
             best = max(best, total)
         tail[b] = best
-    arrival = np.searchsorted(arrives[by_arrival], np.arange(n_cells))
-    leaving = np.searchsorted(leaves[by_leave], np.arange(n_cells))
     for x in order:
         best = 0.0
         if x > offsets[chain_of[x]]:
             best = max(best, ahead[x - 1])
-        k = arrival[x]
-        while k < n_bridges and arrives[by_arrival[k]] == x:
-            b = by_arrival[k]
+        for b in by_arrival[arrival[x] : arrival[x + 1]]:
             best = max(best, max(tail[b], ahead[leaves[b]] + whole[b]))
-            k += 1
         ahead[x] = scores[x] + best
     for x in order[::-1]:
         best = 0.0
         if x + 1 < offsets[chain_of[x] + 1]:
             best = max(best, behind[x + 1])
-        k = leaving[x]
-        while k < n_bridges and leaves[by_leave[k]] == x:
-            b = by_leave[k]
+        for b in by_leave[leaving[x] : leaving[x + 1]]:
             best = max(best, max(head[b], behind[arrives[b]] + whole[b]))
-            k += 1
         behind[x] = scores[x] + best
     useful = ahead + behind - scores[:n_cells] >= 0.0
     bridges = np.zeros(n_bridges, np.bool_)

@@ -100,7 +100,7 @@ def refined(
     """
     with np.errstate(over="ignore", invalid="ignore"):  # cells that are not read may hold anything
         costs = matrix * matrix if limits.squares else matrix
-    place = (costs, starts, coarse_starts, ratio, limits.max_slope)
+    place = (costs, starts, coarse_starts, ratio, (0,) * limits.max_slope)  # see `band_path`
     chain_offsets = web.offsets[: web.chain_count + 1]
     extended = 2 * ratio if limits.extended_chains else 0
     cells, offsets, number = _refined_chains(web.cells, chain_offsets, *place, extended)
@@ -152,7 +152,7 @@ def _mark(where, cells, offsets, chain_count, coarse_starts, starts, ratio, beyo
 
 
 @kernel
-def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, max_slope, extended):
+def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, slopes, extended):
     """Chains of the finer level: cells, offsets, and each coarse chain's number or -1."""
     out = np.empty((max(1024, 2 * ratio * len(cells)), 2), np.int32)
     spans = np.zeros(len(offsets), np.int64)
@@ -174,12 +174,12 @@ def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, max_sl
             start, end = _smallest(*where, part[0], k), _smallest(*where, part[-1], k)
             fine = _through_band(
                 part, start, end, matrix, starts, coarse_starts, ratio,
-                max_slope, k,
+                slopes, k,
             )  # fmt: skip
         if len(fine) == 0:
             continue
-        before = _continued(fine, -1, matrix, starts, extended, max_slope, k)
-        after = _continued(fine, 1, matrix, starts, extended, max_slope, k)
+        before = _continued(fine, -1, matrix, starts, extended, slopes, k)
+        after = _continued(fine, 1, matrix, starts, extended, slopes, k)
         fine = np.concatenate((before[::-1], fine, after))
         while filled + len(fine) > len(out):
             out = np.concatenate((out, np.empty_like(out)))
@@ -194,7 +194,7 @@ def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, max_sl
 @kernel
 def _refined_bridges(
     cells, offsets, chain_count, leaves, arrives, chain_cells, chain_offsets, number,
-    matrix, starts, coarse_starts, ratio, max_slope,
+    matrix, starts, coarse_starts, ratio, slopes,
 ):  # fmt: skip
     """Bridges of the finer level: cells between, offsets, where they leave and arrive."""
     out = np.empty((max(1024, 2 * ratio * (len(cells) - offsets[chain_count])), 2), np.int32)
@@ -224,7 +224,7 @@ def _refined_bridges(
             start, end = (left[0], come[0]) if attempt == 0 else (left[1], come[2])
             fine = _through_band(
                 path, chain_cells[start], chain_cells[end],
-                matrix, starts, coarse_starts, ratio, max_slope, k,
+                matrix, starts, coarse_starts, ratio, slopes, k,
             )  # fmt: skip
             if len(fine) > 1:
                 break
@@ -265,7 +265,7 @@ def _smallest(matrix, starts, coarse_starts, ratio, near, cell, k):
 
 
 @kernel
-def _continued(path, direction, matrix, starts, most, max_slope, k):
+def _continued(path, direction, matrix, starts, most, slopes, k):
     """Up to `most` minima beyond the end of a path (`direction` 1) or before its start (-1)."""
     out = np.empty((most, 2), np.int64)
     end = len(path) - 1 if direction > 0 else 0
@@ -278,9 +278,9 @@ def _continued(path, direction, matrix, starts, most, max_slope, k):
     for step in range(most):
         if _is_minimum(matrix, starts, k, i + direction, j + direction):
             i, j, right, down = i + direction, j + direction, 1, 1
-        elif right < max_slope and _is_minimum(matrix, starts, k, i, j + direction):
+        elif right < len(slopes) and _is_minimum(matrix, starts, k, i, j + direction):
             j, right, down = j + direction, right + 1, 1
-        elif down < max_slope and _is_minimum(matrix, starts, k, i + direction, j):
+        elif down < len(slopes) and _is_minimum(matrix, starts, k, i + direction, j):
             i, right, down = i + direction, 1, down + 1
         else:
             return out[:step]
@@ -336,7 +336,7 @@ def _on_chain(cell, chain, cells, offsets, matrix, starts, coarse_starts, ratio,
 
 
 @kernel
-def _through_band(path, start, end, matrix, starts, coarse_starts, ratio, max_slope, k):
+def _through_band(path, start, end, matrix, starts, coarse_starts, ratio, slopes, k):
     """The cheapest path from `start` to `end` in the band about a coarse path; maybe none.
 
     Cells are those of the finer level. The band is `ratio` cells wide on all sides.
@@ -360,6 +360,6 @@ def _through_band(path, start, end, matrix, starts, coarse_starts, ratio, max_sl
             high[r] = max(high[r], high[r - 1])
         if low[r] > high[r]:
             return empty
-    found, _ = band_path(matrix, top, 0, low, high, start[1], end[1], max_slope)
+    found, _ = band_path(matrix, top, 0, low, high, start[1], end[1], slopes)
     found[:, 0] += top
     return found

@@ -27,7 +27,6 @@ from motionloom import parallel
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.distance.feature_table import RATE, row_count
 from motionloom.distance.point_cloud import PointCloud
-from motionloom.distance.window_trends import COEFFICIENTS
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
@@ -158,8 +157,8 @@ class WebStore:
             **asdict(self.limits),
         }
         if self.limits.is_near:
-            # Of windows; before there were any, other cells, and other norms before these.
-            how["coefficients"] = f"{COEFFICIENTS}, whole norms, chains in double precision"
+            # Distances were of coefficients before, and chains ended sooner.
+            how["distances"] = "of whole windows, chains beyond near cells"
         else:
             del how["near"], how["network_seconds"]  # as before there were webs of near cells
         digest = text_digest(json.dumps(how, default=str))

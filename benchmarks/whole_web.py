@@ -1,0 +1,191 @@
+"""``python -m benchmarks whole_web --frames 1e6``: the web of near cells of a whole library.
+
+The library is copied, its web is built by two processes, and random segments are searched in it.
+What they should find is told by the web of all cells of their takes, which are built for that with
+all others. Memory is sampled: see `benchmarks.scale`. `--data` is a folder of files, or a library.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import Settings
+from benchmarks.recall import Counts, random_query
+from benchmarks.scale import Memory
+from benchmarks.takes import WholeLibrary, whole_library
+from benchmarks.timing import CLOCKS, Log, Result
+from motionloom import parallel
+from motionloom.library import Library
+from motionloom.search.match_web.store import WebStore
+from motionloom.search.match_web.tasks import web_keys
+from motionloom.search.settings import NEAR_MATCHES, WebOptions
+
+SUMMARY = "match webs of near cells: a whole library, its memory and its recall"
+PACKAGES = ()
+FRAMES = 20_000
+WORKERS = 2
+QUERIES = 10
+_SHORTEST_S = 0.9  # motions that are searched for are longer
+_COLUMN_FRAMES = 80_000  # of one task of the web of all cells
+_REPORTS = 50  # lines about the progress of a build
+
+
+def run(settings: Settings, log: Log) -> dict[str, Any]:
+    """Results, and a description of the data."""
+    rng = np.random.default_rng(settings.seed)
+    memory = Memory()
+    with _copy(settings, log) as whole, memory.sampled():
+        library = whole.library
+        names = _chosen(library, int(settings.frames or FRAMES), rng)
+        frames = sum(library.entry(name).frames for name in names)
+        rows = [_build_row(library, names, memory, log)]
+        rows += _search_rows(library, names, rng, memory, log)
+    return {
+        "data": f"{len(names)} motions ({whole.source}), {frames} frames",
+        "credit": whole.credit,
+        "results": [row.as_dict() for row in rows],
+    }
+
+
+@contextmanager
+def _copy(settings: Settings, log: Log) -> Iterator[WholeLibrary]:
+    """The library in a scratch folder, without webs."""
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch) / "copy.loom"
+        if settings.data is not None and (settings.data / "catalogue.sqlite").exists():
+            source, credit, path = f"library {settings.data.name}", "", settings.data
+        else:
+            with whole_library(settings, log=log) as whole:
+                source, credit, path = whole.source, whole.credit, whole.library.path
+        log(f"copying {path}")
+        shutil.copytree(path, place, ignore=shutil.ignore_patterns("derived"))
+        library = Library(place)
+        yield WholeLibrary(library, source, credit)
+        library.close()
+
+
+def _chosen(library: Library, frames: int, rng: np.random.Generator) -> list[str]:
+    """Random motions up to a number of frames, in their order; all if there are no more."""
+    entries = library.entries()
+    chosen, total = [], 0
+    for k in rng.permutation(len(entries)):
+        if entries[k].frames > 1 and total + entries[k].frames <= frames:
+            chosen.append(entries[k].name)
+            total += entries[k].frames
+    return sorted(chosen)
+
+
+def _build_row(library: Library, names: list[str], memory: Memory, log: Log) -> Result:
+    store = WebStore.of(library, WebOptions(cells="near"))
+    left = store.left_to_build(only=names)
+    wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
+    done = 0
+
+    def progress(pairs: int) -> None:
+        nonlocal done
+        before, done = done, done + pairs
+        if done * _REPORTS // left.pairs > before * _REPORTS // left.pairs:
+            spent = CLOCKS.wall() - wall
+            log(
+                f"{done:,} of {left.pairs:,} pairs after {spent:.0f} s; about "
+                f"{spent * (left.pairs / done - 1):.0f} s left; {memory.greatest / 1e9:.2f} GB"
+            )
+
+    log(f"building {left.pairs:,} pairs, {left.cells:.3g} cells")
+    memory.stage("before")
+    report = store.build(only=names, workers=WORKERS, progress=progress)
+    held = memory.stage("build")
+    wall, cpu = CLOCKS.wall() - wall, CLOCKS.cpu() - cpu
+    note = (
+        f"{report.pairs:,} pairs, {report.built:,} built, {left.cells:.3g} cells; {cpu:.0f} s of "
+        f"processor time, {1e9 * cpu / left.cells:.1f} ns per cell; {report.bytes / 1e6:.1f} MB on "
+        f"disk, {held / 1e9:.2f} GB of memory, {WORKERS} processes"
+    )
+    return Result("build of the web of near cells", wall, "", None, None, note, cpu, rounds=1)
+
+
+def _search_rows(
+    library: Library, names: list[str], rng: np.random.Generator, memory: Memory, log: Log
+) -> list[Result]:
+    """Searches of the web of near cells, and the same of that of all cells for comparison."""
+    entries = [entry for entry in map(library.entry, names) if entry.seconds > _SHORTEST_S]
+    queries = [random_query(entries, rng) for _ in range(QUERIES)]
+    near = [_search(library, query, names, "near") for query in queries]
+    held = memory.stage("searches")
+    again = [_search(library, query, names, "near")[1] for query in queries]
+    wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
+    takes = sorted({query.rpartition(":")[0] for query in queries})
+    _build_rows_of(library, takes, names, log)
+    counts, each = Counts(), []
+    for query, (found, _) in zip(queries, near, strict=True):
+        own = Counts()
+        for match in _search(library, query, names, "all")[0]:
+            own.add(match, found)
+            counts.add(match, found)
+        each.append(f"{own.found} of {own.matches}")
+        log(f"{query}: {own.text}")
+    seconds = sorted(seconds for _, seconds in near)
+    searched = Result(
+        "a query of 0.8 to 3 s", seconds[len(seconds) // 2], "", None, None,
+        f"median of {QUERIES}; {seconds[-1]:.2f} s the slowest; the second time "
+        f"{sorted(again)[QUERIES // 2]:.3f} s; {held / 1e9:.2f} GB of memory", rounds=QUERIES,
+    )  # fmt: skip
+    compared = Result(
+        f"recall up to {NEAR_MATCHES:g} m", CLOCKS.wall() - wall, "", None, None,
+        f"{counts.text}; by query: {', '.join(each)}; time: webs of all cells of "
+        f"{len(takes)} takes", CLOCKS.cpu() - cpu, rounds=1,
+    )  # fmt: skip
+    return [searched, compared]
+
+
+def _search(library: Library, query: str, names: list[str], cells: Any) -> tuple[list, float]:
+    """Matches up to the limit of near webs, and seconds."""
+    began = CLOCKS.wall()
+    found = library.search(
+        query, method="web", cells=cells, max=None, max_distance=NEAR_MATCHES,
+        exclude_query=True, only=names,
+    )  # fmt: skip
+    return list(found), CLOCKS.wall() - began
+
+
+def _build_rows_of(library: Library, takes: list[str], names: list[str], log: Log) -> None:
+    """Webs of all cells of some motions with all others."""
+    store = WebStore.of(library, WebOptions(cells="all"))
+    store.folder.mkdir(parents=True, exist_ok=True)
+    work, _ = store.planned(only=names)
+    entries = [library.entry(name) for name in names]
+    first = {}  # of motions with the same frames the first stands for all, and one more for a pair
+    for name, key in web_keys(entries).items():
+        first[key] = name
+    tasks, done = [], set()
+    for take in takes:
+        own = library.entry(take).key
+        if own in done:
+            continue
+        row, part, frames = first[own], [], 0
+        for key, name in first.items():
+            is_done = key.removeprefix("copy-") in done
+            if is_done or (key.startswith("copy-") and key.removeprefix("copy-") != own):
+                continue
+            part.append(name)
+            frames += library.entry(name).frames
+            if frames > _COLUMN_FRAMES:
+                tasks.append(((row, tuple(part)),))
+                part, frames = [], 0
+        if part:
+            tasks.append(((row, tuple(part)),))
+        done.add(own)
+    log(f"webs of all cells of {len(takes)} takes: {len(tasks)} tasks")
+    with parallel.executor(WORKERS, tasks=len(tasks)) as pool:
+        for number, one in enumerate(parallel.completed(work, tasks, pool)):
+            if one.error is not None:
+                raise one.error
+            store.files.commit(one.result or ())
+            log(f"{number + 1} of {len(tasks)}")
