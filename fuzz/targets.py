@@ -19,7 +19,7 @@ from fuzz.mutations import mutated_file
 from motionloom.errors import MotionloomError
 from motionloom.formats import FORMATS
 from motionloom.motion.carrier import hips_as_root
-from motionloom.rhythm.transition_graph import load_graph
+from motionloom.rhythm.transitions.graph import load_graph
 
 ALLOWED = (MotionloomError, FileNotFoundError)
 CHILDREN = (".fbx", ".usd", ".usda", ".usdc")  # are read in a process of its own, which takes long
@@ -172,8 +172,8 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     from motionloom.motion_graph.mogra import read_mogra
     from motionloom.motion_graph.settings import WalkSettings
     from motionloom.parametric.scores import read_scores
-    from motionloom.rhythm.rules import load_rules, with_rules
-    from motionloom.rhythm.transition_graph import TransitionGraph
+    from motionloom.rhythm.transitions.graph import TransitionGraph
+    from motionloom.rhythm.transitions.rules import load_rules, with_rules
     from motionloom.store.ingest.labels import labelling
     from motionloom.store.ingest.sources import SourceFile
     from motionloom.words.vocabulary import parse_synonyms, words

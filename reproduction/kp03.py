@@ -27,7 +27,8 @@ from motionloom.motion.feet.contacts import SIDES, landings
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.plots.pages.page import FAINT, TEXT
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dance import Dance
+from motionloom.rhythm.dancing.dance import Dance
+from motionloom.rhythm.dancing.phrases import Phrases
 from motionloom.rhythm.meter import estimated_meter
 from motionloom.rhythm.motion_beats.beats import Beats, beats
 from motionloom.rhythm.motion_beats.period import periodogram, superposed
@@ -35,7 +36,6 @@ from motionloom.rhythm.motion_beats.scores import beat_score
 from motionloom.rhythm.movements import sampled
 from motionloom.rhythm.music.beat_clock import MusicClock
 from motionloom.rhythm.music.music import Music, load_music
-from motionloom.rhythm.phrases import Phrases
 from motionloom.rhythm.settings import ChoreographySettings
 from reproduction.claims import Claim, Data, Paper, Part, not_made
 

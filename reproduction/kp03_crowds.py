@@ -32,8 +32,9 @@ from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.plots.figures.top_view import COLOURS, OUTLINE, write_top_view
-from motionloom.rhythm.choreography import Choreography, grouped_movements
+from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.settings import ChoreographySettings
+from motionloom.rhythm.transitions.learnt_graph import grouped_movements
 from reproduction.claims import Claim, Data, not_made
 
 FloorPath = NDArray[np.complex128]  # z + ix per frame

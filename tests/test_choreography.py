@@ -11,7 +11,6 @@ import motionloom as ml
 from motionloom.demo.actions.dances import beat_study
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.rhythm import transition_graph
 from motionloom.rhythm.choreography import Choreography, for_music
 from motionloom.rhythm.choreography_file import load_choreography
 from motionloom.rhythm.meter import estimated_meter
@@ -24,16 +23,17 @@ from motionloom.rhythm.movements import (
     postures,
     transition_differences,
 )
-from motionloom.rhythm.rules import load_rules, with_rules
 from motionloom.rhythm.settings import ChoreographySettings
-from motionloom.rhythm.transition_graph import TransitionGraph, combined_graph, load_graph
-from motionloom.rhythm.transition_learning import (
+from motionloom.rhythm.transitions import graph as transition_graph
+from motionloom.rhythm.transitions.graph import TransitionGraph, combined_graph, load_graph
+from motionloom.rhythm.transitions.learning import (
     baum_welch,
     k_medoids,
     kinematic_continuity,
     memberships,
     subtractive,
 )
+from motionloom.rhythm.transitions.rules import load_rules, with_rules
 
 
 @pytest.fixture(scope="module")

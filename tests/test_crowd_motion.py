@@ -20,8 +20,8 @@ from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.rhythm.choreography_file import choreography_from
-from motionloom.rhythm.dance import beats_on_time
-from motionloom.rhythm.dance_player import DancePlayer
+from motionloom.rhythm.dancing.dance import beats_on_time
+from motionloom.rhythm.dancing.player import DancePlayer
 from motionloom.rhythm.movements import warped_movement
 from motionloom.rhythm.music.beat_clock import MusicClock
 

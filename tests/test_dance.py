@@ -13,7 +13,7 @@ from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide, quality_report
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dance import beats_on_time
+from motionloom.rhythm.dancing.dance import beats_on_time
 from motionloom.rhythm.music.audio import RATE, write_sound
 from motionloom.rhythm.music.beat_clock import MusicClock, TempoClock
 from motionloom.rhythm.music.music import Music, load_music

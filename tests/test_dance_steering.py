@@ -7,11 +7,11 @@ import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dance_player import DancePlayer
+from motionloom.rhythm.dancing.player import DancePlayer
+from motionloom.rhythm.dancing.travel_weights import FAR_COST, travel_weights
 from motionloom.rhythm.music.beat_clock import MusicClock, TempoClock
 from motionloom.rhythm.music.music import Music
 from motionloom.rhythm.settings import ChoreographySettings
-from motionloom.rhythm.travel_weights import FAR_COST, travel_weights
 from tests.naive.travel import best_blend
 
 

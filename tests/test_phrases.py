@@ -13,12 +13,12 @@ from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.choreography_file import load_choreography
-from motionloom.rhythm.dance_player import DancePlayer
+from motionloom.rhythm.dancing.phrases import Phrases
+from motionloom.rhythm.dancing.player import DancePlayer
 from motionloom.rhythm.music.beat_clock import TempoClock
 from motionloom.rhythm.music.music import beat_loudness, load_music
-from motionloom.rhythm.phrases import Phrases
 from motionloom.rhythm.settings import ChoreographySettings, DanceSettings
-from motionloom.rhythm.transition_graph import TransitionGraph
+from motionloom.rhythm.transitions.graph import TransitionGraph
 
 
 @pytest.fixture(scope="module")

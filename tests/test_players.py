@@ -20,7 +20,7 @@ from motionloom.motion_matching import MatchingPlayer, MatchingSettings, matchin
 from motionloom.parametric.parametric_motion import ParametricPlayer, parametrize
 from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dance_player import DancePlayer
+from motionloom.rhythm.dancing.player import DancePlayer
 from motionloom.rhythm.settings import ChoreographySettings
 from motionloom.studio.live import RecordedPlayer
 from motionloom.studio.routes.synthesis.graph import ReplayPlayer, SteeringEvent

@@ -13,9 +13,9 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.choreography_file import load_choreography
 from motionloom.rhythm.movements import cut_movements
-from motionloom.rhythm.seams import FADES, SeamTable, smooth_graph
 from motionloom.rhythm.settings import ChoreographySettings
-from motionloom.rhythm.transition_graph import TransitionGraph
+from motionloom.rhythm.transitions.graph import TransitionGraph
+from motionloom.rhythm.transitions.seams import FADES, SeamTable, smooth_graph
 
 
 @pytest.fixture(scope="module")

@@ -70,11 +70,11 @@ def test_json_is_valid_bounded_and_shallow(text):
     ("name", "text", "read"),
     [
         ("weights.json", '[["a", "b", 1' + "0" * 400 + "]]", "distance.joint_weights:load_weights"),
-        ("rules.json", "[1" + "0" * 400 + "]", "rhythm.rules:load_rules"),
+        ("rules.json", "[1" + "0" * 400 + "]", "rhythm.transitions.rules:load_rules"),
         (
             "graph.json",
             '{"nodes": [{"name": "a", "movements": [1' + "0" * 400 + ']}], "edges": []}',
-            "rhythm.transition_graph:load_graph",
+            "rhythm.transitions.graph:load_graph",
         ),
         ("crowd.json", '{"couples": 1' + "0" * 400 + "}", "crowd.settings:load_crowd_settings"),
         ("roles.toml", "hips = 1" + "0" * 400, "motion.roles.role_map:load_role_map"),
@@ -334,9 +334,9 @@ def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
 
 TEXTS = {
     "weights.json": "distance.joint_weights:load_weights",
-    "rules.json": "rhythm.rules:load_rules",
-    "graph.json": "rhythm.transition_graph:load_graph",
-    "graph.graphml": "rhythm.transition_graph:load_graph",
+    "rules.json": "rhythm.transitions.rules:load_rules",
+    "graph.json": "rhythm.transitions.graph:load_graph",
+    "graph.graphml": "rhythm.transitions.graph:load_graph",
     "graph.mogra": "motion_graph.mogra:read_mogra",
     "crowd.toml": "crowd.settings:load_crowd_settings",
     "roles.json": "motion.roles.role_map:load_role_map",

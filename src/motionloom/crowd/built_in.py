@@ -18,7 +18,7 @@ from motionloom.motion import Motion
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.motion_beats.beats import huber_beats
 from motionloom.rhythm.motion_beats.candidates import candidate_beats
-from motionloom.rhythm.transition_graph import TransitionGraph
+from motionloom.rhythm.transitions.graph import TransitionGraph
 
 _STEPS = 9  # of each march that a graph is learnt from: two strides, 48 with the mirrored ones
 _LARGEST_SHIFT = 0.2  # beats between a known beat and the detected one

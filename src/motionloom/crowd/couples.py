@@ -32,7 +32,7 @@ from motionloom.rhythm.meter import downbeat, usual_meter
 from motionloom.rhythm.motion_beats.beats import RHYTHMIC, Beats, analyse_beats
 from motionloom.rhythm.movements import Movement, transition_differences
 from motionloom.rhythm.settings import MAX_SEAM, BeatSettings
-from motionloom.rhythm.transition_graph import TransitionGraph
+from motionloom.rhythm.transitions.graph import TransitionGraph
 
 Array = NDArray[np.float64]
 Couple = tuple[Motion, Motion]
@@ -150,7 +150,7 @@ def couple_steps(
         transitions are smoothest.
     max_seam : float, optional
         Drop transitions with more than this multiple of the accelerations of the takes; see
-        `motionloom.rhythm.seams`. None: transitions are not checked.
+        `motionloom.rhythm.transitions.seams`. None: transitions are not checked.
     align : {"landings", "beats"}
         What meets the beats of the music: foot landings of the couple, or motion beats.
     kind : str

@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.rhythm.choreography import Choreography, grouped_movements, learnt_graph
+from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.movements import Movement, postures, warped_movement
 from motionloom.rhythm.settings import ChoreographySettings
-from motionloom.rhythm.transition_graph import TransitionGraph
-from motionloom.rhythm.transition_learning import Groups, k_medoids
+from motionloom.rhythm.transitions.graph import TransitionGraph
+from motionloom.rhythm.transitions.learning import Groups, k_medoids
+from motionloom.rhythm.transitions.learnt_graph import grouped_movements, learnt_graph
 
 Array = NDArray[np.float64]
 
@@ -126,7 +127,7 @@ def learnt_steps(
         indices. Default: all.
     max_seam : float, optional
         Drop transitions with more than this multiple of the accelerations of the takes; see
-        `motionloom.rhythm.seams`. Default: transitions are not checked.
+        `motionloom.rhythm.transitions.seams`. Default: transitions are not checked.
     landed : bool
         Feet land on the beats, so movements do not begin there.
     same_lead : bool

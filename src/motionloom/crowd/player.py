@@ -30,12 +30,12 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.scene import Scene
 from motionloom.parallel import Progress
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dance import beats_on_time, music_landings
-from motionloom.rhythm.dance_nodes import DanceNode, between
+from motionloom.rhythm.dancing.dance import beats_on_time, music_landings
+from motionloom.rhythm.dancing.nodes import DanceNode, between
 from motionloom.rhythm.motion_beats.landings import LandingFit
 from motionloom.rhythm.music.beat_clock import MusicClock
 from motionloom.rhythm.music.music import Music, beats_met
-from motionloom.rhythm.seams import SeamTable
+from motionloom.rhythm.transitions.seams import SeamTable
 
 Array = NDArray[np.float64]
 # Natural centres (A, n, 2) and headings (A, n) of a movement -> steered centres (A, n, 2) and
@@ -320,7 +320,7 @@ class CrowdMotion:
         return LandingFit.total_of([music_landings(agent, self.music) for agent in self.motions])
 
     def beats_by_analysis(self) -> tuple[int, int] | None:
-        """`motionloom.rhythm.dance.beats_on_time` of the first agent; None under 5 seconds."""
+        """`beats_on_time` of the dance of the first agent; None under 5 seconds."""
         if self.motions[0][0].duration < _TOO_SHORT:
             return None
         return beats_on_time(self.motions[0], self.music)

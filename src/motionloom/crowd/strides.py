@@ -26,7 +26,7 @@ from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.motion_beats.beats import analyse_beats
 from motionloom.rhythm.movements import Movement, transition_differences
 from motionloom.rhythm.settings import MAX_SEAM, BeatSettings
-from motionloom.rhythm.transition_graph import TransitionGraph
+from motionloom.rhythm.transitions.graph import TransitionGraph
 
 Array = NDArray[np.float64]
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from motionloom.parametric.parameter_text import ParameterKind, parameter
     from motionloom.parametric.parametric_motion import ParametricMotion, SynthesisResult
     from motionloom.rhythm.choreography import Choreography
-    from motionloom.rhythm.dance import Dance
-    from motionloom.rhythm.dance_player import DancePlayer
+    from motionloom.rhythm.dancing.dance import Dance
+    from motionloom.rhythm.dancing.player import DancePlayer
     from motionloom.rhythm.motion_beats.beats import Beats, beats
     from motionloom.rhythm.music.audio import write_sound
     from motionloom.rhythm.music.beat_clock import TempoClock
@@ -78,8 +78,8 @@ _NAMES = {
         "SynthesisResult",
     ),
     "rhythm.choreography": ("Choreography",),
-    "rhythm.dance": ("Dance",),
-    "rhythm.dance_player": ("DancePlayer",),
+    "rhythm.dancing.dance": ("Dance",),
+    "rhythm.dancing.player": ("DancePlayer",),
     "rhythm.motion_beats.beats": (
         "Beats",
         "beats",

@@ -280,7 +280,8 @@ class RhythmVerbs(Store):
             Drop transitions that are less likely. Default: 0.05, or one in the number of nodes.
         max_seam : float, optional
             Drop transitions with more than this multiple of the accelerations of the takes, onto
-            another foot, or with a jump of the body; see `motionloom.rhythm.seams`. None: keep all.
+            another foot, or with a jump of the body; see `motionloom.rhythm.transitions.seams`.
+            None: keep all.
         min_confidence : float
             Skip takes whose beats are less certain.
         kind : str

@@ -12,7 +12,7 @@ from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write
 from motionloom.rhythm.motion_beats.beats import LONGEST, SHORTEST, Beats
 from motionloom.rhythm.motion_beats.period import periodogram, superposed
 from motionloom.rhythm.motion_beats.tracking import density
-from motionloom.rhythm.transition_graph import TransitionGraph
+from motionloom.rhythm.transitions.graph import TransitionGraph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

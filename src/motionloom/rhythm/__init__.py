@@ -11,14 +11,14 @@ _HOMES = {
     "Beats": "motion_beats.beats",
     "Choreography": "choreography",
     "ChoreographySettings": "settings",
-    "Dance": "dance",
+    "Dance": "dancing.dance",
     "DanceSettings": "settings",
     "Movement": "movements",
-    "TransitionGraph": "transition_graph",
+    "TransitionGraph": "transitions.graph",
     "beats": "motion_beats.beats",
     "for_music": "choreography",
     "load_choreography": "choreography_file",
-    "load_graph": "transition_graph",
+    "load_graph": "transitions.graph",
     "load_music": "music.music",
 }
 __all__ = sorted(_HOMES)

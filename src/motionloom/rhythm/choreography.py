@@ -30,8 +30,8 @@ from motionloom.motion.diagnostics.quality import (
     usual_acceleration,
 )
 from motionloom.motion.retargeting.retarget import conformed
-from motionloom.ragged import Ragged
-from motionloom.rhythm.dance_nodes import DanceNode
+from motionloom.rhythm.dancing.nodes import DanceNode
+from motionloom.rhythm.dancing.phrases import Phrases
 from motionloom.rhythm.meter import downbeat, usual_meter
 from motionloom.rhythm.motion_beats.beats import Beats, analyse_beats
 from motionloom.rhythm.motion_beats.landings import landing_fit
@@ -39,28 +39,19 @@ from motionloom.rhythm.movements import (
     Movement,
     MovementComparison,
     cut_movements,
-    movement_differences,
     transition_differences,
 )
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
-from motionloom.rhythm.phrases import Phrases
-from motionloom.rhythm.rules import load_rules, with_rules
-from motionloom.rhythm.seams import SeamTable, smooth_graph
 from motionloom.rhythm.settings import TUNE, BeatSettings, ChoreographySettings, DanceSettings
-from motionloom.rhythm.transition_graph import TransitionGraph, combined_graph
-from motionloom.rhythm.transition_learning import (
-    Groups,
-    baum_welch,
-    k_medoids,
-    kinematic_continuity,
-    memberships,
-    subtractive,
-)
+from motionloom.rhythm.transitions.graph import TransitionGraph
+from motionloom.rhythm.transitions.learnt_graph import grouped_movements, learnt_graph
+from motionloom.rhythm.transitions.rules import load_rules, with_rules
+from motionloom.rhythm.transitions.seams import SeamTable, smooth_graph
 
 if TYPE_CHECKING:
     from motionloom.motion.scene import Scene
-    from motionloom.rhythm.dance import Dance
-    from motionloom.rhythm.dance_player import DancePlayer
+    from motionloom.rhythm.dancing.dance import Dance
+    from motionloom.rhythm.dancing.player import DancePlayer
     from motionloom.rhythm.music.music import Music
 
 Array = NDArray[np.float64]
@@ -94,8 +85,8 @@ class Choreography:
         Lengths of the sequences in which the movements follow one another in the takes; empty:
         unknown.
     max_seam : float, optional
-        Largest acceleration at a transition, relative to `usual`; see `motionloom.rhythm.seams`.
-        Default: transitions are not checked.
+        Largest acceleration at a transition, relative to `usual`; see
+        `motionloom.rhythm.transitions.seams`. Default: transitions are not checked.
     usual : tuple of float
         `usual_acceleration` of the takes in m/s^2, one per character; empty: of the movements.
 
@@ -188,7 +179,7 @@ class Choreography:
         ).with_smooth_transitions(chosen.max_seam)  # fmt: skip
 
     def with_smooth_transitions(self, max_seam: float | None) -> Choreography:
-        """With those transitions only that pass `motionloom.rhythm.seams`; None: with all.
+        """With smooth transitions only (`motionloom.rhythm.transitions.seams`); None: with all.
 
         Raises
         ------
@@ -332,7 +323,7 @@ class Choreography:
 
         `clock` may be a tempo in beats per minute, which ``steer(tempo=...)`` changes.
         """
-        from motionloom.rhythm.dance_player import DancePlayer
+        from motionloom.rhythm.dancing.player import DancePlayer
 
         running = TempoClock(clock) if isinstance(clock, int | float) else clock
         return DancePlayer(
@@ -456,7 +447,7 @@ class Choreography:
         InvalidInput
             If the music has fewer than two beats, or `follow` is not a path.
         """
-        from motionloom.rhythm.dance import dance
+        from motionloom.rhythm.dancing.dance import dance
 
         settings = DanceSettings(
             seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton,
@@ -628,57 +619,6 @@ def _even_runs(
         else:
             runs.append(([], False))
     return [run for run in runs if run[0]]
-
-
-def grouped_movements(
-    movements: Sequence[Movement], settings: ChoreographySettings
-) -> tuple[Array, Groups]:
-    """Differences (N, N) of movements, equation (15), and their groups, section 4.1."""
-    how = MovementComparison.of(movements, settings.weights, settings.velocity_weight)
-    apart = movement_differences(movements, how)
-    if settings.groups is not None:
-        return apart, k_medoids(apart, settings.groups, seed=settings.seed)
-    return apart, subtractive(apart, radius=settings.radius)
-
-
-def learnt_graph(
-    movements: Sequence[Movement],
-    lengths: Sequence[int],
-    apart: Array,
-    groups: Groups,
-    settings: ChoreographySettings,
-    *,
-    starts: Sequence[bool] | None = None,
-) -> TransitionGraph:
-    """The movement transition graph of groups of movements, section 4.2.
-
-    Parameters
-    ----------
-    movements : sequence of Movement
-        In the order of the takes.
-    lengths : sequence of int
-        Movements of each sequence in which they follow one another; they sum to N.
-    apart : ndarray, shape (N, N)
-        Differences of the movements.
-    groups : Groups
-    settings : ChoreographySettings
-    starts : sequence of bool, optional
-        Whether each sequence begins with the start of its take. Default: all do.
-    """
-    how = MovementComparison.of(movements, settings.weights, settings.velocity_weight)
-    gaps = transition_differences(movements, how)
-    smooth = kinematic_continuity(gaps, groups.labels, sigma=settings.sigma)
-    seen = memberships(apart, groups, radius=settings.radius)
-    learnt = baum_welch(Ragged.from_lengths(seen, list(lengths)).rows, starts=starts)
-    members = []
-    for group, centre in enumerate(groups.centres):
-        others = [k for k in groups.members(group) if k != centre]
-        nearest = sorted(others, key=lambda k: apart[centre, k])
-        members.append([int(centre), *map(int, nearest)])
-    return combined_graph(
-        smooth, learnt.transitions, learnt.start, members,
-        behaviour=settings.behaviour, min_likelihood=settings.min_likelihood,
-    )  # fmt: skip
 
 
 def for_music(

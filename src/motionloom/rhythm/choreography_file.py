@@ -19,7 +19,7 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.movements import Movement, MovementComparison, warped_movement
-from motionloom.rhythm.transition_graph import graph_data, graph_from
+from motionloom.rhythm.transitions.graph import graph_data, graph_from
 from motionloom.store.store import Store
 
 MotionOf = Callable[[str], Motion]

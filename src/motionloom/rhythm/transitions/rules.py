@@ -24,7 +24,7 @@ import numpy as np
 
 from motionloom.checked_files import parse_json, read_regular_text
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.rhythm.transition_graph import TransitionGraph
+from motionloom.rhythm.transitions.graph import TransitionGraph
 
 _KINDS = ("likelihood", "factor", "forbid")
 

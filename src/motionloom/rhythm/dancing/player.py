@@ -15,7 +15,7 @@ section 5). Controls of ``steer``:
 ``tempo``
     Beats per minute, if there is no music.
 
-How a dance obeys them: `motionloom.rhythm.dance_steering`.
+How a dance obeys them: `motionloom.rhythm.dancing.steering`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.provenance import Source
-from motionloom.rhythm.dance_nodes import WILLING, DanceNode, between
-from motionloom.rhythm.dance_steering import CONTROLS, DanceSteering
+from motionloom.rhythm.dancing.nodes import WILLING, DanceNode, between
+from motionloom.rhythm.dancing.steering import CONTROLS, DanceSteering
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
-from motionloom.rhythm.seams import SeamTable
+from motionloom.rhythm.transitions.seams import SeamTable
 
 if TYPE_CHECKING:
     from motionloom.rhythm.choreography import Choreography

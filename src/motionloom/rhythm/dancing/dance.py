@@ -18,7 +18,7 @@ from motionloom.motion.diagnostics.quality import BeatFit, QualityReport, seam_a
 from motionloom.motion.diagnostics.quality.parts import FEWEST_LANDINGS
 from motionloom.motion.provenance import merged
 from motionloom.motion.scene import Scene
-from motionloom.rhythm.dance_player import DancePlayer
+from motionloom.rhythm.dancing.player import DancePlayer
 from motionloom.rhythm.motion_beats.beats import beats
 from motionloom.rhythm.motion_beats.landings import (
     NEAR,

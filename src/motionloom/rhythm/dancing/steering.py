@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
-from motionloom.rhythm.dance_nodes import DanceNode
+from motionloom.rhythm.dancing.nodes import DanceNode
 
 Array = NDArray[np.float64]
 

@@ -20,8 +20,8 @@ from motionloom.motion.feet.contacts import FOOT_PARTS
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parametric.cardinal_basis import CardinalBasis
+from motionloom.rhythm.dancing.travel_weights import travel_weights
 from motionloom.rhythm.movements import Movement
-from motionloom.rhythm.travel_weights import travel_weights
 
 Array = NDArray[np.float64]
 

@@ -42,7 +42,7 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.kernels import exp_into, log_into, multiply_into, rotate_into
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.rhythm.movements import Movement, sampled
-from motionloom.rhythm.transition_graph import TransitionGraph
+from motionloom.rhythm.transitions.graph import TransitionGraph
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -1,0 +1,1 @@
+"""Movement transition graphs: learnt from takes, edited by rules, with smooth seams."""
