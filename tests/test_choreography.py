@@ -369,7 +369,8 @@ def test_transitions_are_learnt_from_soft_memberships(dances):
 
 
 def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
-    import motionloom.rhythm.choreography as module
+    from motionloom.rhythm import choreography
+    from motionloom.rhythm.transitions import learnt_graph
 
     seen = {}
 
@@ -386,8 +387,8 @@ def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
         pieces[2] = replace(pieces[2], beats=broken)
         return pieces
 
-    monkeypatch.setattr(module, "baum_welch", recorded)
-    monkeypatch.setattr(module, "cut_movements", uneven)
+    monkeypatch.setattr(learnt_graph, "baum_welch", recorded)
+    monkeypatch.setattr(choreography, "cut_movements", uneven)
     Choreography.from_takes(dances[:2], ChoreographySettings(meter=4, align="beats"))
     assert seen["starts"] == [True, False, True, False] and seen["lengths"][0] == 2
 
