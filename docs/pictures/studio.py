@@ -39,13 +39,13 @@ def library(page):
     freeze(page, 6.3)
 
 
-def piles(page):
-    go(page, "#/library?show=piles")
-    page.locator("loom-piles li").nth(5).wait_for()
-    page.locator("loom-piles .open").nth(1).click()
+def clusters(page):
+    go(page, "#/library?show=clusters")
+    page.locator("loom-clusters li").nth(5).wait_for()
+    page.locator("loom-clusters .open").nth(1).click()
     on_stage(page, 1)
-    page.locator("loom-library-view #piles").click()
-    page.locator("loom-piles li").nth(5).wait_for()
+    page.locator("loom-library-view #clusters").click()
+    page.locator("loom-clusters li").nth(5).wait_for()
     page.wait_for_timeout(2000)
     freeze(page, 0.9)
 
@@ -248,7 +248,7 @@ def dressed_character(path):
 
 
 PICTURES = {
-    "library": library, "piles": piles, "stage": stage, "search": search, "family": family,
+    "library": library, "clusters": clusters, "stage": stage, "search": search, "family": family,
     "grid": grid, "dance": dance, "parametric": parametric, "graph": graph, "movements": movements,
     "crowd": crowd, "words": words, "act": act, "controller": controller, "character": character,
 }  # fmt: skip

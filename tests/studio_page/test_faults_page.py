@@ -111,12 +111,12 @@ def test_dots_stay_while_a_target_is_dragged(windows, studio_address):
 
 def test_jobs_of_all_windows_are_in_one_list(windows, studio_address):
     first, second = windows(studio_address), windows(studio_address)
-    go(first, "library", show="piles")
-    expect(first.locator("loom-piles li").first).to_be_visible()
+    go(first, "library", show="clusters")
+    expect(first.locator("loom-clusters li").first).to_be_visible()
     summary = second.locator("loom-jobs summary")
     expect(summary).to_be_visible()
     summary.click()
-    expect(second.locator("loom-jobs li").first).to_contain_text("sorting takes into piles: done")
+    expect(second.locator("loom-jobs li").first).to_contain_text("sorting takes into clusters: done")
     assert serious_findings(second) == []
     second.keyboard.press("Escape")
     expect(second.locator("loom-jobs ul")).to_be_hidden()

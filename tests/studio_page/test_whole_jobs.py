@@ -65,8 +65,8 @@ class Hand:
             self.press(button)
         asked.value.set_files(path)
 
-    def open_pile(self, word: str) -> None:
-        self.press(self.page.locator("loom-piles .open", has_text=word).first)
+    def open_cluster(self, word: str) -> None:
+        self.press(self.page.locator("loom-clusters .open", has_text=word).first)
         expect(self.page.locator("loom-selection-bar #picked")).to_be_visible()
         settled(self.page)
 
@@ -88,7 +88,7 @@ def folder(request, tmp_path):
 
 @pytest.fixture(params=["mouse", "keyboard"])
 def begun(request, windows, folder, tmp_path):
-    """The page of a new library into which the folder was imported; the piles are there."""
+    """The page of a new library into which the folder was imported; the clusters are there."""
     ml.Library.create(tmp_path / "new.loom").close()
     with StudioServer(tmp_path / "new.loom") as server:
         page = windows(server.address)
@@ -97,8 +97,8 @@ def begun(request, windows, folder, tmp_path):
         expect(page.locator("loom-import-panel")).to_contain_text("added", timeout=MILLISECONDS)
         hand.press(page.locator("loom-import-panel").get_by_role("button", name="close"))
         settled(page)
-        hand.press(page.locator("loom-library-view #piles"))
-        expect(page.locator("loom-piles li").first).to_be_visible()
+        hand.press(page.locator("loom-library-view #clusters"))
+        expect(page.locator("loom-clusters li").first).to_be_visible()
         yield hand, ml.Library(tmp_path / "new.loom")
 
 
@@ -111,7 +111,7 @@ def saved(page, act) -> Path:
 def test_kicks_are_exported(begun, tmp_path):
     hand, library = begun
     page = hand.page
-    hand.open_pile("kick")
+    hand.open_cluster("kick")
     kicks = set(page.evaluate("[...studio.picked]"))
     page.evaluate("studio.stage.clock.pause()")
     timeline = page.locator("loom-timeline #head")
@@ -152,7 +152,7 @@ def test_kicks_are_exported(begun, tmp_path):
 def test_a_walk_along_a_drawn_path_is_kept_as_a_take(begun):
     hand, library = begun
     page = hand.page
-    hand.open_pile("walk")
+    hand.open_cluster("walk")
     hand.press(page.locator("loom-selection-bar #walk-these"))
     page.wait_for_function(f"() => {GRAPH}?.drawn && !{GRAPH}?.busy")
     settled(page)
@@ -184,7 +184,7 @@ def test_a_dance_to_a_song_is_downloaded_as_fbx(begun, tmp_path):
     hand, _ = begun
     page = hand.page
     song = write_tune(tmp_path / "song.mid", bars=6, meter=4, tempo_bpm=100)
-    rhythm = page.locator("loom-piles li", has_text="with a rhythm").first
+    rhythm = page.locator("loom-clusters li", has_text="with a rhythm").first
     hand.press(rhythm.locator(".open"))
     settled(page)
     hand.press(page.locator("loom-selection-bar #dance-these"))

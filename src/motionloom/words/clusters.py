@@ -180,7 +180,7 @@ def _name(facts: Sequence[Mapping[str, float]], usual: Counter[str], takes: int)
         return ""
     best = max(sorted(scores), key=scores.__getitem__)
     sides = [word for word in scores if word.partition(" ")[0] == best.partition(" ")[0]]
-    # One side if only that is usual: a pile of kicks with both feet is no "kick right".
+    # One side if only that is usual: a cluster of kicks with both feet is no "kick right".
     chosen = best.partition(" ")[0] if len(sides) > 2 else max(sides, key=len)
     return chosen.replace("_", " ")
 

@@ -10,8 +10,8 @@ import { inputValue } from "../page/form-input";
 import { segmentText, type Row, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
-import "./piles";
-import type { Pile } from "./piles";
+import "./clusters";
+import type { Cluster } from "./clusters";
 import "./selection-bar";
 import "./take-cards";
 import type { Pick, TakeCards } from "./take-cards";
@@ -35,11 +35,11 @@ interface LibraryState {
   label: string;
   sort: Sort;
   segment: string;
-  /** Takes, or piles of takes that are alike; empty: piles where nothing is labelled. */
-  show: "takes" | "piles" | "";
+  /** Takes, or clusters of takes that are alike; empty: clusters where nothing is labelled. */
+  show: "takes" | "clusters" | "";
 }
 
-const FEW = 6; // takes that need no piles
+const FEW = 6; // takes that need no clusters
 
 @customElement("loom-library-view")
 export class LibraryView extends View {
@@ -60,7 +60,7 @@ export class LibraryView extends View {
     .facts { display: flex; justify-content: space-between; align-items: center; font-size: 12px; gap: 8px; }
     .facts select, .facts button { font-size: 12px; padding: 2px 6px; }
     .facts .row { flex-wrap: nowrap; gap: 4px; }
-    loom-take-cards, loom-piles { flex: 1; }
+    loom-take-cards, loom-clusters { flex: 1; }
     .tabs { gap: 4px; } .tabs button { font-size: 12px; padding: 2px 10px; }
     .open { border-top: 1px solid var(--line); padding-top: 8px; display: grid; grid-template-columns: minmax(0, 1fr); gap: 5px; }
     .open b { overflow-wrap: anywhere; }
@@ -140,14 +140,14 @@ export class LibraryView extends View {
     return order ? rows.sort(order) : rows;
   }
 
-  private get piled(): boolean {
+  private get clustered(): boolean {
     const { show, take, find, label } = this.state;
-    if (show) return show === "piles";
+    if (show) return show === "clusters";
     const { library, labels } = this.studio;
     return !take && !find && !label && labels.size < 2 && library.motions.length >= FEW;
   }
 
-  private readonly openPile = (event: CustomEvent<Pile>): void => {
+  private readonly openCluster = (event: CustomEvent<Cluster>): void => {
     this.change({ take: event.detail.motions[0], over: [], segment: "", show: "takes", find: "", label: "" });
   };
 
@@ -213,22 +213,22 @@ export class LibraryView extends View {
       <div class="row"><button class="main" @click=${() => this.studio.openImportDialog(false)}>Import files…</button>
         <button @click=${() => this.studio.openImportDialog(true)}>Import a folder…</button>
         <button id="samples" ?disabled=${this.sampling} @click=${() => void this.addSamples()}>${this.sampling ? "adding samples…" : "Add samples"}</button></div>
-      <ol class="tour"><li>Import takes: they need no labels.</li><li>Open a pile of takes that are alike, and label it at once.</li>
+      <ol class="tour"><li>Import takes: they need no labels.</li><li>Open a cluster of takes that are alike, and label it at once.</li>
         <li>Walk, dance or parametrize the selected takes; keep or download what is on the stage.</li><li>Press <kbd>?</kbd> for the keys, <kbd>Ctrl+Z</kbd> to undo anything.</li></ol></div>`;
     const { labels } = this.studio;
     const rows = this.rows();
-    const piled = this.piled;
-    const choice = (show: "takes" | "piles", words: string) =>
-      html`<button id=${show} aria-pressed=${(show === "piles") === piled} @click=${() => this.change({ show, take: show === "piles" ? "" : this.state.take })}>${words}</button>`;
+    const clustered = this.clustered;
+    const choice = (show: "takes" | "clusters", words: string) =>
+      html`<button id=${show} aria-pressed=${(show === "clusters") === clustered} @click=${() => this.change({ show, take: show === "clusters" ? "" : this.state.take })}>${words}</button>`;
     const bar = this.studio.picked.size
       ? html`<loom-selection-bar .studio=${this.studio}></loom-selection-bar>`
       : nothing;
     const tabs =
       library.motions.length > 1
-        ? html`<div class="row tabs" role="group" aria-label="Show">${choice("takes", "Takes")}${choice("piles", "Piles")}</div>`
+        ? html`<div class="row tabs" role="group" aria-label="Show">${choice("takes", "Takes")}${choice("clusters", "Clusters")}</div>`
         : nothing;
-    if (piled)
-      return html`${tabs}${this.facts(rows)}<loom-piles .studio=${this.studio} .store=${this.store} @pile=${this.openPile}></loom-piles>${bar}`;
+    if (clustered)
+      return html`${tabs}${this.facts(rows)}<loom-clusters .studio=${this.studio} .store=${this.store} @cluster=${this.openCluster}></loom-clusters>${bar}`;
     return html`${tabs}${this.finder(labels)}${this.facts(rows)}
       ${
         rows.length || !library.name
@@ -250,7 +250,7 @@ function parseState(query: Record<string, string>): LibraryState {
     label: query.label ?? "",
     sort,
     segment: query.range ?? "",
-    show: query.show === "piles" || query.show === "takes" ? query.show : "",
+    show: query.show === "clusters" || query.show === "takes" ? query.show : "",
   };
 }
 

@@ -70,7 +70,7 @@ export class SelectionBar extends LitElement {
   };
 
   private get names(): string[] {
-    return [...this.studio.picked]; // of a pile the most typical one first
+    return [...this.studio.picked]; // of a cluster the most typical one first
   }
 
   private async attempt(busy: string, work: () => Promise<unknown>): Promise<void> {

@@ -46,7 +46,7 @@ export class Studio extends EventTarget {
   noticeUndo = false;
   /** Names of the takes that are selected together, for actions on all of them. */
   picked: ReadonlySet<string> = new Set();
-  /** A name for these takes, if they are a pile. */
+  /** A name for these takes, if they are a cluster. */
   pickedName = "";
   /** When this window changed the library last, milliseconds. */
   changedAt = 0;

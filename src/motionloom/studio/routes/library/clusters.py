@@ -44,7 +44,7 @@ def clusters(request: ClusterRequest, state: State) -> JobStatus:
             for one in found
         ]
 
-    return state.jobs.start("sorting takes into piles", work, total=len(library)).status()
+    return state.jobs.start("sorting takes into clusters", work, total=len(library)).status()
 
 
 @router.post("/rhythms")

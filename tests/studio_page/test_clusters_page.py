@@ -1,4 +1,4 @@
-"""Piles of takes without labels, and what is done with several takes at once."""
+"""Clusters of takes without labels, and what is done with several takes at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = (
 @pytest.fixture
 def unlabelled(windows, tmp_path):
     """A page of a library without labels, and the library."""
-    library = ml.Library.create(tmp_path / "pile.loom", fps=30.0)
+    library = ml.Library.create(tmp_path / "clusters.loom", fps=30.0)
     for name in NAMES:
         library.add_motion(demo.clip(name), name=name)
     with StudioServer(library.path) as server:
@@ -29,8 +29,8 @@ def unlabelled(windows, tmp_path):
 
 def test_unlabelled_takes_are_shown_as_piles_and_labelled_at_once(unlabelled):
     page, library = unlabelled
-    piles = page.locator("loom-piles li")
-    kicks = piles.filter(has_text="kick right")
+    clusters = page.locator("loom-clusters li")
+    kicks = clusters.filter(has_text="kick right")
     expect(kicks).to_contain_text("3 takes")
     assert serious_findings(page) == []
     kicks.locator(".label").click()
@@ -75,7 +75,7 @@ def test_several_takes_are_labelled_renamed_deleted_and_restored_by_keyboard(unl
 
 def test_walk_dance_and_parametrize_begin_with_the_selected_takes(unlabelled):
     page, _ = unlabelled
-    page.locator("loom-piles .open", has_text="kick right").click()
+    page.locator("loom-clusters .open", has_text="kick right").click()
     bar = page.locator("loom-selection-bar")
     expect(bar.locator("#picked")).to_have_text("3 takes selected")
     picked = page.evaluate("[...studio.picked]")
@@ -93,7 +93,7 @@ def test_walk_dance_and_parametrize_begin_with_the_selected_takes(unlabelled):
 
 def test_a_controller_is_made_of_a_pile_and_of_a_selection(unlabelled):
     page, _ = unlabelled
-    walks = page.locator("loom-piles li").filter(has_text="walk").first
+    walks = page.locator("loom-clusters li").filter(has_text="walk").first
     expect(walks).to_be_visible()
     assert serious_findings(page) == []
     walks.locator(".controller-of-these").click()

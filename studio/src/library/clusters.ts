@@ -1,4 +1,4 @@
-// Piles: takes that are alike, found by the server, with a name proposed for each.
+// Clusters: takes that are alike, found by the server, with a name proposed for each.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -11,7 +11,7 @@ import { colour, reducedMotion } from "../page/theme";
 import { MAKES, labelTakes } from "./selection-bar";
 import { drawThumbnail, type ThumbnailStore } from "./thumbnails";
 
-export interface Pile {
+export interface Cluster {
   name: string;
   kind: "locomotion" | "rest" | "action";
   rhythmic: boolean;
@@ -25,12 +25,12 @@ const INTERVAL = 80; // milliseconds between frames
 const FINENESS = { finer: 0.5, usual: 0.7, coarser: 1.0 };
 type Fineness = keyof typeof FINENESS;
 
-/** Fires "pile" with a `Pile` that was opened. */
-@customElement("loom-piles")
-export class Piles extends LitElement {
+/** Fires "cluster" with a `Cluster` that was opened. */
+@customElement("loom-clusters")
+export class Clusters extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @property({ attribute: false }) store!: ThumbnailStore;
-  @state() private piles: Pile[] | null = null;
+  @state() private clusters: Cluster[] | null = null;
   @state() private job: Job | null = null;
   @state() private fineness: Fineness = "usual";
   private timer = 0;
@@ -72,8 +72,8 @@ export class Piles extends LitElement {
     this.of = of;
     void this.studio.attempt(async () => {
       const job = await send("post", "clusters", { body: { fineness: FINENESS[this.fineness] } });
-      const piles = await finished(job as Job<Pile[]>, (now) => (this.job = now));
-      if (of === this.of) this.piles = piles;
+      const clusters = await finished(job as Job<Cluster[]>, (now) => (this.job = now));
+      if (of === this.of) this.clusters = clusters;
     });
   };
 
@@ -86,44 +86,44 @@ export class Piles extends LitElement {
     }
   }
 
-  private open(pile: Pile): void {
-    this.studio.pick(pile.motions, pile.name);
-    this.dispatchEvent(new CustomEvent<Pile>("pile", { detail: pile }));
+  private open(cluster: Cluster): void {
+    this.studio.pick(cluster.motions, cluster.name);
+    this.dispatchEvent(new CustomEvent<Cluster>("cluster", { detail: cluster }));
   }
 
-  private pile(pile: Pile) {
+  private cluster(cluster: Cluster) {
     const { library } = this.studio;
-    const held = new Set(pile.motions);
+    const held = new Set(cluster.motions);
     const rows = library.motions.filter((row) => held.has(row.name));
-    const labelled = pile.name && rows.every((row) => row.labels.includes(pile.name));
-    const title = pile.name || pile.motions[0];
-    return html`<li><canvas data-name=${pile.motions[0]} width=${PICTURE * 2} height=${PICTURE * 2} aria-hidden="true"></canvas>
-      <button class="open" aria-label="Open the pile ${title}, ${counted(pile.motions.length, "take")}" @click=${() => this.open(pile)}>${title}</button>
-      <div class="row"><span class="faint facts">${counted(pile.motions.length, "take")}, ${durationText(pile.seconds)}, ${pile.kind}${pile.rhythmic ? ", with a rhythm" : ""}</span>
+    const labelled = cluster.name && rows.every((row) => row.labels.includes(cluster.name));
+    const title = cluster.name || cluster.motions[0];
+    return html`<li><canvas data-name=${cluster.motions[0]} width=${PICTURE * 2} height=${PICTURE * 2} aria-hidden="true"></canvas>
+      <button class="open" aria-label="Open the cluster ${title}, ${counted(cluster.motions.length, "take")}" @click=${() => this.open(cluster)}>${title}</button>
+      <div class="row"><span class="faint facts">${counted(cluster.motions.length, "take")}, ${durationText(cluster.seconds)}, ${cluster.kind}${cluster.rhythmic ? ", with a rhythm" : ""}</span>
         ${
           labelled
             ? html`<span class="faint facts">labelled</span>`
-            : pile.name
-              ? html`<button class="label" aria-label="Label all: ${pile.name}, ${counted(pile.motions.length, "take")}" @click=${() => void this.studio.attempt(() => labelTakes(this.studio, pile.motions, pile.name))}>Label all</button>`
+            : cluster.name
+              ? html`<button class="label" aria-label="Label all: ${cluster.name}, ${counted(cluster.motions.length, "take")}" @click=${() => void this.studio.attempt(() => labelTakes(this.studio, cluster.motions, cluster.name))}>Label all</button>`
               : nothing
         }</div>
       <div class="row make" role="group" aria-label="Make of ${title}">${MAKES.map(
         ({ id, short, does, go }) =>
           html`<button class=${id} title=${does} aria-label="${short} these: ${title}" @click=${() => {
-            this.studio.pick(pile.motions, pile.name);
-            go(this.studio, pile.motions.join(","));
+            this.studio.pick(cluster.motions, cluster.name);
+            go(this.studio, cluster.motions.join(","));
           }}>${short}</button>`,
       )}</div></li>`;
   }
 
   render() {
-    const { piles } = this;
-    return html`<div class="row"><span class="faint" role="status" id="pile-count">${piles ? `${counted(piles.length, "pile")} of takes that are alike; names from what they show` : this.job ? "" : "sorting takes…"}</span>
-        <select aria-label="Size of the piles" @change=${(event: Event) => {
+    const { clusters } = this;
+    return html`<div class="row"><span class="faint" role="status" id="cluster-count">${clusters ? `${counted(clusters.length, "cluster")} of takes that are alike; names from what they show` : this.job ? "" : "sorting takes…"}</span>
+        <select aria-label="Size of the clusters" @change=${(event: Event) => {
           this.fineness = (event.target as HTMLSelectElement).value as Fineness;
           this.sort();
         }}>${Object.keys(FINENESS).map((one) => html`<option ?selected=${one === this.fineness}>${one}</option>`)}</select></div>
       <loom-progress .job=${this.job}></loom-progress>
-      <ul aria-label="Piles">${piles?.map((one) => this.pile(one))}</ul>`;
+      <ul aria-label="Clusters">${clusters?.map((one) => this.cluster(one))}</ul>`;
   }
 }
