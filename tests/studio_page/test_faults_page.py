@@ -116,7 +116,8 @@ def test_jobs_of_all_windows_are_in_one_list(windows, studio_address):
     summary = second.locator("loom-jobs summary")
     expect(summary).to_be_visible()
     summary.click()
-    expect(second.locator("loom-jobs li").first).to_contain_text("sorting takes into clusters: done")
+    job = second.locator("loom-jobs li").first
+    expect(job).to_contain_text("sorting takes into clusters: done")
     assert serious_findings(second) == []
     second.keyboard.press("Escape")
     expect(second.locator("loom-jobs ul")).to_be_hidden()
