@@ -128,6 +128,57 @@ def test_little_is_aligned_where_there_are_near_matches(rng):
     assert found.frames < 0.2 * len(rows)
 
 
+def standing(rng, count, length=600, size=6):
+    """Performers who stand, each in a stance of its own, and sway slowly; rows and starts."""
+    sway = np.zeros((count, length, size))
+    for t in range(1, length):
+        sway[:, t] = 0.95 * sway[:, t - 1] + 0.3 * rng.uniform(-0.5, 0.5, size=(count, size))
+    rows = rng.normal(size=(count, 1, size)) + sway
+    return rows.reshape(-1, size).astype(np.float32), np.arange(count + 1) * length
+
+
+@pytest.mark.parametrize("length", [45, 90])
+def test_still_queries_have_the_matches_of_the_full_pass(rng, length):
+    rows, starts = standing(rng, 60)
+    boxes = RunBoxes.build(rows, starts)
+    limits = Limits(max_matches=10, max_overlap=0.5)
+    for first in (100, 7_300, 20_000, 31_000):
+        query = rows[first : first + length]
+        weights = dtw.moving_weights(query)
+        expected = dtw_matches(query, rows, starts, weights=weights, limits=limits)
+        found = dtw_matches(query, rows, starts, weights=weights, limits=limits, bounds=boxes)
+        assert_same(found, expected)
+
+
+def test_a_still_query_is_not_compared_with_one_nearest_pose_all_the_time():
+    rows = np.ones((400, 3), np.float32)
+    rows[200:202] = 0.0  # what no alignment of the query can stay at
+    starts, query = np.array([0, 400]), np.zeros((90, 3), np.float32)
+    cost = float(end_costs(query, rows, starts).min())
+    assert cost > 85 * np.sqrt(3.0)
+    search = BoundedPass(query, rows, starts, RunBoxes.build(rows, starts))
+    for level, part in ((1, 0.28), (0, 0.65), (-1, 0.8)):
+        assert not len(search._surviving(level, search._motions, part * cost)[0]), level
+
+
+def test_the_slowest_alignments_are_within_the_bounds(rng):
+    """Two query frames per library frame: as many groups as possible begin in each block."""
+    rows, starts = standing(rng, 8)
+    rows += rng.normal(size=rows.shape).astype(np.float32)  # no other alignment is as cheap
+    boxes = RunBoxes.build(rows, starts)
+    for first in range(1_300, 1_340):
+        query = np.repeat(rows[first : first + 46], 2, axis=0)[1:-1]
+        full = end_costs(query, rows, starts)
+        end = first + 45
+        assert np.argmin(full) == end and full[end] < 0.1
+        search = BoundedPass(query, rows, starts, boxes)
+        found = search.costs(1.0)
+        assert found.costs.min() == full[end]
+        for level in range(-1, LEVELS):
+            spans, _ = search._surviving(level, search._motions, 1.0)
+            assert any(low <= first and end < high for _, low, high in spans), level
+
+
 def test_classic_steps_and_unlimited_searches_take_the_full_pass(library):
     rows, starts = library
     boxes = RunBoxes.build(rows, starts)

@@ -9,16 +9,18 @@ a group are aligned with library frames inside a convex set S, the triangle ineq
 because the mean of library frames in S is in S. S is the box of a block of ``2 g`` frames, in which
 the group begins, and of the frames that it may reach from there (see
 `motionloom.search.subsequence.run_boxes`). The next group begins in the same block or in the next
-one. So the cheapest path through the matrix ``g d(m, S)`` of groups and blocks, with steps to the
-same or to the next block, costs no more than any alignment that passes those blocks: a lower bound
-with 2 g^2 times fewer cells than the alignment itself.
+one, and no more than four begin in one block: a library frame is aligned with two query frames at
+most, so that ``4 g`` query frames later an alignment is in another block. (Else a query that stands
+still could be compared with the one nearest pose all the time.) So the cheapest path through the
+matrix ``g d(m, S)`` of groups and blocks, with such steps, costs no more than any alignment that
+passes those blocks: a lower bound with 2 g^2 times fewer cells than the alignment itself.
 
-Forward and backward sums give, for each block and group, the cheapest path through it. A block
-survives if that is at most the threshold for some group. An alignment whose cost is at most the
-threshold visits surviving blocks only, and successive ones; so it is inside one run of surviving
-blocks. Runs that survive one level are examined on the next, finer one, the last time with boxes
-made from the rows themselves. In what survives all levels, the kernel of the full pass computes
-the costs.
+Forward and backward sums give, for each block and group, the cheapest path that leaves the block
+after that group. A block survives if the least of them is at most the threshold. An alignment whose
+cost is at most the threshold visits surviving blocks only, and successive ones; so it is inside one
+run of surviving blocks. Runs that survive one level are examined on the next, finer one, the last
+time with boxes made from the rows themselves. In what survives all levels, the kernel of the full
+pass computes the costs.
 
 **Exactness.** Let T be the threshold. The costs of all ends up to T are then known, to the last
 bit: each is the minimum over the same alignments, computed by the same operations, and other ends
@@ -46,10 +48,13 @@ from motionloom.search.subsequence.kernel import prepared_query, slope_costs
 from motionloom.search.subsequence.run_boxes import LEVELS, STRIDE, RunBoxes, first_blocks
 
 _PIECE = 1024  # frames in which one alignment is tried to find a threshold
-_PROBES = 4  # alignments tried per wanted match, at least; twice, on two levels
+_PROBES = 4  # alignments tried per wanted match, at least
 _ROWS_PER_PROBE = 50_000  # frames for each of which an alignment is tried
 _BATCH_ROWS = 8_000_000
 _PART = 0.2  # of the size of boxes, where alignments are tried
+_COMPARED = 8  # times as many places are compared on the finest level before
+_STAYS = 4  # successive groups that can begin in one block
+_COLUMNS = 240  # blocks at a time: spans are short, and loops over few numbers are slow
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +165,10 @@ class BoundedPass:
         """
         spans = self._motions
         threshold = limit
+        if wanted:
+            self._probe(wanted)
+            threshold = min(limit, self.threshold(wanted))
         for level in range(LEVELS - 1, -2, -1):
-            if wanted and level in (LEVELS - 1, 0):
-                self._probe(level, spans, wanted)
-                threshold = min(limit, self.threshold(wanted))
             spans, _ = self._surviving(level, spans, threshold)
         spans = _joined(spans, max(self.reach, 1))
         return SparseCosts(spans, self._aligned(spans, threshold), threshold)
@@ -186,7 +191,7 @@ class BoundedPass:
         """
         stride = STRIDE << level if level >= 0 else STRIDE >> -level
         group = stride // 2
-        means, sizes = _groups(self._query, group)
+        means, sizes = _groups(self._query * self.weights, group)
         if level >= 0:
             codes, blocks = self.boxes.codes[level], first_blocks(self.starts, stride)
         else:
@@ -195,7 +200,7 @@ class BoundedPass:
         found, best = [], []
         for some in _batches(spans):
             one, other = _surviving_spans(
-                means * self.weights,
+                means,
                 sizes,
                 self.weights,
                 codes,
@@ -217,25 +222,28 @@ class BoundedPass:
             return np.empty((0, 3), np.int64), np.empty((0, 3))
         return np.concatenate(found), np.concatenate(best)
 
-    def _probe(self, level: int, spans: NDArray[np.int64], wanted: int) -> None:
-        """Align the query where it seems to fit best.
-
-        Bounds are zero in many places. Boxes about the same centres, but smaller, tell better
-        where good alignments are.
-        """
-        pieces = _pieces(spans)
-        _, best = self._surviving(level, pieces, np.inf, part=_PART)
-        count = max(_PROBES * wanted, len(self.rows) // _ROWS_PER_PROBE)
+    def _best_places(self, best: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+        """Spans around the ends of the least bounds, in order."""
         chosen = best[np.argsort(best[:, 0], kind="stable")[:count]]
         chosen = chosen[np.isfinite(chosen[:, 0])].astype(np.int64)
-        if not len(chosen):
-            return
         motion, frame = chosen[:, 1], chosen[:, 2]
         first = np.maximum(self.starts[motion], frame - 2 * self.length)
         last = np.minimum(self.starts[motion + 1], frame + (STRIDE << LEVELS))
         spans = np.column_stack([motion, first, last])
-        spans = _joined(spans[np.argsort(first, kind="stable")], 1)
-        costs = self._aligned(spans, self.threshold(wanted))
+        return _joined(spans[np.argsort(first, kind="stable")], 1)
+
+    def _probe(self, wanted: int) -> None:
+        """Align the query where it seems to fit best.
+
+        Bounds are zero in many places. Boxes about the same centres, but smaller, tell better
+        where good alignments are: those of the coarsest level, and of the best ones the finest.
+        """
+        count = max(_PROBES * wanted, len(self.rows) // _ROWS_PER_PROBE)
+        _, best = self._surviving(LEVELS - 1, _pieces(self._motions), np.inf, part=_PART)
+        spans = self._best_places(best, _COMPARED * count)
+        _, best = self._surviving(0, _pieces(spans), np.inf, part=_PART)
+        spans = self._best_places(best, count)
+        costs = self._aligned(spans, np.inf)
         offsets = offsets_of(spans[:, 2] - spans[:, 1])
         for (m, low, _), begin, end in zip(
             spans.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
@@ -280,8 +288,8 @@ def _rounding(query: NDArray[np.float32], weights: NDArray[np.float32]) -> float
 
 
 def _groups(query: NDArray[np.float32], size: int) -> tuple[NDArray[np.float32], NDArray]:
-    """Means of groups of at most `size` successive frames, and how many they are."""
-    bounds = np.linspace(0, len(query), -(-len(query) // size) + 1).round().astype(np.int64)
+    """Means of groups of `size` successive frames, the last of the rest, and how many they are."""
+    bounds = np.append(np.arange(0, len(query), size), len(query))
     sums = np.add.reduceat(query.astype(np.float64), bounds[:-1], axis=0)
     sizes = np.diff(bounds)
     return (sums / sizes[:, None]).astype(np.float32), sizes.astype(np.float32)
@@ -339,116 +347,131 @@ def _surviving_spans(
     out = np.empty((1024, 3), np.int64)
     count = 0
     best = np.full((len(spans), 3), np.inf)
-    room = 64
-    lower, upper = (
-        np.empty((n_features, room), np.float32),
-        np.empty((n_features, room), np.float32),
-    )
+    begins, counts = _span_blocks(spans, starts, stride)
+    room = max(_COLUMNS, counts.max() + 1) if len(spans) else 0
+    lower = np.zeros((n_features, room), np.float32)
+    upper = np.zeros((n_features, room), np.float32)
     costs = np.empty((n_groups, room), np.float32)
     forward = np.empty((n_groups, room), np.float32)
+    stays = np.empty((_STAYS - 1, room), np.float32)
     least = np.empty(room, np.float32)
-    backward, before = np.empty(room, np.float32), np.empty(room, np.float32)
-    for s in range(len(spans)):
-        m, first, last = spans[s, 0], spans[s, 1], spans[s, 2]
-        begin = (first - starts[m]) // stride
-        n = (last - 1 - starts[m]) // stride + 1 - begin
-        if n <= 0:
-            continue
-        if n > room:
-            room = 2 * n
-            lower = np.empty((n_features, room), np.float32)
-            upper = np.empty((n_features, room), np.float32)
-            costs = np.empty((n_groups, room), np.float32)
-            forward = np.empty((n_groups, room), np.float32)
-            least = np.empty(room, np.float32)
-            backward, before = np.empty(room, np.float32), np.empty(room, np.float32)
-        if from_rows:
-            _boxes_of_rows(
-                rows, starts[m] + begin * stride, starts[m + 1], stride, n, weights, lower, upper
-            )
-        else:
-            _boxes_of_codes(codes, blocks[m] + begin, n, low, step, weights, lower, upper)
-        if part < 1.0:
-            _shrink(lower, upper, n, part)
+    now, before = np.empty(room, np.float32), np.empty(room, np.float32)
+    after = 0
+    while after < len(spans):
+        # Many short spans side by side, with an infinite column between them.
+        s, n = after, 0
+        while after < len(spans) and (n == 0 or n + counts[after] < room):
+            m, begin, width = spans[after, 0], begins[after], counts[after]
+            if from_rows:
+                first = starts[m] + begin * stride
+                _boxes_of_rows(rows, first, starts[m + 1], stride, n, width, weights, lower, upper)
+            else:
+                _boxes_of_codes(
+                    codes, blocks[m] + begin, n, width, low, step, weights, lower, upper
+                )
+            if part < 1.0:
+                _shrink(lower, upper, n, width, part)
+            n += width
+            lower[0, n], upper[0, n] = infinite, -infinite  # infinitely far in one feature
+            n += 1
+            after += 1
         dead = False
         for g in range(n_groups):
             _box_distances(means[g], sizes[g], lower, upper, n, costs[g])
             if g == 0:
-                forward[0, :n] = costs[0, :n]
+                _begin(stays, costs[0], forward[0], n)
             else:
-                _add_step(forward[g - 1], costs[g], forward[g], n)
+                _add_step(stays, forward[g - 1], costs[g], forward[g], n, -1)
             if _least(forward[g], n) > limit:
                 dead = True
                 break
         if dead:
             continue
         ends = forward[n_groups - 1]
-        value, where = ends[0], 0
-        for j in range(n):
-            if ends[j] < value:
-                value, where = ends[j], j
-        best[s, 0], best[s, 1] = value, m
-        best[s, 2] = starts[m] + (begin + where) * stride
+        at = 0
+        for i in range(s, after):
+            value, where = infinite, 0
+            for j in range(counts[i]):
+                if ends[at + j] < value:
+                    value, where = ends[at + j], j
+            best[i, 0], best[i, 1] = value, spans[i, 0]
+            best[i, 2] = starts[spans[i, 0]] + (begins[i] + where) * stride
+            at += counts[i] + 1
         if part < 1.0:
             continue
         # The cheapest path through each block, over all groups.
-        for j in range(n):
-            least[j] = ends[j]
-            before[j] = costs[n_groups - 1, j]
+        least[:n] = ends[:n]
+        _begin(stays, costs[n_groups - 1], before, n)
         for g in range(n_groups - 2, -1, -1):
-            for j in range(n):
-                onward = before[j + 1] if j + 1 < n else infinite
-                onward = min(onward, before[j])
-                least[j] = min(least[j], forward[g, j] + onward)
-                backward[j] = costs[g, j] + onward
-            backward, before = before, backward
-        j = 0
-        while j < n:
-            if not least[j] <= limit:
-                j += 1
-                continue
-            start = j
-            while j < n and least[j] <= limit:
-                j += 1
-            if count == len(out):
-                out = np.concatenate((out, np.empty_like(out)))
-            out[count, 0] = m
-            out[count, 1] = max(first, starts[m] + (begin + start) * stride)
-            out[count, 2] = min(last, starts[m] + (begin + j) * stride + stride - 2)
-            count += 1
+            _join(forward[g], before, least, n)
+            if g:
+                _add_step(stays, before, costs[g], now, n, 1)
+                now, before = before, now
+        at = 0
+        for i in range(s, after):
+            origin = starts[spans[i, 0]] + begins[i] * stride
+            j = 0
+            while j < counts[i]:
+                if not least[at + j] <= limit:
+                    j += 1
+                    continue
+                start = j
+                while j < counts[i] and least[at + j] <= limit:
+                    j += 1
+                if count == len(out):
+                    out = np.concatenate((out, np.empty_like(out)))
+                out[count, 0] = spans[i, 0]
+                out[count, 1] = max(spans[i, 1], origin + start * stride)
+                out[count, 2] = min(spans[i, 2], origin + j * stride + stride - 2)
+                count += 1
+            at += counts[i] + 1
     return out[:count].copy(), best
 
 
 @kernel
-def _shrink(lower, upper, n, part):
+def _span_blocks(spans, starts, stride):
+    """First block of each span, counted within its motion, and the number of its blocks."""
+    begins, counts = np.empty(len(spans), np.int64), np.empty(len(spans), np.int64)
+    for s in range(len(spans)):
+        first, last = spans[s, 1] - starts[spans[s, 0]], spans[s, 2] - starts[spans[s, 0]]
+        begins[s] = first // stride
+        counts[s] = max(0, (last - 1) // stride + 1 - begins[s])
+    return begins, counts
+
+
+@kernel
+def _shrink(lower, upper, at, n, part):
     """Boxes of a part of their size, about their centres."""
     for d in range(len(lower)):
-        for j in range(n):
+        for j in range(at, at + n):
             centre = np.float32(0.5) * (lower[d, j] + upper[d, j])
             half = np.float32(0.5) * part * (upper[d, j] - lower[d, j])
             lower[d, j], upper[d, j] = centre - half, centre + half
 
 
 @kernel
-def _boxes_of_codes(codes, first, n, low, step, weights, lower, upper):
-    for d in range(codes.shape[2]):
-        for j in range(n):
-            lower[d, j] = (low[d] + step[d] * np.float32(codes[first + j, 0, d])) * weights[d]
-            upper[d, j] = (low[d] + step[d] * np.float32(codes[first + j, 1, d])) * weights[d]
+def _boxes_of_codes(codes, first, at, n, low, step, weights, lower, upper):
+    """Boxes of n blocks, into columns from `at` on."""
+    for j in range(n):
+        for d in range(codes.shape[2]):
+            lower[d, at + j] = (low[d] + step[d] * np.float32(codes[first + j, 0, d])) * weights[d]
+            upper[d, at + j] = (low[d] + step[d] * np.float32(codes[first + j, 1, d])) * weights[d]
 
 
 @kernel
-def _boxes_of_rows(rows, first, end, stride, n, weights, lower, upper):
-    infinite = np.float32(np.inf)
+def _boxes_of_rows(rows, first, end, stride, at, n, weights, lower, upper):
+    infinite, n_features = np.float32(np.inf), rows.shape[1]
+    least, greatest = np.empty(n_features, np.float32), np.empty(n_features, np.float32)
     for j in range(n):
         start = first + j * stride
-        for d in range(rows.shape[1]):
-            least, greatest = infinite, -infinite
-            for i in range(start, min(start + 2 * stride - 2, end)):
+        least[:], greatest[:] = infinite, -infinite
+        for i in range(start, min(start + 2 * stride - 2, end)):
+            for d in range(n_features):
                 value = rows[i, d]
-                least = value if value < least else least
-                greatest = value if value > greatest else greatest
-            lower[d, j], upper[d, j] = least * weights[d], greatest * weights[d]
+                least[d] = value if value < least[d] else least[d]
+                greatest[d] = value if value > greatest[d] else greatest[d]
+        for d in range(n_features):
+            lower[d, at + j], upper[d, at + j] = least[d] * weights[d], greatest[d] * weights[d]
 
 
 @kernel(fastmath={"contract"})
@@ -469,12 +492,44 @@ def _box_distances(mean, size, lower, upper, n, out):
 
 
 @kernel
-def _add_step(before, costs, now, n):
-    """Cheapest paths to each block, from the same one or the one before it."""
-    now[0] = before[0] + costs[0]
-    for j in range(1, n):
-        one = before[j - 1] if before[j - 1] < before[j] else before[j]
-        now[j] = one + costs[j]
+def _begin(stays, costs, now, n):
+    """Paths of one group."""
+    stays[:, :n] = np.float32(np.inf)
+    stays[0, :n] = costs[:n]
+    now[:n] = costs[:n]
+
+
+# There are no NaN among costs, and a minimum without them is a vector instruction.
+@kernel(fastmath={"nnan", "nsz"})
+def _add_step(stays, before, costs, now, n, side):
+    """Cheapest paths to each block, from the same one or from the one beside it.
+
+    ``stays[k]`` are those whose last k + 1 groups, of four at most, are in that block. `before` are
+    all paths of one group less; they come from the block before (`side` -1) or, backwards, after it
+    (1).
+    """
+    s0, s1, s2 = stays[0], stays[1], stays[2]
+    edge = 0 if side < 0 else n - 1
+    first, last = (1, n) if side < 0 else (0, n - 1)
+    for j in range(n):
+        cost = costs[j]
+        fourth, third, second = s2[j] + cost, s1[j] + cost, s0[j] + cost
+        s2[j], s1[j] = third, second
+        least = third if third < second else second
+        now[j] = fourth if fourth < least else least
+    s0[edge] = np.float32(np.inf)
+    for j in range(first, last):
+        cost = before[j + side] + costs[j]
+        s0[j] = cost
+        now[j] = cost if cost < now[j] else now[j]
+
+
+@kernel(fastmath={"nnan", "nsz"})
+def _join(forward, onward, least, n):
+    """The cheapest of paths up to a block, which they leave then, and on from the next one."""
+    for j in range(n - 1):
+        one = forward[j] + onward[j + 1]
+        least[j] = one if one < least[j] else least[j]
 
 
 @kernel(fastmath={"nnan", "nsz"})
