@@ -54,7 +54,7 @@ _BATCH_ROWS = 8_000_000
 _PART = 0.2  # of the size of boxes, where alignments are tried
 _COMPARED = 8  # times as many places are compared on the finest level before
 _STAYS = 4  # successive groups that can begin in one block
-_COLUMNS = 240  # blocks at a time: spans are short, and loops over few numbers are slow
+_COLUMNS = 480  # blocks at a time: spans are short, and loops over few numbers are slow
 
 
 @dataclass(frozen=True, eq=False)
