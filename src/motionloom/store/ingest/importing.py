@@ -259,19 +259,24 @@ def frame_files(files: FileStore) -> set[str]:
 def interruptible(library: Store) -> Iterator[None]:
     """Mark the catalogue while an import runs; one that is killed leaves the mark.
 
-    After an error, such as a full disk, what this import wrote and did not list is removed.
+    What this import wrote and did not list is removed: after an error, such as a full disk, and
+    what a worker wrote that was killed before it could say so.
     """
     files, catalogue = library.files, library.catalogue
     before = frame_files(files)
     catalogue.set_meta(IMPORTING, "1")
-    try:
-        yield
-    except MotionloomError:
+
+    def end() -> None:
         listed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
         remove_files(files, sorted(frame_files(files) - before - listed), trash=False)
         catalogue.remove_meta(IMPORTING)
+
+    try:
+        yield
+    except MotionloomError:
+        end()
         raise
-    catalogue.remove_meta(IMPORTING)
+    end()
 
 
 def remove_files(files: FileStore, names: Sequence[str], *, trash: bool = True) -> None:
