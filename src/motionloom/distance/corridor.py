@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from motionloom.kernels import kernel
 
 _LANES = 8  # diagonals processed together
-_BLOCK = 3 * _LANES  # numbers of as many cells: real and imaginary product, product of heights
 _JOINTS = 9  # unrolled at a time: the compiler makes vector instructions of so many, not of 18
 _STRIP = 4  # blocks of diagonals that are followed together
+_ROW = _STRIP * _LANES  # products of a kind in a row: real and imaginary parts, heights
 _SIDE = 512  # rows and columns of a tile, at most
 _PITCH = 584  # a tile with margins; an odd number of cache lines, so that joints do not collide
 _uint = np.uint64  # indices without a sign are not tested for being negative
@@ -54,11 +54,11 @@ class Corridor:
         self._memory = (
             np.zeros((count, height, coordinates)),
             np.zeros((count, coordinates, _PITCH)),
-            np.zeros(count * height * _STRIP * _BLOCK),
+            np.zeros(count * height * 3 * _ROW),
             np.zeros((self.side, strips * _STRIP), np.uint8),
             np.zeros((2, strips), np.int64),
             np.zeros(_STRIP, np.int64),
-            np.zeros(_STRIP * _BLOCK),
+            np.zeros(3 * _ROW),
             np.zeros((3, self.side)),
             np.zeros(len(weights), np.uint64),
         )
@@ -136,7 +136,7 @@ def _fill(
         about[0, c], about[1, c] = centre.real, centre.imag
         about[2, c] = norms_b[(left + c) * stride]
     for k in range(samples):
-        base[k] = _uint((classes[k] * height + shifts[k]) * _STRIP * _BLOCK)
+        base[k] = _uint((classes[k] * height + shifts[k]) * 3 * _ROW)
     flat_out, flat_columns, flat_about = out.reshape(-1), columns.reshape(-1), about.reshape(-1)
     flat_frames = frames.reshape(-1)
     strips = flags.view(np.uint32)
@@ -148,17 +148,20 @@ def _fill(
                 for h in range(_STRIP):
                     if flags[r, strip * _STRIP + h]:
                         latest[h] = r
-            for h in range(_STRIP):
-                if latest[h] < r - reach:
-                    continue  # no window reaches here
+            h = 0
+            while h < _STRIP:
+                end = h
+                while end < _STRIP and latest[end] >= r - reach:  # a window reaches here
+                    end += 1
                 start = _LANES * (1 + strip * _STRIP + h) - n_rows + 1 + r
-                for q in range(count):
+                for q in range(count if end > h else 0):
                     _products(
                         flat_frames, _uint((q * frames.shape[1] + r) * coordinates),
                         _uint(coordinates), flat_columns,
                         _uint(q * coordinates * _PITCH + start), products,
-                        _uint(((q * height + r) * _STRIP + h) * _BLOCK), lanes,
+                        _uint((q * height + r) * 3 * _ROW + _LANES * h), lanes * _uint(end - h),
                     )  # fmt: skip
+                h = end + 1
             if i < 0 or strips[i, strip] == 0:
                 continue
             here = (top + i) * stride
@@ -168,17 +171,22 @@ def _fill(
                 end = h
                 while end < _STRIP and flags[i, strip * _STRIP + end]:
                     end += 1
-                if end > h:
-                    at = (i * _STRIP + h) * _BLOCK
-                    _window_sums(
-                        sums, products, base, weights, _uint(at), _uint((end - h) * _BLOCK)
-                    )
+                if end - h == _STRIP:  # the three kinds of products at once
+                    at = _uint(i * 3 * _ROW)
+                    _window_sums(sums, _uint(0), products, base, weights, at, _uint(3 * _ROW))
+                elif end > h:
+                    for kind in range(3):
+                        at = _uint(kind * _ROW + _LANES * h)
+                        _window_sums(
+                            sums, at, products, base, weights, _uint(i * 3 * _ROW) + at,
+                            _uint((end - h) * _LANES),
+                        )  # fmt: skip
                 for b in range(h, end):
                     j = (strip * _STRIP + b) * _LANES - n_rows + 1 + i
                     low, high = max(0, -j), min(_LANES, n_columns - j)
                     _distances(
                         flat_out, _uint((top + i) * out.shape[1] + column + left + j + low),
-                        sums, _uint((b - h) * _BLOCK + low), re, im, norm,
+                        sums, _uint(b * _LANES + low), re, im, norm,
                         flat_about, _uint(j + low), _uint(about.shape[1]), _uint(high - low),
                     )  # fmt: skip
                 h = end + 1
@@ -236,7 +244,7 @@ def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
 @kernel(error_model="numpy", fastmath={"contract"})
 def _products(frames, frame, coordinates, columns, first, products, at, lanes):
     """Products of a frame with consecutive ones: x x' + z z', z x' - x z', y y'."""
-    im, up = at + _uint(_LANES), at + _uint(2 * _LANES)
+    im, up = at + _uint(_ROW), at + _uint(2 * _ROW)
     for c in range(lanes):
         products[at + c], products[im + c], products[up + c] = 0.0, 0.0, 0.0
     for group in range(coordinates // _uint(3 * _JOINTS)):
@@ -262,10 +270,10 @@ def _products(frames, frame, coordinates, columns, first, products, at, lanes):
 
 
 @kernel(error_model="numpy", fastmath={"contract"})
-def _window_sums(sums, products, base, weights, at, count):
+def _window_sums(sums, o, products, base, weights, at, count):
     """Weighted sums of the products of a window, six poses at a time."""
     for c in range(count):
-        sums[c] = 0.0
+        sums[o + c] = 0.0
     k, most = 0, len(weights)
     while k + 6 <= most:
         v0, v1, v2, v3, v4, v5 = (
@@ -277,7 +285,7 @@ def _window_sums(sums, products, base, weights, at, count):
             base[k + 4] + at, base[k + 5] + at,
         )  # fmt: skip
         for c in range(count):
-            sums[c] += (
+            sums[o + c] += (
                 (v0 * products[r0 + c] + v1 * products[r1 + c])
                 + (v2 * products[r2 + c] + v3 * products[r3 + c])
                 + (v4 * products[r4 + c] + v5 * products[r5 + c])
@@ -291,7 +299,7 @@ def _window_sums(sums, products, base, weights, at, count):
             base[k] + at, base[k + 1] + at, base[k + 2] + at, base[k + 3] + at, base[k + 4] + at
         )  # fmt: skip
         for c in range(count):
-            sums[c] += (
+            sums[o + c] += (
                 (v0 * products[r0 + c] + v1 * products[r1 + c])
                 + (v2 * products[r2 + c] + v3 * products[r3 + c])
                 + v4 * products[r4 + c]
@@ -300,14 +308,14 @@ def _window_sums(sums, products, base, weights, at, count):
     while k < most:
         v0, r0 = weights[k], base[k] + at
         for c in range(count):
-            sums[c] += v0 * products[r0 + c]
+            sums[o + c] += v0 * products[r0 + c]
         k += 1
 
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _distances(out, o, sums, at, re_a, im_a, norm, about, j, width, count):
     """Distances of cells from the sums of their windows; see `motionloom.distance.matrix`."""
-    across, height = at + _uint(_LANES), at + _uint(2 * _LANES)
+    across, height = at + _uint(_ROW), at + _uint(2 * _ROW)
     im_b, norms = j + width, j + width + width
     for c in range(count):
         re = sums[at + c] - (re_a * about[j + c] + im_a * about[im_b + c])
