@@ -86,11 +86,13 @@ def near_cells(
 
 def _along_diagonals(cells: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     """These cells, and those up to `reach` frames of both motions before and after them."""
-    out = cells.copy()
-    for step in range(1, reach + 1):
-        out[step:, step:] |= cells[:-step, :-step]
-        out[:-step, :-step] |= cells[step:, step:]
-    return out
+    ahead, behind, done = cells.copy(), cells.copy(), 0
+    while done < reach:
+        step = min(done + 1, reach - done)
+        ahead[step:, step:] |= ahead[:-step, :-step]
+        behind[:-step, :-step] |= behind[step:, step:]
+        done += step
+    return ahead | behind
 
 
 def with_neighbours(near: NDArray[np.bool_]) -> NDArray[np.uint8]:
