@@ -220,24 +220,6 @@ def test_no_match_uses_what_was_dropped(rng):
     assert kept_cells and dropped
 
 
-def test_bridges_may_have_a_limit_of_their_own(rng):
-    fewer = 0
-    for _ in range(12):
-        matrix = rng.uniform(0.5, 1.5, size=(24, 23))
-        matrix += 0.2 * np.abs(np.subtract.outer(np.arange(24), np.arange(23)))
-        web = build_web(matrix, rate=10.0, limits=WebLimits(chain_seconds=0.2, bridge_seconds=0.9))
-        if not web.chain_count:
-            continue
-        both = useful_paths(web, 1.3, bridge_limit=0.9)
-        high, low = useful_paths(web, 1.3), useful_paths(web, 0.9)
-        chains = int(high.offsets[high.chain_count])
-        assert int(both.offsets[both.chain_count]) == chains
-        np.testing.assert_array_equal(both.cells[:chains], high.cells[:chains])
-        assert both.bridge_count == low.bridge_count
-        fewer += high.bridge_count - both.bridge_count
-    assert fewer
-
-
 def test_the_web_is_chosen_by_the_size_of_the_library(library, monkeypatch, tmp_path):
     small = ml.Library.create(tmp_path / "small.loom")
     small.add_motion(ml.demo.clip("walk"))

@@ -31,8 +31,7 @@ from motionloom.search.match_web.web import Web, WebLimits, build_web, joined
 
 MOST_CELLS = 16_000_000  # of the matrix in memory: 128 MB
 CHUNK_CELLS = 2_000_000  # of several motions at a time: they stay in the processor's cache
-_COARSE_PATHS = 1.3  # of the limit: paths with such a mean at 10 Hz may refine to a match
-_COARSE_BRIDGES = 1.1  # and over bridges; chosen on development sets, see docs/scale.md
+_COARSE_PATHS = 1.5  # paths with a mean at 10 Hz of so many times the limit may refine to a match
 _ROUNDED = 5e-4  # metres: values are stored in such steps
 OVERLAP_SECONDS = 10.0  # of the parts of long motions
 
@@ -205,7 +204,6 @@ def _near_web(
         web = useful_paths(
             web,
             _COARSE_PATHS * limits.near,
-            bridge_limit=_COARSE_BRIDGES * limits.near,
             least=limits.network_seconds * rate / stride,
             squares=limits.squares,
         )

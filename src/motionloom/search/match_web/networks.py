@@ -19,14 +19,7 @@ from motionloom.ragged import offsets_of
 from motionloom.search.match_web.web import Web
 
 
-def useful_paths(
-    web: Web,
-    limit: float,
-    *,
-    bridge_limit: float | None = None,
-    least: float = 0.0,
-    squares: bool = False,
-) -> Web:
+def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = False) -> Web:
     """The chains and bridges of a web that matches may use.
 
     Parameters
@@ -34,8 +27,6 @@ def useful_paths(
     web : Web
     limit : float
         Mean distance of matches, at most.
-    bridge_limit : float, optional
-        Mean distance of matches over bridges, at most; not above `limit`, which is the default.
     least : float
         Frames of both motions that matches cover, at least.
     squares : bool
@@ -61,18 +52,21 @@ def useful_paths(
     count = web.chain_count
     n_cells = int(web.offsets[count])
     values = web.values.astype(np.float64)
-    if squares:
-        values **= 2
+    scores = limit**2 - values**2 if squares else limit - values
     chain_of = np.repeat(np.arange(count), np.diff(web.offsets[: count + 1]))
     steps = web.cells[:n_cells].sum(axis=1, dtype=np.int64)  # increase along paths
     _, order = _grouped(steps, sum(web.shape))
-    network = (
-        web.offsets, count, chain_of, order, *_grouped(web.arrives, n_cells),
-        *_grouped(web.leaves, n_cells), web.leaves, web.arrives,
-    )  # fmt: skip
-    kept, bridges = _useful((limit**2 if squares else limit) - values, *network)
-    if bridge_limit is not None:
-        bridges = _useful((bridge_limit**2 if squares else bridge_limit) - values, *network)[1]
+    kept, bridges = _useful(
+        scores,
+        web.offsets,
+        count,
+        chain_of,
+        order,
+        *_grouped(web.arrives, n_cells),
+        *_grouped(web.leaves, n_cells),
+        web.leaves,
+        web.arrives,
+    )
     web = _part(web, kept, bridges, chain_of)
     if least > 0.0 and web.chain_count:
         sizes = np.diff(web.offsets[: web.chain_count + 1])

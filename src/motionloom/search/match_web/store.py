@@ -158,7 +158,7 @@ class WebStore:
         }
         if self.limits.is_near:
             # Distances were of coefficients before, and chains ended sooner.
-            how["distances"] = "of whole windows, chains beyond near cells, 1.3, 1.1"
+            how["distances"] = "of whole windows, chains beyond near cells"
         else:
             del how["near"], how["network_seconds"]  # as before there were webs of near cells
         digest = text_digest(json.dumps(how, default=str))
