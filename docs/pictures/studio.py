@@ -307,6 +307,9 @@ def photograph(page, name):
     for size, scheme in ((WIDE, "light"), (NARROW, "dark"), (NARROW, "light")):
         page.set_viewport_size({"width": size[0], "height": size[1]})
         page.emulate_media(color_scheme=scheme)
+        page.wait_for_function(
+            "scheme => document.documentElement.style.colorScheme === scheme", arg=scheme
+        )
         page.wait_for_timeout(600)
         page.evaluate("studio.stage.draw()")
         others.append(shot(page))
