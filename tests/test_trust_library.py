@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import sqlite3
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -101,6 +103,44 @@ def test_a_killed_import_is_swept_into_the_trash(takes):
     assert not orphan.exists()
     assert [path.name for path in takes.path.glob("trash/*/frames/*")] == [orphan.name]
     assert "importing" not in takes.catalogue.meta()
+
+
+def test_what_a_worker_left_is_in_the_trash_after_the_import(takes):
+    left = takes.path / "frames" / "left.0123456789ab.npy"
+
+    def killed(steps):
+        shutil.copy(takes.path / "frames" / takes.entry("walk").file, left)
+
+    takes.add(takes.path.parent / "files", workers=1, force=True, progress=killed)
+    assert not left.exists() and len(frames(takes)) == 3
+    assert left.name in [path.name for path in takes.path.glob("trash/*/frames/*")]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_import_under_an_exchanged_catalogue_keeps_what_it_wrote(
+    takes, tmp_path, monkeypatch, fails
+):
+    """A backup of the catalogue is put in its place: it does not list what was imported since."""
+    from motionloom.store.ingest import importing
+
+    monkeypatch.setattr(importing, "BATCH_ROWS", 1)
+    for name in ("walk_fast", "walk_slow"):
+        ml.demo.clip(name).save(tmp_path / "more" / f"{name}.bvh")
+    catalogue, backup = takes.path / "catalogue.sqlite", tmp_path / "backup.sqlite"
+    shutil.copy(catalogue, backup)
+    written = []
+
+    def restored(steps):
+        written.append(frames(takes))
+        if len(written) == 2:
+            os.replace(backup, catalogue)
+            if fails:
+                raise LibraryError("the disk is full")
+
+    with pytest.raises(LibraryError, match="disk is full") if fails else nullcontext():
+        takes.add(tmp_path / "more", workers=1, progress=restored)
+    assert len(written[-1]) == 5 and frames(takes) == written[-1]
+    assert takes.verify(repair=True).problems == () and len(takes) == 5
 
 
 def test_a_removed_motion_is_in_the_trash_until_it_is_emptied(takes):
@@ -434,12 +474,36 @@ def test_an_array_that_was_verified_is_opened_once_and_as_it_was_then(tmp_path, 
         assert opened.flags.f_contiguous == table.flags.f_contiguous
         assert not opened.flags.writeable and np.array_equal(opened, rows)
         assert np.array_equal(open_array(file), rows)
+    # One that is damaged does not stay mapped.
+    data = file.read_bytes()
+    file.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    folders._verified.clear()
+    with pytest.raises(LibraryError, match="damaged"):
+        folders.check_folder(tmp_path)
+    assert not checked_arrays._mapped
+    file.write_bytes(data)
     # Another file of that name is not taken for it.
     folders._verified.clear()
     folders.check_folder(tmp_path)
     np.save(tmp_path / "new.npy", rows[:50_000] + 1.0)
     os.replace(tmp_path / "new.npy", file)
     assert np.array_equal(open_array(file), rows[:50_000] + 1.0)
+
+
+def test_verify_names_a_file_that_the_disk_cannot_read(takes, monkeypatch):
+    """It is read before it is mapped, which would end the process."""
+    from motionloom.store.artifacts import folders
+
+    takes.artifacts.save("parametric", "kick", {"by": "turn"}, {"weights": np.eye(2)})
+    mapped = []
+
+    def unreadable(path):
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    monkeypatch.setattr(folders, "file_checksum", unreadable)
+    monkeypatch.setattr(folders, "page_checksum", lambda path, keep=False: mapped.append(path))
+    (problem,) = takes.damage()
+    assert "Input/output error" in problem and "parametric.kick" in problem and not mapped
 
 
 def test_an_emptied_artifact_is_noticed(takes):

@@ -252,6 +252,7 @@ def check_folder(folder: Folder, *, whole: bool = False) -> None:
         except FileNotFoundError:
             raise LibraryError(f"{folder}/{name}: missing") from None
         if found != expected:
+            forget_mappings()  # Windows does not remove a file that is mapped
             raise LibraryError(
                 f"{folder}/{name}: damaged: not what was written ({found[0]} bytes, expected "
                 f"{expected[0]})"
@@ -272,8 +273,10 @@ def _found(path: Path, expected: tuple[int, ...], whole: bool) -> tuple[int, ...
         return path.stat().st_size, *expected[1:]
     if len(expected) < 3:
         return file_checksum(path)
+    # Read before it is mapped: if the disk cannot read a mapped page, the system ends the process.
+    crc = file_checksum(path)[1] if whole else expected[1]
     size, pages = page_checksum(path, keep=not whole)
-    return size, file_checksum(path)[1] if whole else expected[1], pages
+    return size, crc, pages
 
 
 def _stamp(folder: Path, checks: Mapping[str, tuple[int, ...] | None]) -> Path | None:

@@ -259,24 +259,27 @@ def frame_files(files: FileStore) -> set[str]:
 def interruptible(library: Store) -> Iterator[None]:
     """Mark the catalogue while an import runs; one that is killed leaves the mark.
 
-    What this import wrote and did not list is removed: after an error, such as a full disk, and
-    what a worker wrote that was killed before it could say so.
+    What this import wrote and did not list is removed: after an error, such as a full disk, it is
+    deleted; what a worker wrote that was killed before it could say so is moved to the trash.
+    Nothing is touched if another catalogue was put in the place of the one that was marked.
     """
     files, catalogue = library.files, library.catalogue
     before = frame_files(files)
     catalogue.set_meta(IMPORTING, "1")
+    marked = catalogue.identity()
 
-    def end() -> None:
+    def end(*, trash: bool) -> None:
         listed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
-        remove_files(files, sorted(frame_files(files) - before - listed), trash=False)
+        if catalogue.identity() == marked:
+            remove_files(files, sorted(frame_files(files) - before - listed), trash=trash)
         catalogue.remove_meta(IMPORTING)
 
     try:
         yield
     except MotionloomError:
-        end()
+        end(trash=False)
         raise
-    end()
+    end(trash=True)
 
 
 def remove_files(files: FileStore, names: Sequence[str], *, trash: bool = True) -> None:
