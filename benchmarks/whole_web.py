@@ -58,17 +58,25 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
 def _copy(settings: Settings, log: Log) -> Iterator[WholeLibrary]:
     """The library in a scratch folder, without webs."""
     with tempfile.TemporaryDirectory() as scratch:
-        place = Path(scratch) / "copy.loom"
-        if settings.data is not None and (settings.data / "catalogue.sqlite").exists():
-            source, credit, path = f"library {settings.data.name}", "", settings.data
-        else:
-            with whole_library(settings, log=log) as whole:
-                source, credit, path = whole.source, whole.credit, whole.library.path
-        log(f"copying {path}")
-        shutil.copytree(path, place, ignore=shutil.ignore_patterns("derived"))
+        with _source(settings, log) as whole:
+            log(f"copying {whole.library.path}")
+            place = Path(scratch) / "copy.loom"
+            shutil.copytree(whole.library.path, place, ignore=shutil.ignore_patterns("derived"))
         library = Library(place)
-        yield WholeLibrary(library, source, credit)
+        yield WholeLibrary(library, whole.source, whole.credit)
         library.close()
+
+
+@contextmanager
+def _source(settings: Settings, log: Log) -> Iterator[WholeLibrary]:
+    """The library itself; one that is made of files lasts as long as the ``with`` block."""
+    if settings.data is not None and (settings.data / "catalogue.sqlite").exists():
+        library = Library(settings.data)
+        yield WholeLibrary(library, f"library {settings.data.name}", "")
+        library.close()
+        return
+    with whole_library(settings, log=log) as whole:
+        yield whole
 
 
 def _chosen(library: Library, frames: int, rng: np.random.Generator) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import BENCHMARKS, Settings, benchmark_module, report, rivals
+from benchmarks import BENCHMARKS, Settings, benchmark_module, report, rivals, whole_web
 from benchmarks import takes as where
 from benchmarks.__main__ import app
 from benchmarks.report import keep, kept
@@ -21,7 +21,7 @@ from benchmarks.rivals import Package
 from benchmarks.rivals.numpy_kinematics import by_components, by_matrices
 from benchmarks.takes import takes
 from benchmarks.timing import Clocks, Contestant, Missing, compare, timings
-from motionloom import demo
+from motionloom import Library, demo
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.motion.kinematics.forward import joint_positions
 
@@ -242,6 +242,15 @@ def test_the_cmu_archive_is_unpacked_once_and_credited(folder, cache, monkeypatc
         assert [path.name for path in found.paths] == ["take_3.bvh", "take_30.bvh"]
         assert "mocap.cs.cmu.edu" in found.credit
     assert len(said) == 1
+
+
+def test_the_library_of_a_whole_web_is_a_copy_of_files_or_of_a_library(folder, tmp_path):
+    kept = Library.create(tmp_path / "kept.loom")
+    kept.add(folder, workers=1)
+    for data in (folder, kept.path):
+        with whole_web._copy(Settings(data=data), lambda line: None) as whole:
+            assert whole.library.names == kept.names and whole.library.path != kept.path
+            assert whole.library.damage() == []
 
 
 def test_a_folder_without_motion_is_refused(tmp_path):
