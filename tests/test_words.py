@@ -11,7 +11,7 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.words import learnt, vocabulary
+from motionloom.words import learnt, text_search, vocabulary
 from motionloom.words.caption_table import KIND as CAPTIONS
 from motionloom.words.label_files import read_labels
 from motionloom.words.text_index import KIND as INDEX
@@ -63,7 +63,7 @@ def test_the_segment_the_words_and_the_order_are_told(lib):
     assert "; " not in lib.find("stands up, then sits down")[0].text
 
 
-def test_every_kick_of_a_long_take_is_found(tmp_path):
+def test_every_kick_of_a_long_take_is_found(tmp_path, monkeypatch):
     performed = ml.demo.annotated("take_strikes")
     library = ml.Library.create(tmp_path / "long.loom")
     library.add_motion(performed.motion, name="long")
@@ -78,6 +78,17 @@ def test_every_kick_of_a_long_take_is_found(tmp_path):
     assert len(kicks) >= 8 and there.count(1) >= 0.8 * len(kicks) and max(there) == 1
     ends = sorted((each.start_frame, each.end_frame) for each in found)
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(ends))
+    # No more segments are looked for than are wanted.
+    looked = []
+    monkeypatch.setattr(
+        text_search, "locate", lambda *given: looked.append(given) or locate(*given)
+    )
+    few = library.find("kicks", max=3, every=True)
+    assert list(few) == list(library.find("kicks", max=None, every=True))[:3]
+    assert len(list(few)) == 3 and len(looked) >= len(found)
+    looked.clear()
+    library.find("kicks", max=3, every=True)
+    assert len(looked) <= 3 * len(library)
     # What shows none of it has no clip, even if a word or two of the text are said of it.
     done = ran("find", library.path, "kick with the right leg", "--every", "--export",
                tmp_path / "clips")  # fmt: skip

@@ -16,6 +16,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,8 @@ def find(
     bonus = _LOCATED[len(parts) > 1]
     rows: list[tuple[float, int, tuple[IndexedEvent, ...]]] = []
     for m in looked:
-        for share, events in _segments(index.events(m), parts, index.rarity, every=every):
+        segments = _segments(index.events(m), parts, index.rarity, every=every)
+        for share, events in islice(segments, most):  # the best ones first
             rows.append((scores[m] + bonus * share, m, events))
     rows.sort(key=lambda row: -row[0])
     if most is None:
