@@ -53,6 +53,7 @@ from motionloom.store.remote.object_store import ObjectStoreError
 from motionloom.store.store import Store
 
 _VERSION = 5  # raise it when the same motions give other webs than before
+_NEAR_VERSION = 2  # raised when other near cells, chains or bridges are kept
 CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
 NEAR_CELL_SECONDS = 14e-9  # where only near cells are computed; measured, see docs/scale.md
 NETWORK_SECONDS = 0.4  # shorter networks of chains and bridges are dropped there
@@ -157,8 +158,7 @@ class WebStore:
             **asdict(self.limits),
         }
         if self.limits.is_near:
-            # Distances were of coefficients before, and chains ended sooner.
-            how["distances"] = "of whole windows, chains beyond near cells"
+            how["near_version"] = _NEAR_VERSION
         else:
             del how["near"], how["network_seconds"]  # as before there were webs of near cells
         digest = text_digest(json.dumps(how, default=str))
