@@ -274,6 +274,20 @@ def test_values_that_cannot_be_are_refused(takes, column, value, message):
     assert len(library["jog"]) == library.entry("jog").frames
 
 
+@pytest.mark.parametrize("table", ["labels", "segment_labels"])
+def test_labels_that_are_no_text_are_refused(takes, table):
+    takes.set_labels("jog", ["run"])
+    takes.label("jog:0-10", "start")
+    change(takes, f"UPDATE {table} SET label = ? WHERE name = 'jog'", b"r\xffn")
+    library = ml.Library(takes.path)
+    with pytest.raises(LibraryError, match="the catalogue is damaged"):
+        library.find("run")
+    report = library.verify()
+    assert any("jog" in problem for problem in report.problems)
+    library.verify(repair=True)
+    assert library.find("run") is not None
+
+
 # --- an address in a library ---------------------------------------------------------------------
 
 

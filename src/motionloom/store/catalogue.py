@@ -129,7 +129,7 @@ class Catalogue(CatalogueFile):
     def labels_of(self, name: str) -> tuple[str, ...]:
         """Labels of a motion, sorted; raises `LibraryError` if they are not what was written."""
         rows = self.rows("SELECT label FROM labels WHERE name = ? ORDER BY label", (name,))
-        found = tuple(label for (label,) in rows)
+        found = tuple(label for (label,) in self._typed(rows, str))
         key = f"labels of {name}"
         if self._verified.get(key) != found:
             self._verify(name, "labels", self._labels_sum(name), "its labels")
@@ -213,7 +213,8 @@ class Catalogue(CatalogueFile):
     def labels(self) -> dict[str, tuple[str, ...]]:
         """Labels of every motion that has any, sorted."""
         found: dict[str, list[str]] = {}
-        for name, label in self.rows("SELECT name, label FROM labels ORDER BY name, label"):
+        rows = self.rows("SELECT name, label FROM labels ORDER BY name, label")
+        for name, label in self._typed(rows, str, str):
             found.setdefault(name, []).append(label)
         return {name: tuple(labels) for name, labels in found.items()}
 
@@ -221,7 +222,35 @@ class Catalogue(CatalogueFile):
         """Name, first frame, last frame (not included) and label of every labelled segment."""
         if not self._has_segments():
             return []
-        return self.rows("SELECT name, start, end, label FROM segment_labels")
+        rows = self.rows("SELECT name, start, end, label FROM segment_labels")
+        return self._typed(rows, str, int, int, str)
+
+    def _typed(self, rows: list[tuple], *kinds: type) -> list[tuple]:
+        """The rows of labels; SQLite keeps values of any type in any column."""
+        if not all(all(map(isinstance, row, kinds)) for row in rows):
+            raise LibraryError(
+                f"{self.folder}: the catalogue is damaged: a label is no text, or not on frames; "
+                f"run motionloom verify {self.folder} --repair"
+            )
+        return rows
+
+    def repair_labels(self, name: str) -> None:
+        """Make all labels of a motion texts; those of segments without frames are removed."""
+        with self._transaction() as connection:
+            for table in ("labels", "segment_labels") if self._has_segments() else ("labels",):
+                wrong = f"SELECT label FROM {table} WHERE name = ? AND typeof(label) = 'blob'"
+                for (label,) in connection.execute(wrong, (name,)).fetchall():
+                    connection.execute(
+                        f"UPDATE OR REPLACE {table} SET label = ? WHERE name = ? AND label = ?",
+                        (label.decode("utf-8", "replace"), name, label),
+                    )
+            if self._has_segments():
+                connection.execute(
+                    "DELETE FROM segment_labels WHERE name = ? AND "
+                    "(typeof(start) <> 'integer' OR typeof(end) <> 'integer')",
+                    (name,),
+                )
+            self._put_checks(connection, [name])
 
     def put_segment_labels(
         self, rows: Sequence[tuple[str, int, int, str]], *, remove: bool = False

@@ -231,8 +231,9 @@ class StoredMotions:
         {'dance': 1, 'jog': 1, 'kick': 2, 'walk': 2}
         """
         having: dict[str, set[str]] = {}
-        for label, name in self.catalogue.rows("SELECT label, name FROM labels"):
-            having.setdefault(label, set()).add(name)
+        for name, labels in self.catalogue.labels().items():
+            for label in labels:
+                having.setdefault(label, set()).add(name)
         for name, _, _, label in self.catalogue.segment_labels():
             having.setdefault(label, set()).add(name)
         return {label: len(having[label]) for label in sorted(having)}

@@ -199,10 +199,11 @@ def _check_entries(store: Store, described: Mapping[str, FrameDescription], foun
 def _check_labels(store: Store, found: _Report) -> None:
     for name, column in store.catalogue.wrong_checks():
         if column == "labels":
-            now = ", ".join(map(str, store.catalogue.labels().get(name, ()))) or "none"
+            rows = store.catalogue.rows("SELECT label FROM labels WHERE name = ?", (name,))
+            now = ", ".join(sorted(str(label) for (label,) in rows)) or "none"
             line = f"{name}: its labels are not what was written; they are {now} now"
             if found.repair:
-                store.catalogue.put_checks([name])
+                store.catalogue.repair_labels(name)
             (found.repaired if found.repair else found.problems).append(line)
 
 
