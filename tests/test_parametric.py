@@ -415,3 +415,38 @@ def test_a_damaged_artifact_is_reported(kick, tmp_path):
     path.write_bytes(b"nothing")
     with pytest.raises(LibraryError, match="the parametric 'kick' is damaged"):
         lib.parametric("kick")
+
+
+def change_artifact(lib, change):
+    """Change what the only parametric motion of a library says about itself, and its arrays."""
+    stored = lib.artifacts.load("parametric", "kick")
+    about, arrays = json.loads(json.dumps(stored.about)), dict(stored.arrays)
+    change(about, arrays)
+    with lib.change("damage"):
+        lib.artifacts.save("parametric", "kick", about, arrays)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about, arrays: about["parameters"][0].pop("ready"),
+        lambda about, arrays: about["parameters"][0].update(text=3),
+        lambda about, arrays: about["parameters"][0].update(scores=[1]),
+        lambda about, arrays: about["parameters"][0].update(scores={"kick": [1.0]}),
+        lambda about, arrays: about["parameters"][0].update(text="turn"),
+        lambda about, arrays: about.update(parameters=[["axes"]]),
+        lambda about, arrays: arrays.update(space_parameters=arrays["space_parameters"] + 1e200),
+    ],
+    ids=["ready", "text", "list", "scores", "another", "row", "huge"],
+)
+def test_an_artifact_that_was_changed_is_reported(kick, tmp_path, change):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    save_parametric(lib, kick, "kick")
+    change_artifact(lib, change)
+    with pytest.raises(LibraryError, match="damaged"):
+        lib.parametric("kick")
+
+
+def test_a_target_beyond_all_numbers_is_an_error(kick):
+    with pytest.raises(InvalidInput, match="a target must be 3 finite numbers"):
+        kick.reach([1e200, 0.0, 0.0])

@@ -201,8 +201,9 @@ def check_shapes(
     ----------
     arrays : mapping of str to ndarray
     expected : mapping of str to (kind, shape)
-        Kind is ``float`` (finite), ``int`` or ``bool``; a shape has numbers and letters, such as
-        ``("F", "J", 4)`` or ``("K-1",)``. A letter stands for the same number everywhere.
+        Kind is ``float`` (finite, and so are sums of squares), ``int`` or ``bool``; a shape has
+        numbers and letters, such as ``("F", "J", 4)`` or ``("K-1",)``. A letter stands for the
+        same number everywhere.
     **sizes : int
         Letters that are known.
 
@@ -239,6 +240,11 @@ def check_shapes(
                 f"damaged: expected {name} to be {kind} of shape {shape}, found {array.dtype} of "
                 f"{array.shape}"
             )
-        if kind == "float" and not np.isfinite(array).all():
-            raise LibraryError(f"damaged: {name} has values that are not finite")
+        if kind == "float" and not (np.abs(array) < _sum_of_squares_limit(array)).all():
+            raise LibraryError(f"damaged: {name} has values that are not finite, or too large")
     return known
+
+
+def _sum_of_squares_limit(array: NDArray[Any]) -> np.floating:
+    """Below it, sums of a million squares of values are finite, and so are distances."""
+    return np.sqrt(np.finfo(array.dtype).max) / array.dtype.type(1000)

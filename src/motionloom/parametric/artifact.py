@@ -147,8 +147,8 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
             tried=int(about.get("tried", 0)),  # 0.1 stored neither
             shortfall=str(about.get("shortfall", "")),
         )
-        saved = about["parameters"]
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        saved = [_checked_parameter(row) for row in about["parameters"]]
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
         raise LibraryError(
             f"{library.path}: the parametric motion {name!r} is damaged: {error}"
         ) from None
@@ -176,6 +176,18 @@ def _check_arrays(
         raise LibraryError("damaged: contacts of parts that feet do not have")
     if members.size and not 0 <= members.min() <= members.max() < count:
         raise LibraryError("damaged: samples of examples that are not there")
+
+
+def _checked_parameter(row: dict[str, Any]) -> dict[str, Any]:
+    """A stored parameter; raises `ValueError` or `TypeError` if it is not what was saved."""
+    values = row.get("scores", {})
+    texts = [row["text"], row.get("reference", ""), *row["axes"], *values]
+    if not all(isinstance(text, str) for text in texts) or not isinstance(row["ready"], bool):
+        raise ValueError(f"a parameter {row}")
+    for numbers in values.values():
+        if len(numbers) != len(row["axes"]) or not np.isfinite(np.array(numbers, float)).all():
+            raise ValueError(f"scores {numbers}")
+    return row
 
 
 def parametric_names(library: Store) -> tuple[str, ...]:
@@ -216,7 +228,10 @@ def _parameters(
 
 def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Parameter:
     if row["ready"]:
-        return parameter(row["text"])
+        found = parameter(row["text"])
+        if len(found) != len(row["axes"]):
+            raise LibraryError(f"the parametric motion {name!r} is damaged: a parameter {row}")
+        return found
     if "scores" in row:
         values = {key: tuple(numbers) for key, numbers in row["scores"].items()}
         return scores(Scores(row["text"], tuple(row["axes"]), values))

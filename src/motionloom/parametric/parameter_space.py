@@ -32,6 +32,7 @@ NEIGHBOURS = 12  # ditto, section 4.4
 SPACING = 0.0127  # ditto, section 4.2: half an inch
 DELTA = 0.1  # how far weights may lie outside 0 to 1
 _APART = 0.7  # relative distance of two neighbours on different sides of a point
+_LARGEST = 1e100  # squares of targets are finite
 _FULL = 100  # consecutive blends too near to others: the space is full
 
 
@@ -160,13 +161,13 @@ def checked_target(target: ArrayLike, size: int) -> Array:
     Raises
     ------
     InvalidInput
-        If it is not that many finite numbers.
+        If it is not that many finite numbers, or one is larger than any motion reaches.
     """
     try:
         wanted = np.asarray(target, np.float64)
     except (TypeError, ValueError):
         raise InvalidInput(f"a target must be {size} finite numbers; got {target!r}") from None
-    if wanted.shape != (size,) or not np.all(np.isfinite(wanted)):
+    if wanted.shape != (size,) or not np.all(np.abs(wanted) < _LARGEST):
         raise InvalidInput(f"a target must be {size} finite numbers; got {np.array2string(wanted)}")
     return wanted
 
