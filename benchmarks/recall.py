@@ -30,7 +30,7 @@ from motionloom.store.records import Entry
 
 SUMMARY = "match webs: recall of near cells"
 PACKAGES = ()
-FRAMES = 35_000  # of a set
+FRAMES = 15_000  # of a set
 _QUERIES, _QUERY_S = 200, (0.8, 3.0)
 _FOUND, _SAME_PLACE = 0.8, 0.5  # of the shorter segment in common
 
