@@ -6,7 +6,7 @@ one worker, and by this process alone. Processor time includes workers, schedule
 a busy machine it is more reliable than wall time. The gain of two workers over one is a ratio of
 wall times; the note gives the number of cores that the workers were given.
 
-It takes about three minutes; ``--files 2`` does a tenth of the work.
+It takes about two minutes; ``--files 2`` does a tenth of the work.
 """
 
 from __future__ import annotations
