@@ -232,7 +232,7 @@ class _Floor:
         centres, yaws = np.empty(natural.shape), np.empty(headings.shape)
         danced(
             self._centres, self._wanted, self._yaws, self._rates, self._drifts, steps, means,
-            headings, np.nan if self._facing is None else self._facing,
+            np.ascontiguousarray(headings), np.nan if self._facing is None else self._facing,
             self._radii, self._half, self._columns, self._speed, self._dt, centres, yaws,
         )  # fmt: skip
         self._last = natural[:, -1].copy()

@@ -201,7 +201,7 @@ class StreamingFootLock:
         """The same for all characters at once; arrays have one more axis, the first."""
         turned = np.array(rotations, np.float32, order="C")
         moved = np.array(root, np.float32, order="C")
-        standing = np.ascontiguousarray(contacts, np.bool_)
+        standing = np.array(contacts, np.bool_, order="C")
         count, size = turned.shape[:2] if turned.ndim > 1 else (0, 0)
         if turned.shape[2:] != (len(self.skeleton), 4) or count != len(self._state):
             raise InvalidInput(

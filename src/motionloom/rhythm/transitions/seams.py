@@ -308,7 +308,7 @@ class _Ends:
         """Of pairs (P, 2): largest acceleration and step of a joint, and whether limbs are fine."""
         out = np.empty((len(pairs), 2 + len(self.limbs)))
         _play(
-            pairs, self.tails, self.heads, self.head_roots, self.ahead, self.ahead_root,
+            np.ascontiguousarray(pairs), self.tails, self.heads, self.head_roots, self.ahead, self.ahead_root,
             self.steps, self.step_roots, self.starts, self.start_roots, self.skeleton_parents,
             self.offsets, self.limbs, fade, 1.0 / self.fps, out,
         )  # fmt: skip
