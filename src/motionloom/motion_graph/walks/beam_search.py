@@ -245,8 +245,9 @@ def _traced(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch) ->
     )
     return _Trace(
         *_trace(
-            ground.floor[row:last].astype(np.complex128), complex(branch.transform.floor), float(branch.transform.yaw),
-            branch.turning, branch.progress, branch.time, goal.path, STEP, goal.guide,
+            ground.floor[row:last].astype(np.complex128), complex(branch.transform.floor),
+            float(branch.transform.yaw), branch.turning, branch.progress, branch.time, goal.path,
+            STEP, goal.guide,
             _label_costs(goal, segments, slice(row, last)), goal.frames, 1.0 / graph.fps,
             goal.most_turning, branch.walked,
         )

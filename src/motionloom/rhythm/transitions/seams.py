@@ -308,9 +308,9 @@ class _Ends:
         """Of pairs (P, 2): largest acceleration and step of a joint, and whether limbs are fine."""
         out = np.empty((len(pairs), 2 + len(self.limbs)))
         _play(
-            np.ascontiguousarray(pairs), self.tails, self.heads, self.head_roots, self.ahead, self.ahead_root,
-            self.steps, self.step_roots, self.starts, self.start_roots, self.skeleton_parents,
-            self.offsets, self.limbs, fade, 1.0 / self.fps, out,
+            np.ascontiguousarray(pairs), self.tails, self.heads, self.head_roots, self.ahead,
+            self.ahead_root, self.steps, self.step_roots, self.starts, self.start_roots,
+            self.skeleton_parents, self.offsets, self.limbs, fade, 1.0 / self.fps, out,
         )  # fmt: skip
         unbent = np.all(out[:, 2:] >= _BENT * self.own_limbs[pairs].min(axis=1), axis=1)
         return np.maximum(out[:, 0], self.tail_push[pairs[:, 0]]), out[:, 1], unbent
