@@ -101,6 +101,12 @@ def test_the_report_holds_everything(lib, table, tmp_path):
     assert [float(row["precision"]) for row in all_emd] == pytest.approx(
         answer["methods"]["emd"]["precision_at_recall"], abs=1e-6
     )
+    with (out / "scores.csv").open(encoding="utf-8") as file:
+        scores = {(row["method"], row["label"]): row for row in csv.DictReader(file)}
+    assert len(scores) == 2 * 4 and scores["emd", "(all)"]["clips"] == "9"
+    for name, score in answer["methods"].items():
+        found = float(scores[name, "(all)"]["mean_average_precision"])
+        assert found == pytest.approx(score["map"], abs=1e-6)
     page = (out / "report.html").read_text(encoding="utf-8")
     assert page.count("<img") == 4 and "data:image/png;base64," in page and "emd" in page
     text = (out / "report.md").read_text(encoding="utf-8")
@@ -173,7 +179,7 @@ def test_joints_that_some_clips_lack_are_reported(tmp_path, table):
         (["--methods", ","], "methods must name at least one"),
         (["--labels", "nothing.csv"], "there is no file 'nothing.csv'"),
         (["--label-column", "kind", "--labels", "TABLE"], "no column 'kind'"),
-        (["-o", "TABLE"], "a report is a folder; there is a file"),
+        (["-o", "TABLE"], "a report is a folder with tables and pictures, not a file"),
     ],
 )
 def test_bad_input_is_reported_in_one_line(lib, table, words, message):

@@ -61,8 +61,8 @@ def evaluate(
         return
     if library is None:
         raise InvalidInput("evaluate needs a library, or labelled sets (--sets)")
-    if output is not None and output.exists() and not output.is_dir():
-        raise InvalidInput(f"{output}: a report is a folder; there is a file of that name")
+    if output is not None and (output.suffix or output.exists()) and not output.is_dir():
+        raise InvalidInput(f"{output}: a report is a folder with tables and pictures, not a file")
     lib = open_library(library)
     count = len(settings.methods or DEFAULT_METHODS)
     with progress("comparing", count, quiet=json) as advance:

@@ -282,7 +282,8 @@ def evaluate_clips(
     if len(set(truth.tolist())) == len(truth):
         raise InvalidInput(
             f"an evaluation needs at least two clips with one label; {len(clips)} clips of "
-            f"{library.path} have a label, {len(set(truth.tolist()))} different ones"
+            f"{library.path} have a label, {len(set(truth.tolist()))} different ones; label "
+            "them (motionloom label), or give labels= a CSV file with the columns clip and label"
         )
     scores = {}
     for name, table in tables.items():

@@ -43,8 +43,9 @@ def write_clip_report(result: Evaluation, folder: str | Path) -> list[Path]:
     result : Evaluation
     folder : str or Path
         Created if missing. Contains ``report.md``, ``report.html`` (with embedded figures),
-        ``precision_recall.png`` and ``.csv``, ``precision_recall_by_label.png``, one
-        ``similarity_METHOD.png`` per method, and ``distances.npz``.
+        ``scores.csv`` (mean average precision by method and label), ``precision_recall.png`` and
+        ``.csv``, ``precision_recall_by_label.png``, one ``similarity_METHOD.png`` per method, and
+        ``distances.npz``.
 
     Returns
     -------
@@ -58,8 +59,9 @@ def write_clip_report(result: Evaluation, folder: str | Path) -> list[Path]:
     for name in result.methods:
         figure = _figure(partial(draw_similarity, result=result, method=name), (6.4, 6.2))
         pictures.append(_saved(figure, folder / f"similarity_{name}.png"))
-    table = folder / "precision_recall.csv"
-    _write_table(result, table)
+    tables = [folder / "scores.csv", folder / "precision_recall.csv"]
+    _write_scores(result, tables[0])
+    _write_curves(result, tables[1])
     with atomic_write(folder / "distances.npz") as scratch:
         arrays: dict[str, Any] = {
             "clips": np.array(result.clips),
@@ -77,7 +79,7 @@ def write_clip_report(result: Evaluation, folder: str | Path) -> list[Path]:
         folder / "report.html",
         folder / "report.md",
         *pictures,
-        table,
+        *tables,
         folder / "distances.npz",
     ]
 
@@ -155,7 +157,19 @@ def _saved(figure: Figure, path: Path) -> Path:
     return write_figure(figure, path, dpi=110)
 
 
-def _write_table(result: Evaluation, path: Path) -> None:
+def _write_scores(result: Evaluation, path: Path) -> None:
+    counts = result.label_counts
+    with atomic_write(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
+        rows = csv.writer(out)
+        rows.writerow(["method", "label", "clips", "mean_average_precision"])
+        for name, score in result.methods.items():
+            values = {"(all)": (len(result.clips), score.mean_average_precision)}
+            values |= {label: (counts[label], mean) for label, (mean, _) in score.by_label.items()}
+            for label, (count, mean) in values.items():
+                rows.writerow([name, label, count, f"{mean:.6f}"])
+
+
+def _write_curves(result: Evaluation, path: Path) -> None:
     with atomic_write(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
         rows = csv.writer(out)
         rows.writerow(["method", "label", "recall", "precision"])
