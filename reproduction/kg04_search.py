@@ -466,8 +466,8 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
         ours={"ms": round(1e3 * times, 2), "category_ms": round(1e3 * mean(quarter), 2)},
         rule="ms < paper_ms and category_ms < ms",
         data=about,
-        note=f"Mean of {_QUERIES} random queries, up to {_SEARCH_M} m, without query expansion; "
-        "categories reaching and locomotion.",
+        note=f"Mean of {_QUERIES} random queries, up to {_SEARCH_M} m, without query expansion, "
+        "in webs that are open; categories reaching and locomotion.",
     )
 
 
@@ -492,18 +492,23 @@ def _motion_bytes(library: Library, name: str) -> int:
 
 
 def _search_seconds(library: Library, names) -> float:
-    """Processor seconds of a first-tier search of 1.5 s, mean of random queries."""
+    """Processor seconds of a first-tier search of 1.5 s in opened webs, mean of random queries."""
     rng = np.random.default_rng(4)
     length, taken = round(_QUERY_S * _RATE), []
     long = [name for name in names if len(library[name]) > length]
-    for number in range(_QUERIES + 1):
+    for _ in range(_QUERIES):
         name = long[int(rng.integers(len(long)))]
         start = int(rng.integers(len(library[name]) - length))
-        began = time.process_time()
-        query = f"{name}:{start}-{start + length}"
-        library.search(query, preset="kg04", tiers=1, max_distance=_SEARCH_M)
-        if number:  # the first opens the webs
-            taken.append(time.process_time() - began)
+        for _ in range(2):  # the first opens the webs of the motion
+            began = time.process_time()
+            # Tiers as text, which is not the default, so that the preset's "all" does not win.
+            library.search(
+                f"{name}:{start}-{start + length}",
+                preset="kg04",
+                tiers="1",
+                max_distance=_SEARCH_M,
+            )
+        taken.append(time.process_time() - began)
     return mean(taken)
 
 
