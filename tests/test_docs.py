@@ -18,21 +18,28 @@ from motionloom.cli import COMMANDS, app, command_function
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# These repeat commands of the guides on more data; the guides are run by default.
+# Tutorials repeat commands of the guides on more data; these guides take longest. By default their
+# code is compiled and their commands are parsed.
 SLOW = {
-    f"docs/tutorials/{name}.md"
+    f"docs/{name}.md"
     for name in (
-        "kick",
-        "parametrize",
-        "endless",
-        "words",
-        "controller",
-        "characters",
-        "blender",
+        "tutorials/kick",
+        "tutorials/parametrize",
+        "tutorials/endless",
+        "tutorials/words",
+        "tutorials/controller",
+        "tutorials/characters",
+        "tutorials/blender",
+        "tutorials/dance",
+        "tutorials/find",
+        "tutorials/cut",
+        "tutorials/body",
+        "crowds",
+        "motion-matching",
+        "pictures",
+        "fat-graphs",
+        "motion-graphs",
         "dance",
-        "find",
-        "cut",
-        "body",
     )  # fmt: skip
 }
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -146,6 +146,7 @@ def test_says_what_is_wrong(lib, query, options, message):
         lib.search(query, method="web", **options)
 
 
+@pytest.mark.slow  # kernels are compiled for another slope
 def test_all_options_of_the_web_can_be_set(tmp_path):
     """In Python and on the command line; another option, another web."""
     lib = ml.Library.create(tmp_path / "few.loom")

@@ -23,7 +23,7 @@ def used(page, session) -> tuple[float, float]:
         answer = session.send("Performance.getMetrics")["metrics"]
         found = {one["name"]: one["value"] for one in answer}
         readings.append((found["JSHeapUsedSize"], found["Nodes"]))
-        page.wait_for_timeout(250)
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
     heaps, nodes = zip(*readings, strict=True)
     return min(heaps), min(nodes)
 
