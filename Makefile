@@ -77,6 +77,7 @@ pictures: $(STAMP)  ## every picture of the docs, made anew
 
 bench: $(STAMP)  ## all benches, half an hour or more; docs/benchmarks.md is written from their JSON
 	$(RUN)/python -m benchmarks all --install-rivals --results benchmarks/results
+	$(RUN)/python -m benchmarks scale --frames 1e8 --results benchmarks/results
 	$(RUN)/python -m benchmarks page --results benchmarks/results --markdown docs/benchmarks.md
 
 papers: $(STAMP)  ## the papers' tables and figures, made again; docs/papers.md is written from them

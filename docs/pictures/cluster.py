@@ -84,9 +84,9 @@ def draw_timeline(axes, bars, killed, begun):
 def draw_costs(axes):
     frames = np.logspace(4, 9, 60)
     lines = {
-        "match web of everything": (64e-9 * frames**2 / 2, BARS[0]),
+        "match web of everything": (31e-9 * frames**2 / 2, BARS[0]),
         "webs of categories, 10⁶ frames each": (
-            64e-9 * frames * np.minimum(frames, 1e6) / 2, BARS[2]),
+            31e-9 * frames * np.minimum(frames, 1e6) / 2, BARS[2]),
         "index": (80e-9 * frames * np.log2(frames), BARS[1]),
     }  # fmt: skip
     for label, (seconds, colour) in lines.items():

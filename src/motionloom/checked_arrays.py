@@ -240,11 +240,11 @@ def check_shapes(
                 f"damaged: expected {name} to be {kind} of shape {shape}, found {array.dtype} of "
                 f"{array.shape}"
             )
-        if kind == "float" and not (np.abs(array) < _sum_of_squares_limit(array)).all():
+        if kind == "float" and not (np.abs(array) < largest_value(array.dtype)).all():
             raise LibraryError(f"damaged: {name} has values that are not finite, or too large")
     return known
 
 
-def _sum_of_squares_limit(array: NDArray[Any]) -> np.floating:
+def largest_value(dtype: np.dtype[Any]) -> np.floating:
     """Below it, sums of a million squares of values are finite, and so are distances."""
-    return np.sqrt(np.finfo(array.dtype).max) / array.dtype.type(1000)
+    return np.sqrt(np.finfo(dtype).max) / dtype.type(1000)

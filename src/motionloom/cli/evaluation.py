@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from motionloom.evaluation.protocol import Protocol
     from motionloom.evaluation.rank_correlation import Study
 
+_PAGES = (".md", ".html", ".csv", ".json")  # names of files, which a report is not
+
 
 @settings_options
 def evaluate(
@@ -61,7 +63,8 @@ def evaluate(
         return
     if library is None:
         raise InvalidInput("evaluate needs a library, or labelled sets (--sets)")
-    if output is not None and (output.suffix or output.exists()) and not output.is_dir():
+    is_file = output is not None and (output.suffix in _PAGES or output.exists())
+    if output is not None and is_file and not output.is_dir():
         raise InvalidInput(f"{output}: a report is a folder with tables and pictures, not a file")
     lib = open_library(library)
     count = len(settings.methods or DEFAULT_METHODS)

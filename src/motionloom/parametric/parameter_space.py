@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from motionloom.checked_arrays import largest_value
 from motionloom.errors import InvalidInput
 from motionloom.parallel import Progress
 
@@ -32,7 +33,6 @@ NEIGHBOURS = 12  # ditto, section 4.4
 SPACING = 0.0127  # ditto, section 4.2: half an inch
 DELTA = 0.1  # how far weights may lie outside 0 to 1
 _APART = 0.7  # relative distance of two neighbours on different sides of a point
-_LARGEST = 1e100  # squares of targets are finite
 _FULL = 100  # consecutive blends too near to others: the space is full
 
 
@@ -167,8 +167,11 @@ def checked_target(target: ArrayLike, size: int) -> Array:
         wanted = np.asarray(target, np.float64)
     except (TypeError, ValueError):
         raise InvalidInput(f"a target must be {size} finite numbers; got {target!r}") from None
-    if wanted.shape != (size,) or not np.all(np.abs(wanted) < _LARGEST):
-        raise InvalidInput(f"a target must be {size} finite numbers; got {np.array2string(wanted)}")
+    if wanted.shape != (size,) or not np.all(np.abs(wanted) < largest_value(wanted.dtype)):
+        raise InvalidInput(
+            f"a target must be {size} finite numbers, whose squares are finite too; got "
+            f"{np.array2string(wanted)}"
+        )
     return wanted
 
 

@@ -54,7 +54,7 @@ from motionloom.store.store import Store
 
 _VERSION = 5  # raise it when the same motions give other webs than before
 _NEAR_VERSION = 2  # raised when other near cells, chains or bridges are kept
-CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
+CELL_SECONDS = 31e-9  # of one core; measured, see docs/cluster.md
 NEAR_CELL_SECONDS = 14e-9  # where only near cells are computed; measured, see docs/scale.md
 NETWORK_SECONDS = 0.4  # shorter networks of chains and bridges are dropped there
 _WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
