@@ -20,8 +20,8 @@ from benchmarks.rivals import Package, absence, label
 from benchmarks.takes import everything, labelled_clips
 from benchmarks.timing import Contestant, Log, Missing, Result, compare
 from motionloom.alignment.banded_dtw import band_reach, dtw_matrix
-from motionloom.distance.curves import CURVE_JOINTS, JOINT_IMPORTANCE, curve_joints, rotation_curves
-from motionloom.distance.earth_mover import transport
+from motionloom.features.curves import CURVE_JOINTS, JOINT_IMPORTANCE, curve_joints, rotation_curves
+from motionloom.features.earth_mover import transport
 from motionloom.formats import load
 from motionloom.motion import Motion
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest

@@ -19,9 +19,9 @@ from motionloom.crowd.ballroom import danced_blocks
 from motionloom.crowd.built_in import march_steps, waltz_steps
 from motionloom.crowd.march import marched_blocks
 from motionloom.crowd.settings import STREET, BallroomSettings, MarchSettings
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dancing.player import DancePlayer
-from motionloom.rhythm.music.beat_clock import MusicClock
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.dancing.player import DancePlayer
+from motionloom.dance.music.beat_clock import MusicClock
 
 SUMMARY = "ballroom and march: frames per second, and cost by number of agents"
 PACKAGES: tuple[Package, ...] = ()

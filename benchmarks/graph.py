@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks import Settings
 from benchmarks.takes import everything
 from benchmarks.timing import Contestant, Log, Result, compare, timings
-from motionloom.distance import frame_distance
+from motionloom.features import frame_distance
 from motionloom.motion import Motion
 from motionloom.motion_graph import motion_graph
 from motionloom.motion_graph.transitions.candidates import error_bands

@@ -20,17 +20,17 @@ from benchmarks.rivals import Package, absence, label
 from benchmarks.takes import CREDIT, measured_rhythms
 from benchmarks.timing import Contestant, Log, Missing, Result, compare, timings
 from motionloom import demo
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.motion_beats.beats import beats
+from motionloom.dance.motion_beats.candidates import candidate_beats
+from motionloom.dance.motion_beats.scores import beat_score
+from motionloom.dance.motion_beats.tracking import density
+from motionloom.dance.music.beat_clock import MusicClock
+from motionloom.dance.music.music import Music
+from motionloom.dance.settings import ChoreographySettings
 from motionloom.demo.actions.dances import STUDIES, beat_study
 from motionloom.formats import load
 from motionloom.motion import Motion
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.motion_beats.beats import beats
-from motionloom.rhythm.motion_beats.candidates import candidate_beats
-from motionloom.rhythm.motion_beats.scores import beat_score
-from motionloom.rhythm.motion_beats.tracking import density
-from motionloom.rhythm.music.beat_clock import MusicClock
-from motionloom.rhythm.music.music import Music
-from motionloom.rhythm.settings import ChoreographySettings
 
 SUMMARY = "motion beats compared with kinematic beats and librosa, with errors"
 PACKAGES = (Package("librosa", "librosa"),)

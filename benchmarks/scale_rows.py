@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import LibraryFeatures
+from motionloom.features import LibraryFeatures
 from motionloom.kernels import kernel
 from motionloom.search.index.neighbours import FrameIndex
 

@@ -1,7 +1,8 @@
 """``python -m benchmarks steering``: motion matching, fat graph and motion graph side by side.
 
 All get the same takes, mirrored where they can, and the same courses
-(`motionloom.motion_matching.courses`) at 1.3 m/s. A fat graph is steered towards a point of the
+(`motionloom.motion_matching.steering_courses`) at 1.3 m/s. A fat graph is steered towards a
+point of the
 path 0.8 s ahead. A motion graph plans its route through the whole path before the first step: it
 cannot be steered, so that its response is the time that it takes to plan a route anew. Cost is
 processor time per frame; memory is what a method keeps besides the takes.
@@ -28,8 +29,13 @@ from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import PathFit
 from motionloom.motion_graph.walks.paths import hips_path, sampled_path
 from motionloom.motion_matching import run_course
-from motionloom.motion_matching.courses import TURN_SECONDS, TURNS, course_path, response_times
 from motionloom.motion_matching.simulation import PathFollower
+from motionloom.motion_matching.steering_courses import (
+    TURN_SECONDS,
+    TURNS,
+    course_path,
+    response_times,
+)
 
 SUMMARY = "a character steered along courses by three methods"
 PACKAGES = ()

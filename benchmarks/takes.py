@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from benchmarks import Settings
 from benchmarks.timing import Log
 from motionloom.configuration import user_cache
-from motionloom.distance import LibraryFeatures
 from motionloom.errors import InvalidInput
+from motionloom.features import LibraryFeatures
 from motionloom.library import Library
 
 _ARCHIVE = "cmu30.tar.xz"

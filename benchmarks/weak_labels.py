@@ -25,7 +25,7 @@ import time
 import numpy as np
 
 import motionloom as ml
-from motionloom.distance import frame_features
+from motionloom.features import frame_features
 
 ACTIONS = {
     "kick": ("kick",), "punch": ("punch", "box", "jab"), "cartwheel": ("cartwheel", "flip"),

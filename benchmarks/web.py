@@ -22,8 +22,8 @@ from benchmarks import Settings
 from benchmarks.rivals.cell_by_cell import cell_by_cell
 from benchmarks.takes import takes
 from benchmarks.timing import CLOCKS, Contestant, Log, Result, compare, timings
-from motionloom.distance import PointCloud
-from motionloom.distance.matrix import DistanceMatrix, prepared_frames
+from motionloom.features import PointCloud
+from motionloom.features.matrix import DistanceMatrix, prepared_frames
 from motionloom.library import Library
 from motionloom.motion import Motion
 

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks import Settings
 from benchmarks.takes import described_library
 from benchmarks.timing import Contestant, Log, Result, timings
-from motionloom.words import caption_table, text_index
+from motionloom.text import caption_table, text_index
 
 SUMMARY = "describing takes, finding by words, and the command line"
 PACKAGES = ()

@@ -174,7 +174,7 @@ class MOTIONLOOM_OT_find(_StudioOperator, bpy.types.Operator):
     bl_label = "Find"
 
     def collect(self, context):
-        return {"text": context.window_manager.motionloom.words.strip()}
+        return {"text": context.window_manager.motionloom.text.strip()}
 
     @staticmethod
     def ask(service, given, stop):

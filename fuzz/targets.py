@@ -16,10 +16,10 @@ import numpy as np
 
 import motionloom as ml
 from fuzz.mutations import mutated_file
+from motionloom.dance.transitions.graph import load_graph
 from motionloom.errors import MotionloomError
 from motionloom.formats import FORMATS
-from motionloom.motion.carrier import hips_as_root
-from motionloom.rhythm.transitions.graph import load_graph
+from motionloom.motion.root_carrier import hips_as_root
 
 ALLOWED = (MotionloomError, FileNotFoundError)
 CHILDREN = (".fbx", ".usd", ".usda", ".usdc")  # are read in a process of its own, which takes long
@@ -166,17 +166,17 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     """Readers of settings, tables and texts, by the stem of the file."""
     from motionloom.configuration import is_trusted, section, trust_settings, user_settings
     from motionloom.crowd.settings import load_crowd_settings
-    from motionloom.distance.joint_weights import load_weights, read_tags
+    from motionloom.dance.transitions.graph import TransitionGraph
+    from motionloom.dance.transitions.rules import load_rules, with_rules
+    from motionloom.features.joint_weights import load_weights, read_tags
     from motionloom.library import load_music
     from motionloom.motion.roles.role_map import load_role_map
     from motionloom.motion_graph.mogra import read_mogra
     from motionloom.motion_graph.settings import WalkSettings
     from motionloom.parametric.scores import read_scores
-    from motionloom.rhythm.transitions.graph import TransitionGraph
-    from motionloom.rhythm.transitions.rules import load_rules, with_rules
     from motionloom.store.ingest.labels import labelling
     from motionloom.store.ingest.sources import SourceFile
-    from motionloom.words.vocabulary import parse_synonyms, words
+    from motionloom.text.vocabulary import parse_synonyms, words
 
     def text_of(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")

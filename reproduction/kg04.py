@@ -16,8 +16,8 @@ from motionloom.alignment import (
     valid_region,
     warp,
 )
-from motionloom.distance import distance_matrix
-from motionloom.distance.matrix import prepared_frames
+from motionloom.features import distance_matrix
+from motionloom.features.matrix import prepared_frames
 from motionloom.library import Library
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.web import Web, WebLimits

@@ -20,23 +20,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import demo
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.dancing.dance import Dance
+from motionloom.dance.dancing.phrases import Phrases
+from motionloom.dance.meter import estimated_meter
+from motionloom.dance.motion_beats.beats import Beats, beats
+from motionloom.dance.motion_beats.period import periodogram, superposed
+from motionloom.dance.motion_beats.scores import beat_score
+from motionloom.dance.movements import sampled
+from motionloom.dance.music.beat_clock import MusicClock
+from motionloom.dance.music.music import Music, load_music
+from motionloom.dance.settings import ChoreographySettings
 from motionloom.demo.actions.dances import beat_study
 from motionloom.demo.tunes import write_tune
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, landings
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.plots.pages.page import FAINT, TEXT
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dancing.dance import Dance
-from motionloom.rhythm.dancing.phrases import Phrases
-from motionloom.rhythm.meter import estimated_meter
-from motionloom.rhythm.motion_beats.beats import Beats, beats
-from motionloom.rhythm.motion_beats.period import periodogram, superposed
-from motionloom.rhythm.motion_beats.scores import beat_score
-from motionloom.rhythm.movements import sampled
-from motionloom.rhythm.music.beat_clock import MusicClock
-from motionloom.rhythm.music.music import Music, load_music
-from motionloom.rhythm.settings import ChoreographySettings
 from reproduction.claims import Claim, Data, Paper, Part, not_made
 
 PAPER = Paper(

@@ -26,15 +26,15 @@ from motionloom.crowd.learnt import learnt_steps
 from motionloom.crowd.march import March, fitted_march, march
 from motionloom.crowd.settings import STREET, BallroomSettings, MarchSettings
 from motionloom.crowd.strides import marching_steps, stride_cuts
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.transitions.learnt_graph import grouped_movements
 from motionloom.demo.crowd_takes import waltz_take
 from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.plots.figures.top_view import COLOURS, OUTLINE, write_top_view
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.settings import ChoreographySettings
-from motionloom.rhythm.transitions.learnt_graph import grouped_movements
 from reproduction.claims import Claim, Data, not_made
 
 FloorPath = NDArray[np.complex128]  # z + ix per frame

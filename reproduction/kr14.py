@@ -22,14 +22,14 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import frame_distance
-from motionloom.distance.joint_relative import (
+from motionloom.evaluation.motion_graphs import GraphScore, score_motion_graph
+from motionloom.features import frame_distance
+from motionloom.features.joint_relative import (
     PUBLISHED_WEIGHTS,
     JointRelativeDistance,
     symmetric_pairs,
 )
-from motionloom.distance.joint_weights import LearnedWeights, TaggedPoses, learned_weights
-from motionloom.evaluation.motion_graphs import GraphScore, score_motion_graph
+from motionloom.features.joint_weights import LearnedWeights, TaggedPoses, learned_weights
 from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration

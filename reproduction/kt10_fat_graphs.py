@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import FeatureSet, feature_set
-from motionloom.distance.features import BODY_ROLES
 from motionloom.fat_graph import FatGraph, FatGraphSettings, base_poses, fat_graph
+from motionloom.features import FeatureSet, feature_set
+from motionloom.features.feature_sets import BODY_ROLES
 from motionloom.motion import Motion
 from motionloom.ragged import Ragged
 from motionloom.search.index.bucket_index import BucketIndex

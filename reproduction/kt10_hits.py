@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated
-from motionloom.distance import distance_matrix, feature_set
 from motionloom.evaluation.retrieval import Task, read_tasks
+from motionloom.features import distance_matrix, feature_set
 from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.search.candidates import Candidate, Limits, best_candidates

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import feature_set
-from motionloom.distance.feature_table import LibraryFeatures
+from motionloom.features import feature_set
+from motionloom.features.feature_table import LibraryFeatures
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.neighbours import open_index

@@ -9,11 +9,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import feature_set
-from motionloom.distance.body_frame import body_positions
-from motionloom.distance.feature_table import LibraryFeatures
 from motionloom.evaluation.rank_correlation import warped_distances
 from motionloom.evaluation.retrieval import ranked_precision
+from motionloom.features import feature_set
+from motionloom.features.body_frame import body_positions
+from motionloom.features.feature_table import LibraryFeatures
 from motionloom.library import Library
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.neighbours import open_index

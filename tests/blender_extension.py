@@ -307,7 +307,7 @@ def modal():
             online_access = False
 
     context, operator, real = Context(), Operator(), operators.bpy
-    Window.motionloom.words = "walk"
+    Window.motionloom.text = "walk"
     operators.bpy = Blender
     try:
         seen.append(sorted(operator.invoke(context, Event())))
@@ -317,7 +317,7 @@ def modal():
         operators.bpy = real
     operator._call.wait(LIMIT)
     seen.append(sorted(operator.modal(context, Event())))
-    Window.motionloom.words = ""
+    Window.motionloom.text = ""
     bpy.ops.motionloom.find()
     # A target that is dragged is followed, until Esc.
     target, follower = bpy.context.scene.motionloom.target, Aim()

@@ -17,9 +17,9 @@ from acted_events import Shown, acted_events
 
 import motionloom as ml
 from motionloom.evaluation.protocol_run import write_marked
-from motionloom.words.captions import Event, events
-from motionloom.words.predicates import predicates
-from motionloom.words.signals import body_signals
+from motionloom.text.captions import Event, events
+from motionloom.text.predicates import predicates
+from motionloom.text.signals import body_signals
 
 WITHIN = 0.2  # seconds, between the moments of events
 LIMITS = 0.35  # seconds, between their starts and ends, where a movement has no sharp ones

@@ -7,11 +7,11 @@ import pytest
 from commands import ran
 
 import motionloom as ml
-from motionloom.acting.candidates import _turn
-from motionloom.acting.layers import active_arms, unclean
-from motionloom.acting.script import Phrase, parse_script
 from motionloom.errors import InvalidInput
-from motionloom.words.captions import captions
+from motionloom.text.captions import captions
+from motionloom.text.scripts.candidates import _turn
+from motionloom.text.scripts.layers import active_arms, unclean
+from motionloom.text.scripts.script import Phrase, parse_script
 
 CLIPS = ("walk", "kick_front_high_right", "kick_side_high_left", "punch_mid_left", "sit_stand",
          "jump_up", "hop_right", "take_strikes", "take_locomotion")  # fmt: skip

@@ -11,9 +11,9 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.words.captions import Event, captions, clock, counted, events
-from motionloom.words.predicates import Condition, predicates
-from motionloom.words.signals import NEEDED, body_signals
+from motionloom.text.captions import Event, captions, clock, counted, events
+from motionloom.text.predicates import Condition, predicates
+from motionloom.text.signals import NEEDED, body_signals
 
 # Predicates of what the corpus does not show: none of them may be found in it.
 ABSENT = ("flip", "roll", "lie", "crawl", "kneel", "sit_floor", "clap", "hands_on_hips")

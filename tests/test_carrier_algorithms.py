@@ -12,14 +12,14 @@ from motionloom.crowd.couples import found_couples
 from motionloom.crowd.dance_floor import dance_floor
 from motionloom.crowd.settings import DanceFloorSettings
 from motionloom.crowd.strides import marching_steps
-from motionloom.distance.features import frame_features
+from motionloom.dance import Choreography
+from motionloom.features.feature_sets import frame_features
 from motionloom.motion.diagnostics.issues import find_issues
 from motionloom.motion.diagnostics.quality import joint_accelerations
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion_graph import motion_graph
 from motionloom.parametric.signals import EXTREMES, floor_curvature, floor_steps
 from motionloom.plots.figures.stick_figure import stick_figure
-from motionloom.rhythm import Choreography
 
 KINDS = ("fixed", "travelling")
 # Takes of Bandai-Namco, in test_bandai.py, have a fixed carrier.

@@ -8,13 +8,10 @@ import pytest
 from naive import rhythm as naive
 
 import motionloom as ml
-from motionloom.demo.actions.dances import beat_study
-from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.motion.rotations import quaternions as rot
-from motionloom.rhythm.choreography import Choreography, for_music
-from motionloom.rhythm.choreography_file import load_choreography
-from motionloom.rhythm.meter import estimated_meter
-from motionloom.rhythm.movements import (
+from motionloom.dance.choreography import Choreography, for_music
+from motionloom.dance.choreography_file import load_choreography
+from motionloom.dance.meter import estimated_meter
+from motionloom.dance.movements import (
     MovementComparison,
     cut_movements,
     differences,
@@ -23,17 +20,20 @@ from motionloom.rhythm.movements import (
     postures,
     transition_differences,
 )
-from motionloom.rhythm.settings import ChoreographySettings
-from motionloom.rhythm.transitions import graph as transition_graph
-from motionloom.rhythm.transitions.graph import TransitionGraph, combined_graph, load_graph
-from motionloom.rhythm.transitions.learning import (
+from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.transitions import graph as transition_graph
+from motionloom.dance.transitions.graph import TransitionGraph, combined_graph, load_graph
+from motionloom.dance.transitions.learning import (
     baum_welch,
     k_medoids,
     kinematic_continuity,
     memberships,
     subtractive,
 )
-from motionloom.rhythm.transitions.rules import load_rules, with_rules
+from motionloom.dance.transitions.rules import load_rules, with_rules
+from motionloom.demo.actions.dances import beat_study
+from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.motion.rotations import quaternions as rot
 
 
 @pytest.fixture(scope="module")
@@ -369,8 +369,8 @@ def test_transitions_are_learnt_from_soft_memberships(dances):
 
 
 def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
-    from motionloom.rhythm import choreography
-    from motionloom.rhythm.transitions import learnt_graph
+    from motionloom.dance import choreography
+    from motionloom.dance.transitions import learnt_graph
 
     seen = {}
 

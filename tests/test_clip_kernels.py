@@ -16,7 +16,8 @@ from motionloom.alignment.banded_dtw import (
     keogh_bounds,
 )
 from motionloom.alignment.uniform_scaling import scaled_distance, scaling_nearest
-from motionloom.distance.curves import (
+from motionloom.errors import InvalidInput
+from motionloom.features.curves import (
     CURVE_JOINTS,
     CURVE_PARENTS,
     JOINT_IMPORTANCE,
@@ -25,8 +26,7 @@ from motionloom.distance.curves import (
     rotation_curves,
     unwrapped,
 )
-from motionloom.distance.earth_mover import earth_mover_distance, transport_cost
-from motionloom.errors import InvalidInput
+from motionloom.features.earth_mover import earth_mover_distance, transport_cost
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.search.clips.features import even_rows
 

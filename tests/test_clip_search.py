@@ -9,9 +9,9 @@ from fewer_joints import without_joints
 from naive import clips as naive
 
 import motionloom as ml
-from motionloom.distance.curves import CURVE_JOINTS
-from motionloom.distance.earth_mover import signature_distance
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.features.curves import CURVE_JOINTS
+from motionloom.features.earth_mover import signature_distance
 from motionloom.search.clips.emd_signature import (
     EmdSignatures,
     emd_nearest,

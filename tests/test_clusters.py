@@ -10,8 +10,8 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import LibraryError
-from motionloom.words.captions import Event
-from motionloom.words.clusters import clusters_of
+from motionloom.text.captions import Event
+from motionloom.text.clusters import clusters_of
 
 KINDS = {
     "kick": ["kick_front_high_right", "kick_front_mid_right", "kick_side_mid_right"],

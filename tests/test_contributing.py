@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from motionloom.distance import DISTANCES
+from motionloom.features import DISTANCES
 from motionloom.formats import FORMATS
 from motionloom.search import METHODS
 from motionloom.search.methods import SEARCHES

@@ -10,9 +10,9 @@ from motionloom.crowd.ballroom import ballroom
 from motionloom.crowd.built_in import cut_at_beats
 from motionloom.crowd.collision import contact_time, moved_discs, near_pairs
 from motionloom.crowd.settings import BallroomSettings, MarchSettings, load_crowd_settings
+from motionloom.dance.dancing.travel_weights import travel_weights
 from motionloom.demo.crowd_takes import waltz_take
 from motionloom.errors import InvalidInput
-from motionloom.rhythm.dancing.travel_weights import travel_weights
 from tests.naive.discs import first_contact
 
 CORNERS = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),

@@ -10,20 +10,20 @@ import pytest
 from motionloom.blending.inertialization import Inertializer
 from motionloom.crowd.ballroom import ballroom, danced_blocks
 from motionloom.crowd.built_in import cut_at_beats, detected_beats
-from motionloom.crowd.holds import Holds
+from motionloom.crowd.hand_holds import Holds
 from motionloom.crowd.march import march
 from motionloom.crowd.settings import SWAY, BallroomSettings, MarchSettings
+from motionloom.dance.choreography_file import choreography_from
+from motionloom.dance.dancing.dance import beats_on_time
+from motionloom.dance.dancing.player import DancePlayer
+from motionloom.dance.movements import warped_movement
+from motionloom.dance.music.beat_clock import MusicClock
 from motionloom.demo.crowd_takes import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import floor_penetration, quality_report
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.rhythm.choreography_file import choreography_from
-from motionloom.rhythm.dancing.dance import beats_on_time
-from motionloom.rhythm.dancing.player import DancePlayer
-from motionloom.rhythm.movements import warped_movement
-from motionloom.rhythm.music.beat_clock import MusicClock
 
 CORNERS = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
            (24, 48))  # fmt: skip

@@ -15,10 +15,10 @@ from motionloom.crowd.settings import (
     load_crowd_settings,
     settings_from,
 )
+from motionloom.dance.music.audio import write_sound
+from motionloom.dance.music.music import Music, load_music
 from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput
-from motionloom.rhythm.music.audio import write_sound
-from motionloom.rhythm.music.music import Music, load_music
 
 NAN, INF = float("nan"), float("inf")
 CORNER = [[0, 0], [0, 8], [0, 16], [0, 24], [8, 24], [16, 24], [24, 24]]

@@ -9,15 +9,15 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.dancing.dance import beats_on_time
+from motionloom.dance.music.audio import RATE, write_sound
+from motionloom.dance.music.beat_clock import MusicClock, TempoClock
+from motionloom.dance.music.music import Music, load_music
+from motionloom.dance.settings import ChoreographySettings
 from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide, quality_report
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dancing.dance import beats_on_time
-from motionloom.rhythm.music.audio import RATE, write_sound
-from motionloom.rhythm.music.beat_clock import MusicClock, TempoClock
-from motionloom.rhythm.music.music import Music, load_music
-from motionloom.rhythm.settings import ChoreographySettings
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import motionloom as ml
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.dancing.player import DancePlayer
+from motionloom.dance.dancing.travel_weights import FAR_COST, travel_weights
+from motionloom.dance.music.beat_clock import MusicClock, TempoClock
+from motionloom.dance.music.music import Music
+from motionloom.dance.settings import ChoreographySettings
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dancing.player import DancePlayer
-from motionloom.rhythm.dancing.travel_weights import FAR_COST, travel_weights
-from motionloom.rhythm.music.beat_clock import MusicClock, TempoClock
-from motionloom.rhythm.music.music import Music
-from motionloom.rhythm.settings import ChoreographySettings
 from tests.naive.travel import best_blend
 
 

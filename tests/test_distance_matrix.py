@@ -8,9 +8,9 @@ import pytest
 import motionloom as ml
 from benchmarks.rivals.cell_by_cell import cell_by_cell
 from motionloom.alignment import matrix_minima
-from motionloom.distance import PointCloud, distance_matrix
-from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.errors import InvalidInput
+from motionloom.features import PointCloud, distance_matrix
+from motionloom.features.matrix import DistanceMatrix, prepared_frames
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from naive.base_poses import base_pose_rows
 from scipy.spatial.distance import cdist
 
 import motionloom as ml
-from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph import FatGraphSettings, base_poses, fat_graph
 from motionloom.fat_graph.gait_transitions import Strides, gait_transition
+from motionloom.features.feature_sets import feature_set
 from motionloom.motion import Motion, Provenance
 from motionloom.ragged import Ragged
 

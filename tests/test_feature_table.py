@@ -13,16 +13,16 @@ from plain_motions import snake
 
 import motionloom as ml
 from motionloom import Library, LibraryError
-from motionloom.distance import (
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.features import (
     FEATURES,
     FeatureSet,
     feature_set,
     frame_features,
     principal_components,
 )
-from motionloom.distance import feature_table as store
-from motionloom.distance.principal_components import Moments, fit_basis
-from motionloom.errors import InvalidInput, RoleError
+from motionloom.features import feature_table as store
+from motionloom.features.principal_components import Moments, fit_basis
 from motionloom.store.artifacts import row_table as batches
 from motionloom.store.artifacts.row_table import build_rows, load_rows
 

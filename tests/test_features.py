@@ -11,11 +11,11 @@ from people import person
 from plain_motions import snake
 
 import motionloom as ml
-from motionloom.distance import FEATURES, Basis, FeatureSet, feature_set, frame_features
-from motionloom.distance import register_features as register
-from motionloom.distance.body_frame import body_positions, leg_scale
-from motionloom.distance.principal_components import Moments, fit_basis
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.features import FEATURES, Basis, FeatureSet, feature_set, frame_features
+from motionloom.features import register_features as register
+from motionloom.features.body_frame import body_positions, leg_scale
+from motionloom.features.principal_components import Moments, fit_basis
 from motionloom.motion.rotations import quaternions as rot
 
 GEOMETRIC = [name for name in FEATURES if not name.startswith("pca")]

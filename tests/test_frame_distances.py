@@ -11,7 +11,8 @@ from people import person
 from plain_motions import snake
 
 import motionloom as ml
-from motionloom.distance import (
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.features import (
     DISTANCES,
     FEATURES,
     FrameDistance,
@@ -21,10 +22,9 @@ from motionloom.distance import (
     point_cloud_distances,
     register_distance,
 )
-from motionloom.distance.euclidean import euclidean_matrix
-from motionloom.distance.joint_angles import JOINT_PARENTS, JOINTS, EulerDistance, joint_rotations
-from motionloom.distance.transition_cost import LEE_WEIGHTS, WANG_WEIGHTS, TransitionCost
-from motionloom.errors import InvalidInput, RoleError
+from motionloom.features.euclidean import euclidean_matrix
+from motionloom.features.joint_angles import JOINT_PARENTS, JOINTS, EulerDistance, joint_rotations
+from motionloom.features.transition_cost import LEE_WEIGHTS, WANG_WEIGHTS, TransitionCost
 from motionloom.motion.rotations import quaternions as rot
 
 ALL = [*DISTANCES, *(name for name in FEATURES if not name.startswith("pca"))]

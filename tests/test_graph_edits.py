@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.distance import frame_distance
 from motionloom.errors import InvalidInput, LibraryError, MotionloomError
+from motionloom.features import frame_distance
 from motionloom.motion_graph import GraphSettings
 from motionloom.motion_graph.components import endless
 from motionloom.motion_graph.edits import (

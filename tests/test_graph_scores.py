@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.distance import frame_distance
 from motionloom.evaluation.motion_graphs import score_motion_graph
+from motionloom.features import frame_distance
 from motionloom.motion_graph import motion_graph
 from motionloom.motion_graph.settings import TransitionSettings
 from motionloom.motion_graph.transitions.foot_support import FootSupport

@@ -8,15 +8,16 @@ from naive import joint_relative as naive
 from scipy.spatial.distance import cdist
 
 import motionloom as ml
-from motionloom.distance import DISTANCES, distance_matrix
-from motionloom.distance.joint_relative import (
+from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.features import DISTANCES, distance_matrix
+from motionloom.features.joint_relative import (
     PUBLISHED_WEIGHTS,
     JointRelativeDistance,
     cityblock_matrix,
     mirrored,
     symmetric_pairs,
 )
-from motionloom.distance.joint_weights import (
+from motionloom.features.joint_weights import (
     TaggedPoses,
     area_under_curve,
     held_out_auc,
@@ -26,7 +27,6 @@ from motionloom.distance.joint_weights import (
     pair_features,
     save_weights,
 )
-from motionloom.errors import InvalidInput, MotionFormatError
 
 
 @pytest.fixture(scope="module")

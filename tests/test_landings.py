@@ -7,19 +7,19 @@ import pytest
 from commands import ran as run
 
 import motionloom as ml
-from motionloom.errors import InvalidInput, LibraryError
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.motion_beats.landings import (
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.motion_beats.landings import (
     LandingFit,
     foot_landings,
     group_fit,
     landed_beats,
     landing_fit,
 )
-from motionloom.rhythm.motion_beats.period import RATE, Period
-from motionloom.rhythm.motion_beats.steps import led_by_steps, step_cycle
-from motionloom.rhythm.music.music import Music
-from motionloom.rhythm.settings import ChoreographySettings
+from motionloom.dance.motion_beats.period import RATE, Period
+from motionloom.dance.motion_beats.steps import led_by_steps, step_cycle
+from motionloom.dance.music.music import Music
+from motionloom.dance.settings import ChoreographySettings
+from motionloom.errors import InvalidInput, LibraryError
 
 SALSA = [(60, 61, k) for k in (1, 3, 5, 6, 8, 10, 11, 15)]
 

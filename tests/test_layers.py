@@ -14,8 +14,8 @@ PACKAGE = ROOT / "src" / "motionloom"
 LAYERS = [
     "errors", "lazy_names", "ragged", "settings", "atomic_write", "checked_files", "checked_arrays",
     "configuration", "kernels", "parallel", "motion", "character", "formats", "demo", "store",
-    "distance", "alignment", "search", "words", "blending", "parametric", "motion_graph",
-    "fat_graph", "acting", "motion_matching", "rhythm", "crowd", "reconstruction", "evaluation",
+    "features", "alignment", "search", "blending", "text", "parametric", "motion_graph",
+    "fat_graph", "motion_matching", "dance", "crowd", "reconstruction", "evaluation",
     "library", "plots", "studio", "cli", "__main__",
 ]  # fmt: skip
 

@@ -8,9 +8,9 @@ from naive import web_departures as departures
 
 import motionloom as ml
 from motionloom.alignment import align_in_region, valid_region
-from motionloom.distance import distance_matrix
-from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.features import distance_matrix
+from motionloom.features.matrix import DistanceMatrix, prepared_frames
 from motionloom.search.match_web import build as web_building
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.encoding import decoded, encoded

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.distance.matrix import prepared_frames
-from motionloom.distance.window_trends import window_trends
 from motionloom.errors import InvalidInput
+from motionloom.features.matrix import prepared_frames
+from motionloom.features.window_trends import window_trends
 from motionloom.search import settings as search_settings
 from motionloom.search.match_web import store as web_store
 from motionloom.search.match_web.bridges import bridges_between

@@ -7,7 +7,7 @@ import pytest
 from naive import web_search as naive
 
 import motionloom as ml
-from motionloom.distance import frame_distance
+from motionloom.features import frame_distance
 from motionloom.search.candidates import Limits
 from motionloom.search.match_web.index import web_index
 from motionloom.search.match_web.sequences import web_matches

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.distance.matrix import prepared_frames
 from motionloom.errors import InvalidInput, LibraryError, RoleError
+from motionloom.features.matrix import prepared_frames
 from motionloom.search.match_web import tasks as web_tasks
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.store import WebStore

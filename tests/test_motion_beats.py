@@ -9,15 +9,15 @@ import pytest
 from naive import rhythm as naive
 
 import motionloom as ml
+from motionloom.dance.motion_beats.beats import RHYTHMIC, huber_beats, steps_alternate
+from motionloom.dance.motion_beats.candidates import EVIDENT, Candidates, candidate_beats
+from motionloom.dance.motion_beats.period import contrast, periodogram, simple_ratio, superposed
+from motionloom.dance.motion_beats.scores import beat_score
+from motionloom.dance.motion_beats.tracking import grid_phase, steady_beats
 from motionloom.demo.actions.dances import beat_study
 from motionloom.demo.crowd_takes import waltz_take
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.rhythm.motion_beats.beats import RHYTHMIC, huber_beats, steps_alternate
-from motionloom.rhythm.motion_beats.candidates import EVIDENT, Candidates, candidate_beats
-from motionloom.rhythm.motion_beats.period import contrast, periodogram, simple_ratio, superposed
-from motionloom.rhythm.motion_beats.scores import beat_score
-from motionloom.rhythm.motion_beats.tracking import grid_phase, steady_beats
 
 
 def errors_in_frames(found, truth, fps=30.0):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from naive import motion_graph as naive
 
 import motionloom as ml
-from motionloom.distance import frame_distance
 from motionloom.errors import InvalidInput, LibraryError, MotionFormatError
+from motionloom.features import frame_distance
 from motionloom.motion.diagnostics.quality import foot_slide
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.segment import intervals

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from motionloom.dance.music import midi
+from motionloom.dance.music.music import load_music
 from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
-from motionloom.rhythm.music import midi
-from motionloom.rhythm.music.music import load_music
 
 mido = pytest.importorskip("mido")
 

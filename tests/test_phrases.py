@@ -9,16 +9,16 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.choreography_file import load_choreography
+from motionloom.dance.dancing.phrases import Phrases
+from motionloom.dance.dancing.player import DancePlayer
+from motionloom.dance.music.beat_clock import TempoClock
+from motionloom.dance.music.music import beat_loudness, load_music
+from motionloom.dance.settings import ChoreographySettings, DanceSettings
+from motionloom.dance.transitions.graph import TransitionGraph
 from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.choreography_file import load_choreography
-from motionloom.rhythm.dancing.phrases import Phrases
-from motionloom.rhythm.dancing.player import DancePlayer
-from motionloom.rhythm.music.beat_clock import TempoClock
-from motionloom.rhythm.music.music import beat_loudness, load_music
-from motionloom.rhythm.settings import ChoreographySettings, DanceSettings
-from motionloom.rhythm.transitions.graph import TransitionGraph
 
 
 @pytest.fixture(scope="module")

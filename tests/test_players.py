@@ -12,6 +12,9 @@ import pytest
 
 import motionloom as ml
 from motionloom.blending import BlendPlayer, Player, register
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.dancing.player import DancePlayer
+from motionloom.dance.settings import ChoreographySettings
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph import FatGraphSettings, FatPlayer, fat_graph
 from motionloom.motion_graph import GraphPlayer, WalkSettings, motion_graph
@@ -19,9 +22,6 @@ from motionloom.motion_graph.walks.routes import plan
 from motionloom.motion_matching import MatchingPlayer, MatchingSettings, matching_database
 from motionloom.parametric.parametric_motion import ParametricPlayer, parametrize
 from motionloom.parametric.settings import ParametrizeSettings
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dancing.player import DancePlayer
-from motionloom.rhythm.settings import ChoreographySettings
 from motionloom.studio.live import RecordedPlayer
 from motionloom.studio.routes.synthesis.graph import ReplayPlayer, SteeringEvent
 from motionloom.studio.routes.synthesis.matching import Recording

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import motionloom as ml
+from motionloom.dance.music.music import Music
 from motionloom.errors import InvalidInput
 from motionloom.plots.figures.top_view import write_top_view
-from motionloom.rhythm.music.music import Music
 
 SONG = Music(np.arange(0.0, 3.0, 0.5), 4, np.array([0, 4]), 3.0)
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import motionloom as ml
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.choreography_file import load_choreography
+from motionloom.dance.movements import cut_movements
+from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.seams import FADES, SeamTable, smooth_graph
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import seam_accelerations, usual_acceleration
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.choreography_file import load_choreography
-from motionloom.rhythm.movements import cut_movements
-from motionloom.rhythm.settings import ChoreographySettings
-from motionloom.rhythm.transitions.graph import TransitionGraph
-from motionloom.rhythm.transitions.seams import FADES, SeamTable, smooth_graph
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from small_takes import small_motion
 
 import motionloom as ml
-from motionloom.distance import DISTANCES
 from motionloom.errors import InvalidInput, LibraryError, RoleError
+from motionloom.features import DISTANCES
 from motionloom.search import INDEXES, METHODS, LazyGraph, Match, Matches
 from motionloom.search.query import Query
 from motionloom.settings import described

@@ -10,6 +10,7 @@ import motionloom as ml
 from motionloom.blending import BlendSettings
 from motionloom.crowd import BallroomSettings, DanceFloorSettings, MarchSettings
 from motionloom.crowd.settings import CrowdSettings
+from motionloom.dance import BeatSettings, Choreography, ChoreographySettings, DanceSettings
 from motionloom.evaluation.settings import EvaluateSettings, StudySettings
 from motionloom.fat_graph import FatGraphSettings
 from motionloom.formats.presets import convert
@@ -26,7 +27,6 @@ from motionloom.motion_matching import MatchingSettings
 from motionloom.parametric.parametric_motion import ParametricMotion
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.reconstruction import ReconstructSettings
-from motionloom.rhythm import BeatSettings, Choreography, ChoreographySettings, DanceSettings
 from motionloom.search.settings import (
     FamilySettings,
     NeighbourSettings,

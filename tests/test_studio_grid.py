@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.alignment import matrix_minima, valid_region
 from motionloom.cli import app as cli
-from motionloom.distance import distance_matrix
+from motionloom.features import distance_matrix
 
 pytest.importorskip("fastapi")
 

@@ -12,9 +12,9 @@ from naive import distance as naive
 from plain_motions import snake
 
 import motionloom as ml
-from motionloom.distance import DISTANCES, FEATURES, FeatureSet, frame_distance, register_distance
 from motionloom.errors import InvalidInput
 from motionloom.evaluation import rank_correlation as parts
+from motionloom.features import DISTANCES, FEATURES, FeatureSet, frame_distance, register_distance
 from motionloom.plots.pages.evaluation_report import write_rank_correlations
 
 QUICK = {"seconds": 1.0, "queries": 40, "neighbours": 30, "ranked": 5}

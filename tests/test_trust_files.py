@@ -69,12 +69,12 @@ def test_json_is_valid_bounded_and_shallow(text):
 @pytest.mark.parametrize(
     ("name", "text", "read"),
     [
-        ("weights.json", '[["a", "b", 1' + "0" * 400 + "]]", "distance.joint_weights:load_weights"),
-        ("rules.json", "[1" + "0" * 400 + "]", "rhythm.transitions.rules:load_rules"),
+        ("weights.json", '[["a", "b", 1' + "0" * 400 + "]]", "features.joint_weights:load_weights"),
+        ("rules.json", "[1" + "0" * 400 + "]", "dance.transitions.rules:load_rules"),
         (
             "graph.json",
             '{"nodes": [{"name": "a", "movements": [1' + "0" * 400 + ']}], "edges": []}',
-            "rhythm.transitions.graph:load_graph",
+            "dance.transitions.graph:load_graph",
         ),
         ("crowd.json", '{"couples": 1' + "0" * 400 + "}", "crowd.settings:load_crowd_settings"),
         ("roles.toml", "hips = 1" + "0" * 400, "motion.roles.role_map:load_role_map"),
@@ -324,7 +324,7 @@ def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
         for _ in range(200):
             out.write(np.zeros((96_000, 8), np.int16))
     assert path.stat().st_size < 1_000_000
-    from motionloom.rhythm.music.audio import read_audio
+    from motionloom.dance.music.audio import read_audio
 
     with pytest.raises(MotionFormatError, match="at most 512 MB decoded; found 586: 8 channels"):
         read_audio(path)
@@ -333,16 +333,16 @@ def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
 # --- texts and tables -----------------------------------------------------------------------
 
 TEXTS = {
-    "weights.json": "distance.joint_weights:load_weights",
-    "rules.json": "rhythm.transitions.rules:load_rules",
-    "graph.json": "rhythm.transitions.graph:load_graph",
-    "graph.graphml": "rhythm.transitions.graph:load_graph",
+    "weights.json": "features.joint_weights:load_weights",
+    "rules.json": "dance.transitions.rules:load_rules",
+    "graph.json": "dance.transitions.graph:load_graph",
+    "graph.graphml": "dance.transitions.graph:load_graph",
     "graph.mogra": "motion_graph.mogra:read_mogra",
     "crowd.toml": "crowd.settings:load_crowd_settings",
     "roles.json": "motion.roles.role_map:load_role_map",
-    "labels.csv": "words.label_files:read_labels",
-    "labels.eaf": "words.label_files:read_labels",
-    "labels.json": "words.label_files:read_labels",
+    "labels.csv": "text.label_files:read_labels",
+    "labels.eaf": "text.label_files:read_labels",
+    "labels.json": "text.label_files:read_labels",
     "scores.csv": "parametric.scores:read_scores",
     "table.csv": "store.ingest.labels:_table_rows",
     "leg.asf": "formats.acclaim:read",
@@ -401,7 +401,7 @@ def test_tables_that_the_csv_module_refuses_are_refused(tmp_path, name):
     ],
 )
 def test_label_files_are_read_or_refused_in_one_line(tmp_path, suffix, text, message):
-    from motionloom.words.label_files import read_labels
+    from motionloom.text.label_files import read_labels
 
     path = tmp_path / f"labels{suffix}"
     path.write_text(text)

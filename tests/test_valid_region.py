@@ -6,8 +6,8 @@ from naive import alignment as naive
 
 import motionloom as ml
 from motionloom.alignment import align_in_region, matrix_minima, valid_region
-from motionloom.distance import distance_matrix
 from motionloom.errors import InvalidInput
+from motionloom.features import distance_matrix
 
 
 @pytest.fixture(scope="module")

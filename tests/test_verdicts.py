@@ -9,7 +9,7 @@ from naive.verdicts import distance
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.search.verdicts import CONTRAST, combined_distances
+from motionloom.search.feedback import CONTRAST, combined_distances
 
 QUERY = "kick_front_mid_right_p0:10-40"
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.distance.frame_distances import frame_distance
-from motionloom.distance.matrix import DistanceMatrix, prepared_frames
-from motionloom.distance.window_trends import TrendMatrix, window_trends
 from motionloom.errors import InvalidInput
+from motionloom.features.frame_distances import frame_distance
+from motionloom.features.matrix import DistanceMatrix, prepared_frames
+from motionloom.features.window_trends import TrendMatrix, window_trends
 
 NAMES = ("walk", "jog", "kick_front_high_right")
 

@@ -11,12 +11,12 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.words import learnt, text_search, vocabulary
-from motionloom.words.caption_table import KIND as CAPTIONS
-from motionloom.words.label_files import read_labels
-from motionloom.words.text_index import KIND as INDEX
-from motionloom.words.text_index import IndexedEvent, open_index
-from motionloom.words.text_search import locate, query_parts
+from motionloom.text import learnt, text_search, vocabulary
+from motionloom.text.caption_table import KIND as CAPTIONS
+from motionloom.text.label_files import read_labels
+from motionloom.text.text_index import KIND as INDEX
+from motionloom.text.text_index import IndexedEvent, open_index
+from motionloom.text.text_search import locate, query_parts
 
 CLIPS = (
     "walk", "jog", "kick_front_high_right", "kick_side_high_left", "punch_mid_left", "sit_stand",
@@ -216,7 +216,7 @@ def test_words_of_all_forms_are_the_same():
 
 
 def test_every_synonym_has_one_meaning():
-    text = (vocabulary.resources.files("motionloom.words") / "synonyms.txt").read_text("utf-8")
+    text = (vocabulary.resources.files("motionloom.text") / "synonyms.txt").read_text("utf-8")
     rows = [line.partition("#")[0] for line in text.splitlines()]
     heads = Counter(word for row in rows if ":" in row for word in row.partition(":")[2].split())
     assert [word for word, count in heads.items() if count > 1] == []

@@ -1,6 +1,6 @@
 """Point-cloud distance matrix, one cell at a time in Numba.
 
-The straightforward version, against which `motionloom.distance.matrix` is measured.
+The straightforward version, against which `motionloom.features.matrix` is measured.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import math
 import numba as nb
 import numpy as np
 
-from motionloom.distance.features import window_samples
-from motionloom.distance.point_cloud import PointCloud
+from motionloom.features.feature_sets import window_samples
+from motionloom.features.point_cloud import PointCloud
 from motionloom.motion import Motion
 
 

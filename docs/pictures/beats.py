@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import motionloom as ml
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.settings import ChoreographySettings
 from motionloom.plots.rhythm import write_beats, write_transition_graph
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.settings import ChoreographySettings
 
 HERE = Path(__file__).parent
 

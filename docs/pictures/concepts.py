@@ -17,9 +17,9 @@ from scipy.spatial import Delaunay, cKDTree
 
 import motionloom as ml
 from motionloom.alignment import align_in_region, matrix_minima, valid_region
-from motionloom.distance import distance_matrix
+from motionloom.dance.motion_beats.candidates import candidate_beats
+from motionloom.features import distance_matrix
 from motionloom.plots.figures.stick_figure import stick_figure
-from motionloom.rhythm.motion_beats.candidates import candidate_beats
 
 HERE = Path(__file__).parent
 BLUE, RED, GREEN, GREY, DARK = "#2f7ed8", "#d33a2c", "#12946f", "#8a93a1", "#2b323c"

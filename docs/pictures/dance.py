@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import motionloom as ml
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.music.music import Music
+from motionloom.dance.settings import ChoreographySettings
 from motionloom.plots.figures.filmstrip import write_match_strip
 from motionloom.plots.pages.page import FAINT, TEXT
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.music.music import Music
-from motionloom.rhythm.settings import ChoreographySettings
 
 HERE = Path(__file__).parent
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 import motionloom as ml
+from motionloom.dance.choreography import Choreography
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import seam_accelerations
 from motionloom.plots.figures.filmstrip import write_match_strip
-from motionloom.rhythm.choreography import Choreography
 
 HERE = Path(__file__).parent
 SEEDS = range(3)

@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import motionloom as ml
-from motionloom.distance import FEATURES, distance_matrix, frame_distance
-from motionloom.distance.body_frame import body_positions
+from motionloom.features import FEATURES, distance_matrix, frame_distance
+from motionloom.features.body_frame import body_positions
 
 HERE = Path(__file__).parent
 NEW = {"e15": "#e0662f", "e30": "#3b82c4", "e39": "#4c9a5b"}

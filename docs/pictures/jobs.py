@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 import motionloom as ml
+from motionloom.dance.music.music import load_music
 from motionloom.demo.tunes import write_tune
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.motion_graph import motion_graph
@@ -21,7 +22,6 @@ from motionloom.plots.figures import strokes as ink
 from motionloom.plots.figures.body_figure import body_figure
 from motionloom.plots.figures.camera import floor_direction
 from motionloom.plots.figures.stick_figure import stick_figure
-from motionloom.rhythm.music.music import load_music
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT, FPS, SMOOTH, COLOURS = 300, 232, 12.5, 2, 40

@@ -29,7 +29,7 @@ _HOMES = {
     "Scene": "motionloom.motion.scene",
     "Skeleton": "motionloom.motion",
     "at": "motionloom.parametric.parameters",
-    "beats": "motionloom.rhythm.motion_beats.beats",
+    "beats": "motionloom.dance.motion_beats.beats",
     "blend": "motionloom.blending",
     "concatenate": "motionloom.motion",
     "load": "motionloom.formats",
@@ -75,6 +75,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from motionloom import demo as demo
     from motionloom.blending import blend as blend
+    from motionloom.dance.motion_beats.beats import beats as beats
     from motionloom.errors import InvalidInput as InvalidInput
     from motionloom.errors import LibraryError as LibraryError
     from motionloom.errors import MotionFormatError as MotionFormatError
@@ -93,7 +94,6 @@ if TYPE_CHECKING:
     from motionloom.motion.segment import Segment as Segment
     from motionloom.parametric import parameters as parameters
     from motionloom.parametric.parameters import at as at
-    from motionloom.rhythm.motion_beats.beats import beats as beats
     from motionloom.search import Family as Family
     from motionloom.search import Match as Match
     from motionloom.studio.notebook import view as view

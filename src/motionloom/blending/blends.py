@@ -27,8 +27,8 @@ from motionloom.blending.player import FrameBlock, Player, Pose
 from motionloom.blending.poses import blend_poses
 from motionloom.blending.registration import Registration, register
 from motionloom.blending.registration_curve import Track
-from motionloom.distance.frame_distances import FrameDistance
 from motionloom.errors import InvalidInput
+from motionloom.features.frame_distances import FrameDistance
 from motionloom.motion import Motion, Provenance, Source
 from motionloom.motion.diagnostics.quality import QualityReport
 from motionloom.motion.easing import critically_damped_spring

@@ -39,8 +39,8 @@ from motionloom.blending.contact_matching import (
 from motionloom.blending.examples import Example, Motions, clip_examples, family_examples
 from motionloom.blending.poses import ClipPoses
 from motionloom.blending.registration_curve import RegistrationCurve, edge_transforms
-from motionloom.distance.frame_distances import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
+from motionloom.features.frame_distances import FrameDistance, frame_distance
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import (
     QualityReport,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.character.skinned_mesh import SkinnedMesh, rest_pose
-from motionloom.motion.carrier import body_root
 from motionloom.motion.roles.body_tree import BodyTree
+from motionloom.motion.root_carrier import body_root
 from motionloom.motion.rotations import quaternions as rot
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Crowds: many characters that move to one piece of music without colliding.
 
 Couples waltz around a ballroom, soldiers march along a street in formation, dancers fill a dance
-floor. Movements come from a choreography (`motionloom.rhythm`) and begin on the same downbeats;
+floor. Movements come from a choreography (`motionloom.dance`) and begin on the same downbeats;
 social forces and formations steer the agents, and predicted contacts of discs keep them apart.
 After Kim, Park and Shin 2003, section 6.2.
 """

@@ -21,9 +21,9 @@ from motionloom.crowd.player import (
 )
 from motionloom.crowd.settings import RADIUS, SWAY, BallroomSettings
 from motionloom.crowd.steering import danced
+from motionloom.dance.choreography import Choreography
 from motionloom.errors import InvalidInput
 from motionloom.parallel import Progress
-from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from motionloom.crowd.learnt import Cut, best_transition_phase, learnt_steps
 from motionloom.crowd.strides import starting_left
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.motion_beats.beats import huber_beats
+from motionloom.dance.motion_beats.candidates import candidate_beats
+from motionloom.dance.transitions.graph import TransitionGraph
 from motionloom.demo.crowd_takes import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.motion_beats.beats import huber_beats
-from motionloom.rhythm.motion_beats.candidates import candidate_beats
-from motionloom.rhythm.transitions.graph import TransitionGraph
 
 _STEPS = 9  # of each march that a graph is learnt from: two strides, 48 with the mirrored ones
 _LARGEST_SHIFT = 0.2  # beats between a known beat and the detected one

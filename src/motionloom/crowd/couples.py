@@ -21,18 +21,18 @@ from motionloom.crowd.learnt import (
     learnt_steps,
     usual_of_cuts,
 )
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.meter import downbeat, usual_meter
+from motionloom.dance.motion_beats.beats import RHYTHMIC, Beats, analyse_beats
+from motionloom.dance.movements import Movement, transition_differences
+from motionloom.dance.settings import MAX_SEAM, BeatSettings
+from motionloom.dance.transitions.graph import TransitionGraph
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import reasons_text
 from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.retargeting.retarget import conformed
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.meter import downbeat, usual_meter
-from motionloom.rhythm.motion_beats.beats import RHYTHMIC, Beats, analyse_beats
-from motionloom.rhythm.movements import Movement, transition_differences
-from motionloom.rhythm.settings import MAX_SEAM, BeatSettings
-from motionloom.rhythm.transitions.graph import TransitionGraph
 
 Array = NDArray[np.float64]
 Couple = tuple[Motion, Motion]
@@ -150,7 +150,7 @@ def couple_steps(
         transitions are smoothest.
     max_seam : float, optional
         Drop transitions with more than this multiple of the accelerations of the takes; see
-        `motionloom.rhythm.transitions.seams`. None: transitions are not checked.
+        `motionloom.dance.transitions.seams`. None: transitions are not checked.
     align : {"landings", "beats"}
         What meets the beats of the music: foot landings of the couple, or motion beats.
     kind : str

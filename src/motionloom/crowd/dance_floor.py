@@ -21,15 +21,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.blending.player import FrameBlock, ScenePlayer, frame_count
 from motionloom.crowd.settings import BODY_WIDTH, DanceFloorSettings
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.motion_beats.beats import Beats, analyse_beats
+from motionloom.dance.settings import BeatSettings
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion
-from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.diagnostics.quality import QualityReport
+from motionloom.motion.root_carrier import hips_as_root
 from motionloom.motion.scene import Scene
 from motionloom.motion_graph import motion_graph
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.motion_beats.beats import Beats, analyse_beats
-from motionloom.rhythm.settings import BeatSettings
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.bool_]

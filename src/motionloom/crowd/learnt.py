@@ -19,15 +19,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.movements import Movement, postures, warped_movement
+from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.learning import Groups, k_medoids
+from motionloom.dance.transitions.learnt_graph import grouped_movements, learnt_graph
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.movements import Movement, postures, warped_movement
-from motionloom.rhythm.settings import ChoreographySettings
-from motionloom.rhythm.transitions.graph import TransitionGraph
-from motionloom.rhythm.transitions.learning import Groups, k_medoids
-from motionloom.rhythm.transitions.learnt_graph import grouped_movements, learnt_graph
 
 Array = NDArray[np.float64]
 
@@ -127,7 +127,7 @@ def learnt_steps(
         indices. Default: all.
     max_seam : float, optional
         Drop transitions with more than this multiple of the accelerations of the takes; see
-        `motionloom.rhythm.transitions.seams`. Default: transitions are not checked.
+        `motionloom.dance.transitions.seams`. Default: transitions are not checked.
     landed : bool
         Feet land on the beats, so movements do not begin there.
     same_lead : bool

@@ -20,11 +20,11 @@ from motionloom.crowd.player import (
 from motionloom.crowd.settings import CADENCE, MarchSettings
 from motionloom.crowd.steering import marched
 from motionloom.crowd.strides import pace
+from motionloom.dance.choreography import Choreography
 from motionloom.errors import InvalidInput
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parallel import Progress
-from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
 

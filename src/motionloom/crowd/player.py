@@ -20,8 +20,15 @@ from numpy.typing import NDArray
 from motionloom.blending.inertialization import Inertializer
 from motionloom.blending.player import FrameBlock, ScenePlayer
 from motionloom.blending.poses import blend_kernel
-from motionloom.crowd.holds import Holds
+from motionloom.crowd.hand_holds import Holds
 from motionloom.crowd.settings import SWAY
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.dancing.dance import beats_on_time, music_landings
+from motionloom.dance.dancing.nodes import DanceNode, between
+from motionloom.dance.motion_beats.landings import LandingFit
+from motionloom.dance.music.beat_clock import MusicClock
+from motionloom.dance.music.music import Music, beats_met
+from motionloom.dance.transitions.seams import SeamTable
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import BeatFit, QualityReport, seam_accelerations
 from motionloom.motion.feet.contacts import FOOT_PARTS, landings
@@ -29,13 +36,6 @@ from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.scene import Scene
 from motionloom.parallel import Progress
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.dancing.dance import beats_on_time, music_landings
-from motionloom.rhythm.dancing.nodes import DanceNode, between
-from motionloom.rhythm.motion_beats.landings import LandingFit
-from motionloom.rhythm.music.beat_clock import MusicClock
-from motionloom.rhythm.music.music import Music, beats_met
-from motionloom.rhythm.transitions.seams import SeamTable
 
 Array = NDArray[np.float64]
 # Natural centres (A, n, 2) and headings (A, n) of a movement -> steered centres (A, n, 2) and

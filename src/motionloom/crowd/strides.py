@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.crowd.learnt import Cut, best_transition_phase, compact_steps, learnt_steps
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.motion_beats.beats import analyse_beats
+from motionloom.dance.movements import Movement, transition_differences
+from motionloom.dance.settings import MAX_SEAM, BeatSettings
+from motionloom.dance.transitions.graph import TransitionGraph
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, landings
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.motion_beats.beats import analyse_beats
-from motionloom.rhythm.movements import Movement, transition_differences
-from motionloom.rhythm.settings import MAX_SEAM, BeatSettings
-from motionloom.rhythm.transitions.graph import TransitionGraph
 
 Array = NDArray[np.float64]
 

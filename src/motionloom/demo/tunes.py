@@ -44,7 +44,7 @@ def write_tune(
     Examples
     --------
     >>> import tempfile
-    >>> from motionloom.rhythm import load_music
+    >>> from motionloom.dance import load_music
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     music = load_music(write_tune(f"{folder}/tune.mid", bars=2, tempo_bpm=120))
     >>> music.beats[:3], music.meter

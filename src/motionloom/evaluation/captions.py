@@ -17,7 +17,7 @@ from motionloom.evaluation.labelled_sets import DataFolder, LabelledSet, clip_se
 from motionloom.evaluation.protocol_run import write_marked
 from motionloom.evaluation.settings import CaptionScoreSettings
 from motionloom.parallel import Progress
-from motionloom.words.caption_table import caption_table
+from motionloom.text.caption_table import caption_table
 
 # Predicates by class, "name" or "name side"; the first that is found counts.
 EXPECTED: Mapping[str, Mapping[str, tuple[str, ...]]] = {

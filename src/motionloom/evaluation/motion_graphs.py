@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from motionloom.blending.examples import conform
-from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
+from motionloom.features import FrameDistance, frame_distance
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.feet.contacts import FOOT_PARTS, part_path

@@ -28,7 +28,9 @@ from numpy.typing import NDArray
 
 from motionloom.alignment import warp
 from motionloom.atomic_write import atomic_write
-from motionloom.distance import (
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.evaluation.settings import SHORTEST_SECONDS, StudySettings
+from motionloom.features import (
     DISTANCES,
     FEATURES,
     FeatureSet,
@@ -37,8 +39,6 @@ from motionloom.distance import (
     frame_distance,
     principal_components,
 )
-from motionloom.errors import InvalidInput, RoleError
-from motionloom.evaluation.settings import SHORTEST_SECONDS, StudySettings
 from motionloom.motion import Motion, Segment
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import parallel
-from motionloom.distance.feature_table import library_features
 from motionloom.errors import InvalidInput
+from motionloom.features.feature_table import library_features
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.markers import Markers
 from motionloom.parallel import one_thread

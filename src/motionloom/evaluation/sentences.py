@@ -27,16 +27,16 @@ from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.evaluation.settings import SentenceSettings
 from motionloom.parallel import Progress
 from motionloom.store.store import Store
-from motionloom.words.caption_table import CaptionTable, caption_table
-from motionloom.words.learnt import learn_words
-from motionloom.words.text_index import (
+from motionloom.text.caption_table import CaptionTable, caption_table
+from motionloom.text.learnt import learn_words
+from motionloom.text.text_index import (
     IndexedTake,
     TextIndex,
     captioned_events,
     write_takes,
 )
-from motionloom.words.text_search import find
-from motionloom.words.vocabulary import Synonyms, library_synonyms, words
+from motionloom.text.text_search import find
+from motionloom.text.vocabulary import Synonyms, library_synonyms, words
 
 FIRST = 10  # results that count
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from motionloom.blending import register
 from motionloom.blending.examples import conform
-from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph.base_pose_search import BasePoses, base_poses
 from motionloom.fat_graph.gait_transitions import Strides, gait_transition
 from motionloom.fat_graph.graph import FatEdge, FatGraph
 from motionloom.fat_graph.settings import FatGraphSettings
+from motionloom.features.feature_sets import feature_set
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality.measures import joint_accelerations, usual_acceleration
 from motionloom.motion.gait import gaits

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.kinematics.body import body_height
+from motionloom.motion.root_carrier import hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 
 UNITS = {

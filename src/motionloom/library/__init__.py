@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 from motionloom.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from motionloom.acting.candidates import PhraseOptions
-    from motionloom.acting.plan import PlannedPhrase
-    from motionloom.acting.rehearsal import ActedScript
     from motionloom.blending.player import FrameBlock, Player
     from motionloom.crowd.ballroom import Ballroom
     from motionloom.crowd.march import March
     from motionloom.crowd.player import CrowdMotion
+    from motionloom.dance.choreography import Choreography
+    from motionloom.dance.dancing.dance import Dance
+    from motionloom.dance.dancing.player import DancePlayer
+    from motionloom.dance.motion_beats.beats import Beats, beats
+    from motionloom.dance.music.audio import write_sound
+    from motionloom.dance.music.beat_clock import TempoClock
+    from motionloom.dance.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES, Music, load_music, tune
     from motionloom.fat_graph.graph import FatGraph
     from motionloom.library.comparison import Comparison
     from motionloom.library.crowd_plan import CrowdPlan
@@ -25,13 +29,6 @@ if TYPE_CHECKING:
     from motionloom.motion_matching.database import MatchingDatabase
     from motionloom.parametric.parameter_text import ParameterKind, parameter
     from motionloom.parametric.parametric_motion import ParametricMotion, SynthesisResult
-    from motionloom.rhythm.choreography import Choreography
-    from motionloom.rhythm.dancing.dance import Dance
-    from motionloom.rhythm.dancing.player import DancePlayer
-    from motionloom.rhythm.motion_beats.beats import Beats, beats
-    from motionloom.rhythm.music.audio import write_sound
-    from motionloom.rhythm.music.beat_clock import TempoClock
-    from motionloom.rhythm.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES, Music, load_music, tune
     from motionloom.search.match import Match, Matches
     from motionloom.search.match_graph.graph import Family
     from motionloom.search.match_web.store import LeftToBuild
@@ -46,15 +43,18 @@ if TYPE_CHECKING:
         left_out_lines,
     )
     from motionloom.store.lock import writer_lock
-    from motionloom.words.captions import Event
-    from motionloom.words.clusters import Cluster
-    from motionloom.words.text_search import TextMatch, TextMatches
+    from motionloom.text.captions import Event
+    from motionloom.text.clusters import Cluster
+    from motionloom.text.scripts.candidates import PhraseOptions
+    from motionloom.text.scripts.plan import PlannedPhrase
+    from motionloom.text.scripts.rehearsal import ActedScript
+    from motionloom.text.text_search import TextMatch, TextMatches
 
 # Module -> names; loaded on first use, so that the help of a command imports nothing heavy.
 _NAMES = {
-    "acting.candidates": ("PhraseOptions",),
-    "acting.rehearsal": ("ActedScript",),
-    "acting.plan": ("PlannedPhrase",),
+    "text.scripts.candidates": ("PhraseOptions",),
+    "text.scripts.rehearsal": ("ActedScript",),
+    "text.scripts.plan": ("PlannedPhrase",),
     "blending.player": (
         "FrameBlock",
         "Player",
@@ -77,16 +77,16 @@ _NAMES = {
         "ParametricMotion",
         "SynthesisResult",
     ),
-    "rhythm.choreography": ("Choreography",),
-    "rhythm.dancing.dance": ("Dance",),
-    "rhythm.dancing.player": ("DancePlayer",),
-    "rhythm.motion_beats.beats": (
+    "dance.choreography": ("Choreography",),
+    "dance.dancing.dance": ("Dance",),
+    "dance.dancing.player": ("DancePlayer",),
+    "dance.motion_beats.beats": (
         "Beats",
         "beats",
     ),
-    "rhythm.music.audio": ("write_sound",),
-    "rhythm.music.beat_clock": ("TempoClock",),
-    "rhythm.music.music": (
+    "dance.music.audio": ("write_sound",),
+    "dance.music.beat_clock": ("TempoClock",),
+    "dance.music.music": (
         "AUDIO_SUFFIXES",
         "MIDI_SUFFIXES",
         "Music",
@@ -101,7 +101,7 @@ _NAMES = {
     "search.match_web.store": ("LeftToBuild",),
     "store.catalogue_file": ("is_library",),
     "store.history": ("Change",),
-    "words.clusters": ("Cluster",),
+    "text.clusters": ("Cluster",),
     "store.ingest.importing": ("ImportReport",),
     "store.ingest.sources": (
         "assign_names",
@@ -111,8 +111,8 @@ _NAMES = {
         "left_out_lines",
     ),
     "store.lock": ("writer_lock",),
-    "words.captions": ("Event",),
-    "words.text_search": (
+    "text.captions": ("Event",),
+    "text.text_search": (
         "TextMatches",
         "TextMatch",
     ),

@@ -9,7 +9,7 @@ from motionloom.library.family_verbs import FamilyVerbs
 
 if TYPE_CHECKING:
     from motionloom.blending import Blend
-    from motionloom.distance import FeatureSet, FrameDistance
+    from motionloom.features import FeatureSet, FrameDistance
     from motionloom.motion import Motion, Skeleton
     from motionloom.motion.markers import Markers
     from motionloom.parallel import Progress

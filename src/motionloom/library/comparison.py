@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment import matrix_minima, valid_region
-from motionloom.distance.feature_table import at_rate
-from motionloom.distance.matrix import DistanceMatrix, PreparedFrames, prepared_frames
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.features.feature_table import at_rate
+from motionloom.features.matrix import DistanceMatrix, PreparedFrames, prepared_frames
 from motionloom.search import Dtw, SearchSettings, search
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.match_web.build import motion_web
@@ -22,7 +22,7 @@ from motionloom.search.query import Query, library_query
 from motionloom.search.settings import WEB_DURATIONS, WebOptions
 
 if TYPE_CHECKING:
-    from motionloom.distance import FrameDistance
+    from motionloom.features import FrameDistance
     from motionloom.search import Match
     from motionloom.store import Store
 

@@ -17,15 +17,15 @@ from motionloom.crowd.settings import (
     file_values,
     settings_from,
 )
+from motionloom.dance.settings import TUNE
 from motionloom.errors import InvalidInput
 from motionloom.parallel import Progress
-from motionloom.rhythm.settings import TUNE
 
 if TYPE_CHECKING:
     from motionloom.crowd.ballroom import Ballroom
     from motionloom.crowd.march import March
+    from motionloom.dance.choreography import Choreography
     from motionloom.motion import Motion
-    from motionloom.rhythm.choreography import Choreography
     from motionloom.store import Store
 
 
@@ -102,7 +102,7 @@ class CrowdPlan:
             if settings.preset == "kp03":
                 graph["align"] = "beats"
             if self._library is not None:
-                from motionloom.rhythm.given_beats import beats_in
+                from motionloom.dance.manual_beats import beats_in
 
                 graph["beats_of"] = beats_in(self._library, self._motion)
             return couple_steps(

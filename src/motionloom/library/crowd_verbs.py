@@ -12,7 +12,7 @@ from motionloom.crowd.settings import (
     DanceFloorSettings,
     MarchSettings,
 )
-from motionloom.rhythm.settings import MAX_SEAM
+from motionloom.dance.settings import MAX_SEAM
 from motionloom.settings import Settings, described
 from motionloom.store import Store
 
@@ -213,7 +213,7 @@ class CrowdVerbs(Store):
         ('dancer_1', 'dancer_2')
         """
         from motionloom.crowd.dance_floor import dance_floor, dance_takes
-        from motionloom.rhythm.given_beats import beats_in
+        from motionloom.dance.manual_beats import beats_in
         from motionloom.search.filters import chosen_names
 
         settings = DanceFloorSettings.from_arguments(locals())

@@ -28,7 +28,7 @@ from motionloom.checked_files import file_stem
 from motionloom.errors import InvalidInput
 from motionloom.formats import FORMATS
 from motionloom.formats.tables import require_extra
-from motionloom.words.label_files import LabelRow, write_labels
+from motionloom.text.label_files import LabelRow, write_labels
 
 if TYPE_CHECKING:
     from motionloom.library.library import Library

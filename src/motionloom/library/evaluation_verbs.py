@@ -14,9 +14,9 @@ from motionloom.parallel import Progress
 from motionloom.store import Store
 
 if TYPE_CHECKING:
-    from motionloom.distance import FrameDistance
     from motionloom.evaluation.clips import Evaluation
     from motionloom.evaluation.rank_correlation import Study
+    from motionloom.features import FrameDistance
     from motionloom.settings import Settings
 
 

@@ -17,8 +17,8 @@ from motionloom.parallel import Progress
 from motionloom.settings import motion_choice
 
 if TYPE_CHECKING:
-    from motionloom.distance import FeatureSet, FrameDistance
-    from motionloom.distance.body_frame import Normalize
+    from motionloom.features import FeatureSet, FrameDistance
+    from motionloom.features.body_frame import Normalize
     from motionloom.motion import Motion
     from motionloom.search import Family, Match
     from motionloom.search.match_graph.sweep import LimitSweep

@@ -10,10 +10,10 @@ from motionloom.errors import InvalidInput
 from motionloom.store import Store
 
 if TYPE_CHECKING:
-    from motionloom.distance import FeatureSet, FrameDistance
-    from motionloom.distance.body_frame import Normalize
-    from motionloom.distance.joint_weights import LearnedWeights
     from motionloom.fat_graph import FatGraph
+    from motionloom.features import FeatureSet, FrameDistance
+    from motionloom.features.body_frame import Normalize
+    from motionloom.features.joint_weights import LearnedWeights
     from motionloom.motion_graph import EditedGraph, GraphSettings, Minima, MotionGraph, Sectors
     from motionloom.motion_graph.edits import Edits, TransitionKey
     from motionloom.motion_matching import MatchingDatabase
@@ -241,7 +241,7 @@ class GraphVerbs(Store):
             poses), and ``auc`` and ``equal_auc``: how well these and equal weights order pairs of
             poses whose motions were left out.
         """
-        from motionloom.distance.joint_weights import learned_weights, read_tags, save_weights
+        from motionloom.features.joint_weights import learned_weights, read_tags, save_weights
 
         learned = learned_weights(read_tags(tags, self), method=method, top=max_weights)
         if output is not None:

@@ -27,7 +27,7 @@ from motionloom.store.records import character_key, named_characters
 from motionloom.store.remote.object_store import trust_store
 
 if TYPE_CHECKING:
-    from motionloom.distance import FeatureSet, FrameDistance
+    from motionloom.features import FeatureSet, FrameDistance
     from motionloom.library.comparison import Comparison
     from motionloom.parametric.parameter_text import ParameterKind
     from motionloom.search.query import Query
@@ -102,7 +102,7 @@ class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs, 
     @property
     def choreography_names(self) -> tuple[str, ...]:
         """Names of the stored choreographies."""
-        from motionloom.rhythm.choreography_file import KIND
+        from motionloom.dance.choreography_file import KIND
 
         return tuple(self.artifacts.names(KIND))
 
@@ -264,14 +264,14 @@ class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs, 
     @staticmethod
     def feature_sets() -> dict[str, FeatureSet]:
         """Feature sets by name."""
-        from motionloom.distance import FEATURES
+        from motionloom.features import FEATURES
 
         return dict(FEATURES)
 
     @staticmethod
     def frame_distances() -> dict[str, FrameDistance]:
         """Frame distances by name."""
-        from motionloom.distance import DISTANCES
+        from motionloom.features import DISTANCES
 
         return dict(DISTANCES)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from motionloom.rhythm.settings import (
+from motionloom.dance.settings import (
     LONGEST,
     MAX_SEAM,
     RHYTHMIC,
@@ -19,10 +19,10 @@ from motionloom.rhythm.settings import (
 from motionloom.store import Store
 
 if TYPE_CHECKING:
-    from motionloom.rhythm.choreography import Choreography
-    from motionloom.rhythm.given_beats import GivenBeats
-    from motionloom.rhythm.motion_beats.beats import Beats
-    from motionloom.rhythm.music.music import Music
+    from motionloom.dance.choreography import Choreography
+    from motionloom.dance.manual_beats import GivenBeats
+    from motionloom.dance.motion_beats.beats import Beats
+    from motionloom.dance.music.music import Music
 
 Names = str | Iterable[str] | None
 
@@ -59,7 +59,7 @@ class RhythmVerbs(Store):
         >>> lib.beats("groove").rhythmic
         True
         """
-        from motionloom.rhythm.given_beats import beats_in
+        from motionloom.dance.manual_beats import beats_in
 
         together = [take] if isinstance(take, str) else list(take)
         settings = BeatSettings.from_arguments(locals())
@@ -105,13 +105,13 @@ class RhythmVerbs(Store):
         >>> lib.beats("groove").times[:3]
         array([0.5, 1.1, 1.7])
         """
-        from motionloom.library.crowd_plan import expanded
-        from motionloom.rhythm.given_beats import (
+        from motionloom.dance.manual_beats import (
             GivenBeats,
             checked_times,
             given_beats,
             save_given_beats,
         )
+        from motionloom.library.crowd_plan import expanded
 
         BeatSettings(bpm=bpm, first_beat=first_beat)  # raises if they mean nothing
         known = given_beats(self)
@@ -172,7 +172,7 @@ class RhythmVerbs(Store):
         >>> len(before) - len(after), round(float(lib.beats("groove").times[1] - before[2]), 3)
         (1, 0.05)
         """
-        from motionloom.rhythm.given_beats import (
+        from motionloom.dance.manual_beats import (
             GivenBeats,
             checked_times,
             edited_times,
@@ -194,7 +194,7 @@ class RhythmVerbs(Store):
 
     def rename(self, name: str, new: str) -> None:
         """Give a motion another name; see `Store.rename`."""
-        from motionloom.rhythm.given_beats import rename_given_beats
+        from motionloom.dance.manual_beats import rename_given_beats
 
         with self.change("rename"):
             super().rename(name, new)
@@ -202,7 +202,7 @@ class RhythmVerbs(Store):
 
     def given_beats(self) -> dict[str, GivenBeats]:
         """What `set_beats` has kept, by take."""
-        from motionloom.rhythm.given_beats import given_beats
+        from motionloom.dance.manual_beats import given_beats
 
         return given_beats(self)
 
@@ -280,7 +280,7 @@ class RhythmVerbs(Store):
             Drop transitions that are less likely. Default: 0.05, or one in the number of nodes.
         max_seam : float, optional
             Drop transitions with more than this multiple of the accelerations of the takes, onto
-            another foot, or with a jump of the body; see `motionloom.rhythm.transitions.seams`.
+            another foot, or with a jump of the body; see `motionloom.dance.transitions.seams`.
             None: keep all.
         min_confidence : float
             Skip takes whose beats are less certain.
@@ -314,8 +314,8 @@ class RhythmVerbs(Store):
         >>> dance.meter, dance.movements[0].source
         (4, ('dance_0',))
         """
-        from motionloom.rhythm.choreography import Choreography
-        from motionloom.rhythm.given_beats import beats_in
+        from motionloom.dance.choreography import Choreography
+        from motionloom.dance.manual_beats import beats_in
         from motionloom.search.filters import chosen_names
 
         settings = ChoreographySettings.from_arguments(locals())
@@ -330,19 +330,19 @@ class RhythmVerbs(Store):
 
     def load_choreography(self, path: str | Path) -> Choreography:
         """Read a choreography of takes of this library from a JSON file."""
-        from motionloom.rhythm.choreography_file import load_choreography
+        from motionloom.dance.choreography_file import load_choreography
 
         return load_choreography(path, self.__getitem__)
 
     def save_choreography(self, choreography: Choreography, name: str) -> None:
         """Keep a choreography with the library; its kind is `name` unless it has one."""
-        from motionloom.rhythm.choreography_file import save_choreography
+        from motionloom.dance.choreography_file import save_choreography
 
         save_choreography(self, choreography, name)
 
     def saved_choreography(self, name: str) -> Choreography:
         """A choreography that was kept by `save_choreography`."""
-        from motionloom.rhythm.choreography_file import open_choreography
+        from motionloom.dance.choreography_file import open_choreography
 
         return open_choreography(self, name, self.__getitem__)
 
@@ -363,9 +363,9 @@ class RhythmVerbs(Store):
         InvalidInput
             If no kept choreography fits.
         """
-        from motionloom.rhythm.choreography import for_music
-        from motionloom.rhythm.choreography_file import saved_choreographies
-        from motionloom.rhythm.music.music import Music, load_music
+        from motionloom.dance.choreography import for_music
+        from motionloom.dance.choreography_file import saved_choreographies
+        from motionloom.dance.music.music import Music, load_music
 
         known = saved_choreographies(self, self.__getitem__)
         if kind is not None:

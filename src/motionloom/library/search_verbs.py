@@ -14,14 +14,14 @@ from motionloom.parallel import Progress
 from motionloom.store import Store
 
 if TYPE_CHECKING:
-    from motionloom.distance import Basis, FeatureSet, FrameDistance, LibraryFeatures
-    from motionloom.distance.body_frame import Normalize
+    from motionloom.features import Basis, FeatureSet, FrameDistance, LibraryFeatures
+    from motionloom.features.body_frame import Normalize
     from motionloom.motion import Motion
     from motionloom.search import Match, Matches
     from motionloom.search.query import Query
     from motionloom.search.settings import SearchSettings
     from motionloom.settings import Settings
-    from motionloom.words.text_search import TextMatch
+    from motionloom.text.text_search import TextMatch
 
 Search = TypeVar("Search", bound="SearchSettings")
 
@@ -45,7 +45,7 @@ class SearchVerbs(Store):
         Parameters
         ----------
         features : str or FeatureSet
-            A name in `motionloom.distance.FEATURES`, or a set.
+            A name in `motionloom.features.FEATURES`, or a set.
         normalize : {"heading", "full", "paper"}, optional
             What is removed from every pose: heading and place on the floor (the default), or
             the whole rotation and position of the pelvis (``"full"`` and ``"paper"``).
@@ -76,7 +76,7 @@ class SearchVerbs(Store):
         >>> rows.shape == (len(lib["walk"]), 15)
         True
         """
-        from motionloom.distance import library_features
+        from motionloom.features import library_features
 
         return library_features(
             self,

@@ -6,18 +6,18 @@ from motionloom.crowd.settings import (
     DanceFloorSettings,
     MarchSettings,
 )
-from motionloom.fat_graph.settings import FatGraphSettings
-from motionloom.motion_graph.settings import GraphSettings, WalkSettings
-from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
-from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
-from motionloom.reconstruction.settings import ReconstructSettings
-from motionloom.rhythm.settings import (
+from motionloom.dance.settings import (
     RHYTHMIC,
     TUNE,
     BeatSettings,
     ChoreographySettings,
     DanceSettings,
 )
+from motionloom.fat_graph.settings import FatGraphSettings
+from motionloom.motion_graph.settings import GraphSettings, WalkSettings
+from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
+from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
+from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.search.settings import (
     FAMILY_DISTANCE,
     JOIN_DISTANCE,
@@ -31,7 +31,7 @@ from motionloom.search.settings import (
 )
 from motionloom.search.settings import METHODS as SEARCH_METHODS
 from motionloom.store.settings import ImportSettings
-from motionloom.words.settings import ClusterSettings, FindSettings
+from motionloom.text.settings import ClusterSettings, FindSettings
 
 __all__ = [
     "BallroomSettings",

@@ -12,18 +12,18 @@ from motionloom.parallel import Progress
 from motionloom.settings import motion_choice
 from motionloom.store import Store
 from motionloom.store.ingest.labels import checked_labels
-from motionloom.words.settings import FINENESS
+from motionloom.text.settings import FINENESS
 
 if TYPE_CHECKING:
-    from motionloom.acting.candidates import PhraseOptions
-    from motionloom.acting.plan import PlannedPhrase
-    from motionloom.acting.rehearsal import ActedScript
     from motionloom.evaluation.sentences import SentenceScores
-    from motionloom.words.captions import Event
-    from motionloom.words.clusters import Cluster
-    from motionloom.words.label_files import LabelRow
-    from motionloom.words.settings import ClusterSettings, FindSettings
-    from motionloom.words.text_search import TextMatches
+    from motionloom.text.captions import Event
+    from motionloom.text.clusters import Cluster
+    from motionloom.text.label_files import LabelRow
+    from motionloom.text.scripts.candidates import PhraseOptions
+    from motionloom.text.scripts.plan import PlannedPhrase
+    from motionloom.text.scripts.rehearsal import ActedScript
+    from motionloom.text.settings import ClusterSettings, FindSettings
+    from motionloom.text.text_search import TextMatches
 
 
 class WordVerbs(Store):
@@ -42,7 +42,7 @@ class WordVerbs(Store):
         >>> "kick" in [event.name for event in lib.captions("kick_front_high_right")]
         True
         """
-        from motionloom.words.captions import captions
+        from motionloom.text.captions import captions
 
         return captions(self[name])
 
@@ -97,9 +97,9 @@ class WordVerbs(Store):
         >>> lib.find("kick high").motions[0]
         'kick_front_high_right'
         """
-        from motionloom.words.settings import FindSettings
-        from motionloom.words.text_index import open_index
-        from motionloom.words.text_search import find
+        from motionloom.text.settings import FindSettings
+        from motionloom.text.text_index import open_index
+        from motionloom.text.text_search import find
 
         settings = FindSettings.from_arguments(locals())
         if not text.strip():
@@ -138,8 +138,8 @@ class WordVerbs(Store):
         >>> len(fly.candidates), kick.candidates[0].motion
         (0, 'kick_front_high_right')
         """
-        from motionloom.acting.candidates import phrase_options
-        from motionloom.words.text_index import open_index
+        from motionloom.text.scripts.candidates import phrase_options
+        from motionloom.text.text_index import open_index
 
         index = open_index(self, workers=workers, progress=progress)
         return phrase_options(index, self, script)
@@ -178,8 +178,8 @@ class WordVerbs(Store):
         >>> [row.phrase for row in acted.plan]
         ['walk 2 s', 'kick with the right foot']
         """
-        from motionloom.acting.rehearsal import act_script
-        from motionloom.words.text_index import open_index
+        from motionloom.text.scripts.rehearsal import act_script
+        from motionloom.text.text_index import open_index
 
         index = open_index(self, workers=workers, progress=progress)
         return act_script(index, self, script)
@@ -197,7 +197,7 @@ class WordVerbs(Store):
         """Put takes that are alike into clusters, and propose a name for each.
 
         For a first look at takes that nobody has labelled: label a cluster at once, walk, dance or
-        parametrize it. Whole takes are compared; see `motionloom.words.clusters`.
+        parametrize it. Whole takes are compared; see `motionloom.text.clusters`.
 
         Parameters
         ----------
@@ -227,8 +227,8 @@ class WordVerbs(Store):
         >>> [cluster.motions for cluster in lib.clusters(only=["walk", "walk_fast", "jog"])]
         [('walk', 'walk_fast'), ('jog',)]
         """
-        from motionloom.words.clusters import library_clusters
-        from motionloom.words.settings import ClusterSettings
+        from motionloom.text.clusters import library_clusters
+        from motionloom.text.settings import ClusterSettings
 
         settings = ClusterSettings.from_arguments(locals())
         return library_clusters(
@@ -236,8 +236,8 @@ class WordVerbs(Store):
         )
 
     def _is_rhythmic(self, name: str) -> bool:
-        from motionloom.rhythm.given_beats import beats_in
-        from motionloom.rhythm.settings import BeatSettings
+        from motionloom.dance.manual_beats import beats_in
+        from motionloom.dance.settings import BeatSettings
 
         try:
             return beats_in(self, self.__getitem__)([self[name]], BeatSettings()).rhythmic
@@ -255,7 +255,7 @@ class WordVerbs(Store):
         words : list of (str, float)
             The most likely first; empty if too few motions have labels.
         """
-        from motionloom.words.text_index import open_index
+        from motionloom.text.text_index import open_index
 
         place = self.entry(name).name
         index = open_index(self)
@@ -271,7 +271,7 @@ class WordVerbs(Store):
         motions : int
             How many motions the index has.
         """
-        from motionloom.words.text_index import open_index
+        from motionloom.text.text_index import open_index
 
         return len(open_index(self, workers=workers, progress=progress))
 
@@ -324,7 +324,7 @@ class WordVerbs(Store):
         Parameters
         ----------
         path : str or Path
-            See `motionloom.words.label_files`. A motion is named as in the library, or by the end
+            See `motionloom.text.label_files`. A motion is named as in the library, or by the end
             of its name.
 
         Returns
@@ -348,7 +348,7 @@ class WordVerbs(Store):
         ...     print(made.import_labels(made.path / "a.csv"))
         {'labels': 1, 'motions': 1, 'unmatched': 0}
         """
-        from motionloom.words.label_files import read_labels
+        from motionloom.text.label_files import read_labels
 
         rows = read_labels(path)
         by_end: dict[str, list[str]] = {}
@@ -397,7 +397,7 @@ class WordVerbs(Store):
         labels : int
             How many were written.
         """
-        from motionloom.words.label_files import LabelRow, write_labels
+        from motionloom.text.label_files import LabelRow, write_labels
 
         chosen = self.names
         if any(each is not None for each in (label, only, exclude)):

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.features import FrameDistance
 from motionloom.motion import Motion
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion_graph.build import connected

@@ -44,8 +44,8 @@ from numpy.typing import NDArray
 from motionloom.atomic_write import atomic_write
 from motionloom.blending.examples import conform
 from motionloom.checked_files import read_regular_text
-from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.features import FrameDistance, frame_distance
 from motionloom.motion import Motion
 from motionloom.motion_graph.build import connected
 from motionloom.motion_graph.graph import MotionGraph

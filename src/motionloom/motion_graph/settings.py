@@ -14,7 +14,7 @@ from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
 
 if TYPE_CHECKING:
-    from motionloom.distance import FrameDistance
+    from motionloom.features import FrameDistance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class TransitionSettings(Settings):
 
     def frame_distance(self) -> FrameDistance:
         """The frame distance itself."""
-        from motionloom.distance import frame_distance
+        from motionloom.features import frame_distance
 
         return frame_distance(self.distance)
 
@@ -170,7 +170,7 @@ class GraphSettings(TransitionSettings):
         """The frame distance, with the weights of joint pairs if there are any."""
         if self.joint_weights is None:
             return super().frame_distance()
-        from motionloom.distance.joint_weights import load_weights
+        from motionloom.features.joint_weights import load_weights
 
         return load_weights(self.joint_weights)
 

@@ -1,10 +1,10 @@
 """Motion matching: a character that responds, from a folder of takes."""
 
 from motionloom.motion_matching.build import matching_database
-from motionloom.motion_matching.courses import COURSES, CourseResult, run_course
 from motionloom.motion_matching.database import MatchingDatabase
 from motionloom.motion_matching.player import MatchingPlayer, MatchState
 from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
+from motionloom.motion_matching.steering_courses import COURSES, CourseResult, run_course
 
 __all__ = [
     "COURSES",

@@ -25,9 +25,9 @@ from motionloom.motion_matching.standing import is_made
 from motionloom.search.index.bucket_index import BucketIndex, Finder
 
 if TYPE_CHECKING:
-    from motionloom.motion_matching.courses import CourseResult
     from motionloom.motion_matching.coverage import Coverage
     from motionloom.motion_matching.player import MatchingPlayer
+    from motionloom.motion_matching.steering_courses import CourseResult
 
 MIRRORED = "_mirrored"
 _END_SECONDS = 1.0 / 3.0  # of each range that are not jumped to
@@ -337,8 +337,8 @@ class MatchingDatabase:
         return export_database(self, folder, format)
 
     def courses(self, names: Sequence[str] | None = None) -> list[CourseResult]:
-        """Steering courses as they are run; see `motionloom.motion_matching.courses`."""
-        from motionloom.motion_matching.courses import COURSES, course_path, run_course
+        """Steering courses as they are run; see `motionloom.motion_matching.steering_courses`."""
+        from motionloom.motion_matching.steering_courses import COURSES, course_path, run_course
 
         chosen = COURSES if names is None else tuple(names)
         for name in chosen:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment import ALPHA, matrix_minima, valid_region
-from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
+from motionloom.features import FrameDistance, frame_distance
 from motionloom.motion_graph.transitions.candidates import error_function
 from motionloom.plots.figures.strokes import PAPER, rgb
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from motionloom.dance.motion_beats.beats import LONGEST, SHORTEST, Beats
+from motionloom.dance.motion_beats.period import periodogram, superposed
+from motionloom.dance.motion_beats.tracking import density
+from motionloom.dance.transitions.graph import TransitionGraph
 from motionloom.motion import Motion
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
-from motionloom.rhythm.motion_beats.beats import LONGEST, SHORTEST, Beats
-from motionloom.rhythm.motion_beats.period import periodogram, superposed
-from motionloom.rhythm.motion_beats.tracking import density
-from motionloom.rhythm.transitions.graph import TransitionGraph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,10 +12,10 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import FeatureSet, LibraryFeatures, feature_set
-from motionloom.distance.body_frame import leg_scale
-from motionloom.distance.feature_table import library_features
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.features import FeatureSet, LibraryFeatures, feature_set
+from motionloom.features.body_frame import leg_scale
+from motionloom.features.feature_table import library_features
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import facing
 from motionloom.motion.retargeting.transfer import transfer_rotations

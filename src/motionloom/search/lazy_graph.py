@@ -25,8 +25,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import FEATURES
 from motionloom.errors import InvalidInput
+from motionloom.features import FEATURES
 from motionloom.kernels import kernel
 from motionloom.ragged import row_of
 from motionloom.search.candidates import ANY, Candidate, Limits, realigned

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from motionloom.alignment import corresponding
 from motionloom.checked_files import file_stem
-from motionloom.distance import LibraryFeatures
-from motionloom.distance.feature_table import frames_per_row, row_count
+from motionloom.features import LibraryFeatures
+from motionloom.features.feature_table import frames_per_row, row_count
 from motionloom.ragged import offsets_of, row_of
 from motionloom.search.candidates import Candidate
 from motionloom.search.query import Query, row_span

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import LibraryFeatures, library_features
-from motionloom.distance.feature_table import frames_per_row
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.features import LibraryFeatures, library_features
+from motionloom.features.feature_table import frames_per_row
 from motionloom.formats import is_marker_file, load
 from motionloom.motion import Motion
 from motionloom.motion.segment import Segment, split_segment

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion.carrier import body_skeleton, hips_as_root
 from motionloom.motion.diagnostics.quality.gate import quality_report
 from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
@@ -32,6 +31,7 @@ from motionloom.motion.kinematics.two_bone import with_global_rotations
 from motionloom.motion.retargeting.end_effectors import place_hands
 from motionloom.motion.retargeting.fit import retarget_fit
 from motionloom.motion.retargeting.transfer import has_feet, neutral_poses, transfer_rotations
+from motionloom.motion.root_carrier import body_skeleton, hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton
 from motionloom.motion.smoothing import gaussian_smooth

@@ -25,8 +25,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput
+from motionloom.features import FrameDistance
 
 BAND_CELLS = 4_000_000  # cells of a band: 32 MB in double precision
 
@@ -68,7 +68,7 @@ def error_bands(
     Examples
     --------
     >>> import motionloom as ml
-    >>> from motionloom.distance import frame_distance
+    >>> from motionloom.features import frame_distance
     >>> jrd, walk = frame_distance("jrd"), ml.demo.clip("walk")
     >>> rows = jrd.prepare(walk)
     >>> [band.cells.shape == (len(walk), len(walk)) for band in error_bands(jrd, rows, rows)]

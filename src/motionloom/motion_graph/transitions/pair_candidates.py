@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from motionloom import parallel
 from motionloom.blending.examples import conform
-from motionloom.distance import FrameDistance
+from motionloom.features import FrameDistance
 from motionloom.motion import Motion
 from motionloom.motion_graph.transitions.candidates import (
     TransitionCandidates,

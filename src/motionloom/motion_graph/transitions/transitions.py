@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending.transitions import Transition, Window, transition
-from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput
+from motionloom.features import FrameDistance
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.kinematics.forward import joint_positions

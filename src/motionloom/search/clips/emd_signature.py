@@ -38,9 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.banded_dtw import Nearest, farthest
-from motionloom.distance.curves import THRESHOLD, split
-from motionloom.distance.earth_mover import signature_distance
 from motionloom.errors import InvalidInput
+from motionloom.features.curves import THRESHOLD, split
+from motionloom.features.earth_mover import signature_distance
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 
@@ -91,7 +91,7 @@ class EmdSignatures:
         time_weight : float
             Degrees that one frame counts for in the ground distance.
         perpendicular : bool
-            As in `motionloom.distance.curves.kept_frames`.
+            As in `motionloom.features.curves.kept_frames`.
         """
         points, mass, counts = _signatures(
             np.ascontiguousarray(curves, dtype=np.float64),

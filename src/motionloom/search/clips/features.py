@@ -1,7 +1,7 @@
 """Features of whole clips: poses and travel, resampled from start to end.
 
 ``poses``
-    Wrists, ankles and head in the body frame (see `motionloom.distance.body_frame`).
+    Wrists, ankles and head in the body frame (see `motionloom.features.body_frame`).
 ``travel``
     Velocity of the hips in the body frame: to the left, up, and ahead.
 ``length``
@@ -19,9 +19,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.distance.body_frame import body_positions, leg_scale
-from motionloom.distance.features import FEATURES
 from motionloom.errors import InvalidInput
+from motionloom.features.body_frame import body_positions, leg_scale
+from motionloom.features.feature_sets import FEATURES
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import facing
 from motionloom.motion.rotations.planar_transform import floor_complex

@@ -35,7 +35,8 @@ from motionloom.alignment.banded_dtw import (
 )
 from motionloom.alignment.dtw import accumulated, warp
 from motionloom.alignment.uniform_scaling import FACTOR, scaled_lengths, scaling_nearest
-from motionloom.distance.curves import (
+from motionloom.errors import InvalidInput
+from motionloom.features.curves import (
     CURVE_JOINTS,
     THRESHOLD,
     curve_joints,
@@ -43,8 +44,7 @@ from motionloom.distance.curves import (
     rotation_curves,
     whole_turns,
 )
-from motionloom.distance.frame_distances import FrameDistance, frame_distance
-from motionloom.errors import InvalidInput
+from motionloom.features.frame_distances import FrameDistance, frame_distance
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest

@@ -1,7 +1,7 @@
 """Distance of clips by statistics that survive another style, speed or number of repetitions.
 
 A clip becomes rows at 30 frames per second: wrists, ankles and head in the body frame, scaled to
-one size (`motionloom.distance.body_frame`), the velocity of the hips to the left, up and ahead,
+one size (`motionloom.features.body_frame`), the velocity of the hips to the left, up and ahead,
 and how fast the body turns. Five statistics of the rows are compared, each by the root mean square
 of its differences, and their weighted sum is the distance:
 

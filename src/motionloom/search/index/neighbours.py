@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import LibraryFeatures
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.features import LibraryFeatures
 from motionloom.motion import Motion
 from motionloom.ragged import offsets_of
 from motionloom.search.candidates import Candidate

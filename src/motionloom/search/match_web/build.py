@@ -6,7 +6,7 @@ than the length of most queries. So memory grows neither with the number of moti
 their lengths.
 
 A web of near cells (`WebLimits.near`) is built only where matches may be, which lower bounds of the
-distances tell: see `motionloom.distance.window_trends` and
+distances tell: see `motionloom.features.window_trends` and
 `motionloom.search.match_web.near_cells`.
 """
 
@@ -19,9 +19,9 @@ from typing import cast
 
 import numpy as np
 
-from motionloom.distance import FrameDistance
-from motionloom.distance.matrix import DistanceMatrix, PreparedFrames, prepared_frames
-from motionloom.distance.window_trends import TrendMatrix, WindowTrends, window_trends
+from motionloom.features import FrameDistance
+from motionloom.features.matrix import DistanceMatrix, PreparedFrames, prepared_frames
+from motionloom.features.window_trends import TrendMatrix, WindowTrends, window_trends
 from motionloom.motion import Motion
 from motionloom.ragged import offsets_of, row_of
 from motionloom.search.match_web.near_cells import near_cells, with_neighbours
@@ -59,7 +59,7 @@ def motion_web(
     Parameters
     ----------
     a : PreparedFrames or WindowTrends
-        M frames, as from `motionloom.distance.matrix.prepared_frames`; for near cells with the
+        M frames, as from `motionloom.features.matrix.prepared_frames`; for near cells with the
         trends of their windows.
     others : sequence of the same
         N frames in all.
@@ -82,7 +82,7 @@ def motion_web(
     Examples
     --------
     >>> import motionloom as ml
-    >>> from motionloom.distance.matrix import prepared_frames
+    >>> from motionloom.features.matrix import prepared_frames
     >>> walk, jog = prepared_frames(ml.demo.clip("walk")), prepared_frames(ml.demo.clip("jog"))
     >>> web = motion_web(walk, [walk, jog], rate=30.0, itself=0)
     >>> web.shape == (len(walk), len(walk) + len(jog)), web.chain_count > 3

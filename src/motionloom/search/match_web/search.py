@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from motionloom.distance.feature_table import at_rate
 from motionloom.errors import LibraryError, RoleError
+from motionloom.features.feature_table import at_rate
 from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.filters import chosen_mask

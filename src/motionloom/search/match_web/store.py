@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import parallel
-from motionloom.distance import FrameDistance, frame_distance
-from motionloom.distance.feature_table import RATE, row_count
-from motionloom.distance.point_cloud import PointCloud
 from motionloom.errors import InvalidInput, LibraryError, RoleError
+from motionloom.features import FrameDistance, frame_distance
+from motionloom.features.feature_table import RATE, row_count
+from motionloom.features.point_cloud import PointCloud
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import parallel
-from motionloom.distance import FrameDistance
-from motionloom.distance.feature_table import at_rate
+from motionloom.features import FrameDistance
+from motionloom.features.feature_table import at_rate
 from motionloom.parallel import one_thread
 from motionloom.ragged import offsets_of
 from motionloom.search.match_web.build import Frames, motion_web, web_frames

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from motionloom import parallel
 from motionloom.alignment.dtw import accumulated
-from motionloom.distance import (
+from motionloom.errors import LibraryError, RoleError
+from motionloom.features import (
     FEATURES,
     FeatureSet,
     FrameDistance,
     LibraryFeatures,
     frame_distance,
 )
-from motionloom.distance.feature_table import RATE, at_rate
-from motionloom.errors import LibraryError, RoleError
+from motionloom.features.feature_table import RATE, at_rate
 from motionloom.motion import Motion
 from motionloom.motion.segment import intervals
 from motionloom.ragged import offsets_of, row_of

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.carrier import hips_as_root
 from motionloom.motion.feet.contacts import (
     FOOT_PARTS,
     SIDES,
@@ -18,6 +17,7 @@ from motionloom.motion.feet.contacts import (
     foot_contacts,
     part_path,
 )
+from motionloom.motion.root_carrier import hips_as_root
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion

@@ -1,0 +1,653 @@
+"""Choreographies: movements cut from takes, and their transition graph.
+
+`Choreography.from_takes` finds beats and meter, cuts movements, groups them and learns the
+transitions. A choreography is saved as one JSON file, the graph and the cuts of the movements,
+that can be edited by hand (`motionloom.dance.choreography_file`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.atomic_write import atomic_write
+from motionloom.dance.dancing.nodes import DanceNode
+from motionloom.dance.dancing.phrases import Phrases
+from motionloom.dance.meter import downbeat, usual_meter
+from motionloom.dance.motion_beats.beats import Beats, analyse_beats
+from motionloom.dance.motion_beats.landings import landing_fit
+from motionloom.dance.movements import (
+    Movement,
+    MovementComparison,
+    cut_movements,
+    transition_differences,
+)
+from motionloom.dance.music.beat_clock import BeatClock, TempoClock
+from motionloom.dance.settings import TUNE, BeatSettings, ChoreographySettings, DanceSettings
+from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.learnt_graph import grouped_movements, learnt_graph
+from motionloom.dance.transitions.rules import load_rules, with_rules
+from motionloom.dance.transitions.seams import SeamTable, smooth_graph
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.diagnostics.quality import (
+    QualityReport,
+    SourceStatistics,
+    TakesUsed,
+    quality_report,
+    reasons_text,
+    usual_acceleration,
+)
+from motionloom.motion.retargeting.retarget import conformed
+from motionloom.motion.root_carrier import hips_as_root
+
+if TYPE_CHECKING:
+    from motionloom.dance.dancing.dance import Dance
+    from motionloom.dance.dancing.player import DancePlayer
+    from motionloom.dance.music.music import Music
+    from motionloom.motion.scene import Scene
+
+Array = NDArray[np.float64]
+Takes = Sequence[Motion | Sequence[Motion]]
+Run = tuple[list[Movement], bool]  # movements that follow each other; from the start of a take?
+
+_UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
+# The same for beats that were moved to landings: quick, quick, slow steps are uneven.
+_UNEVEN_LANDINGS = 1.0
+_SHORTEST = 1.0  # seconds: movements of an estimated meter that are shorter have twice the beats
+_LANDED = 0.85  # least share of the landings of a movement that are on its beats
+
+
+@dataclass(frozen=True, eq=False)
+class Choreography:
+    """Movements and their transition graph.
+
+    Attributes
+    ----------
+    movements : tuple of Movement
+        All of one meter and one beat period, in the order of the takes.
+    graph : TransitionGraph
+        Its `members` are indices into `movements`.
+    kind : str
+        Name of the dance (``"waltz"``), by which `for_music` chooses.
+    left_out : dict of str to str
+        Takes without movements, each with the reason.
+    comparison : MovementComparison, optional
+        How its movements were compared. Default: as `MovementComparison.of`.
+    runs : tuple of int
+        Lengths of the sequences in which the movements follow one another in the takes; empty:
+        unknown.
+    max_seam : float, optional
+        Largest acceleration at a transition, relative to `usual`; see
+        `motionloom.dance.transitions.seams`. Default: transitions are not checked.
+    usual : tuple of float
+        `usual_acceleration` of the takes in m/s^2, one per character; empty: of the movements.
+
+    Examples
+    --------
+    >>> steps = lib.choreography(label="dance", meter=4)
+    >>> steps.meter, len(steps.graph) <= len(steps.movements)
+    (4, True)
+    """
+
+    movements: tuple[Movement, ...]
+    graph: TransitionGraph
+    kind: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    comparison: MovementComparison | None = None
+    runs: tuple[int, ...] = ()
+    max_seam: float | None = None
+    usual: tuple[float, ...] = ()
+
+    @property
+    def meter(self) -> int:
+        """Beats per movement."""
+        return self.movements[0].meter
+
+    @property
+    def beat_frames(self) -> int:
+        """Frames between the beats of all movements."""
+        return self.movements[0].beat_frames
+
+    @property
+    def fps(self) -> float:
+        """Frames per second of the movements."""
+        return self.movements[0].motion.fps
+
+    @property
+    def period(self) -> float:
+        """Seconds between the beats of all movements."""
+        return self.beat_frames / self.fps
+
+    @property
+    def transition_phase(self) -> float:
+        """Beats after a downbeat at which all movements begin."""
+        return self.movements[0].transition_phase
+
+    @classmethod
+    def from_takes(
+        cls,
+        takes: Takes,
+        settings: ChoreographySettings | None = None,
+        *,
+        beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyse_beats,
+        progress: Callable[[int], None] | None = None,
+    ) -> Choreography:
+        """Learn a choreography from takes.
+
+        Parameters
+        ----------
+        takes : sequence of Motion, or of sequences of Motion
+            A sequence of motions is danced by several characters together.
+        settings : ChoreographySettings, optional
+        beats_of : callable, optional
+            Beats of a take; a library's knows tempos that were given by hand.
+        progress : callable, optional
+            Called with 1 for every analysed take.
+
+        Raises
+        ------
+        InvalidInput
+            If no take has a movement, or every path through the graph ends.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> dances = [ml.demo.clip("dance_groove", performer=0, seed=seed) for seed in (0, 1)]
+        >>> made = Choreography.from_takes(dances, ChoreographySettings(meter=4))
+        >>> made.meter, len(made.graph) <= len(made.movements)
+        (4, True)
+        """
+        chosen = settings or ChoreographySettings()
+        analysed, left_out = _analysed(takes, chosen, beats_of, progress)
+        movements, runs = _cut(analysed, chosen, left_out)
+        apart, groups = grouped_movements(movements, chosen)
+        lengths = tuple(len(run) for run, _ in runs)
+        starts = [begins for _, begins in runs]
+        graph = learnt_graph(movements, lengths, apart, groups, chosen, starts=starts)
+        how = MovementComparison.of(movements, chosen.weights, chosen.velocity_weight)
+        return cls(
+            tuple(movements), graph if chosen.max_seam else graph.without_dead_ends(), chosen.kind,
+            left_out, how, lengths, usual=usual_accelerations(movements, analysed),
+        ).with_smooth_transitions(chosen.max_seam)  # fmt: skip
+
+    def with_smooth_transitions(self, max_seam: float | None) -> Choreography:
+        """With smooth transitions only (`motionloom.dance.transitions.seams`); None: with all.
+
+        Raises
+        ------
+        InvalidInput
+            If no dance can go on for ever without the others.
+        """
+        if max_seam is None:
+            return replace(self, max_seam=None)
+        checked = replace(self, max_seam=max_seam)
+        table = checked.seams()
+        assert table is not None  # noqa: S101 - there is a limit
+        made = replace(checked, graph=smooth_graph(self.graph, table))
+        made.__dict__["_seams"] = {1.0: table}
+        return made
+
+    def seams(self, speed: float = 1.0) -> SeamTable | None:
+        """The transitions between its movements, played at a speed; None: not checked."""
+        if self.max_seam is None:
+            return None
+        speed = float(2.0 ** (round(8.0 * np.log2(speed)) / 8.0))  # steps of 9 %
+        if speed not in self._seams:
+            self._seams[speed] = SeamTable.of(
+                self.movements, max_seam=self.max_seam, usual=self.accelerations, speed=speed
+            )
+        return self._seams[speed]
+
+    @cached_property
+    def _seams(self) -> dict[float, SeamTable]:
+        return {}
+
+    def with_graph(self, graph: TransitionGraph) -> Choreography:
+        """The same movements with another graph."""
+        known = range(len(self.movements))
+        for name, group in zip(graph.names, graph.members, strict=True):
+            strange = [k for k in group if k not in known]
+            if strange or not group:
+                raise InvalidInput(
+                    f"node {name} must hold some of the {len(self.movements)} movements; "
+                    f"got {list(group)}"
+                )
+        return replace(self, graph=graph)
+
+    def with_rules(self, rules: str | Path | Sequence[Mapping[str, Any]]) -> Choreography:
+        """With choreographic rules applied, given as a list or a file."""
+        loaded = load_rules(rules) if isinstance(rules, str | Path) else rules
+        return self.with_graph(with_rules(self.graph, loaded))
+
+    @cached_property
+    def dance_nodes(self) -> tuple[DanceNode, ...]:
+        """Movements of each node of the graph, prepared for blending."""
+        return tuple(
+            DanceNode.of([self.movements[k] for k in group]) for group in self.graph.members
+        )
+
+    @cached_property
+    def smoothness(self) -> Array:
+        """Smoothness of the transition from movement i to movement j, 0 to 1, shape (N, N)."""
+        gaps = transition_differences(self.movements, self.comparison)
+        typical = float(np.median(np.percentile(gaps, 25.0, axis=1)))
+        return np.exp(-((gaps / max(typical, 1e-9)) ** 2))
+
+    @cached_property
+    def energies(self) -> Array:
+        """Mean squared speed of the joints of each movement, (m/s)^2, shape (N,)."""
+        return np.array([
+            np.mean([np.mean(np.sum(np.diff(body.positions(), axis=0) ** 2, axis=2)) * body.fps**2
+                     for body in movement.bodies])
+            for movement in self.movements
+        ])  # fmt: skip
+
+    @cached_property
+    def node_sequences(self) -> list[list[int]]:
+        """Nodes in the order in which the takes go through them; removed ones are gaps."""
+        node_of = {k: node for node, group in enumerate(self.graph.members) for k in group}
+        out: list[list[int]] = []
+        first = 0
+        for length in self.runs:
+            out.append([])
+            for k in range(first, first + length):
+                if k in node_of:
+                    out[-1].append(node_of[k])
+                elif out[-1]:
+                    out.append([])
+            first += length
+        return [sequence for sequence in out if sequence]
+
+    def phrases(self, order: int) -> Phrases:
+        """Likelihood of the next node after up to `order` last ones."""
+        return Phrases.of(self.node_sequences, self.graph.transitions, order)
+
+    @cached_property
+    def statistics(self) -> tuple[SourceStatistics, ...]:
+        """What is usual in the movements of each character, with which dances are compared."""
+        return tuple(
+            replace(
+                SourceStatistics.of((one.bodies[c] for one in self.movements), whole_takes=False),
+                acceleration=usual,
+            )
+            for c, usual in enumerate(self.accelerations)
+        )
+
+    @cached_property
+    def accelerations(self) -> tuple[float, ...]:
+        """`usual`, or that of the movements where the takes are not known."""
+        bodies = zip(*(movement.bodies for movement in self.movements), strict=True)
+        return self.usual or tuple(usual_acceleration(body) for body in bodies)
+
+    def quality(self, motion: Motion, body: int = 0) -> QualityReport:
+        """Quality of a dance of one character, relative to the takes of that character."""
+        offered = {one.source[body]: "without a smooth transition" for one in self.movements}
+        used = {k for group in self.graph.members for k in group}
+        offered |= {self.movements[k].source[body]: "not needed" for k in used}
+        takes = TakesUsed.of(motion.sources, motion.fps, {**self.left_out, **offered})
+        return quality_report(motion, usual=self.statistics[body]).with_parts(takes=takes)
+
+    def onto(self, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
+        """The same movements, retargeted to other skeletons."""
+        count = len(self.movements[0].bodies)
+        given = [skeleton] * count if isinstance(skeleton, Skeleton) else list(skeleton)
+        if len(given) != count:
+            raise InvalidInput(f"skeleton must be one per character, {count}; got {len(given)}")
+        moved = tuple(one.onto(given) for one in self.movements)
+        made = replace(self, movements=moved, usual=())
+        made.__dict__["smoothness"] = self.smoothness  # transitions are those of the takes
+        made.__dict__["_seams"] = self._seams
+        return made
+
+    def player(
+        self,
+        clock: BeatClock | float | None = None,
+        *,
+        seed: int | np.random.Generator = 0,
+        first_beat: int = 0,
+        place: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        lock_feet: bool = True,
+        phrases: int = 1,
+        blend: Literal["least_squares", "cardinal"] = "least_squares",
+        bend: bool = True,
+    ) -> DancePlayer:
+        """A player that is steered while it plays; see `DancePlayer`.
+
+        `clock` may be a tempo in beats per minute, which ``steer(tempo=...)`` changes.
+        """
+        from motionloom.dance.dancing.player import DancePlayer
+
+        running = TempoClock(clock) if isinstance(clock, int | float) else clock
+        return DancePlayer(
+            self, running, seed=seed, first_beat=first_beat, place=place, lock_feet=lock_feet,
+            phrases=phrases, blend=blend, bend=bend,
+        )  # fmt: skip
+
+    def music(
+        self, song: str | Path, *, meter: int | None = None, tempo_bpm: float | None = None
+    ) -> Music:
+        """Music to dance to: a MIDI or audio file, or ``"tune"``, a generated tune.
+
+        Parameters
+        ----------
+        song : str or Path
+        meter : int, optional
+            Beats per bar of a file. Default: as the file says, or 4.
+        tempo_bpm : float, optional
+            Of a tune, beats per minute. Default: of the takes, within 40 to 200.
+        """
+        from motionloom.dance.music.music import load_music, tune
+
+        if str(song) != TUNE or Path(song).exists():
+            return load_music(song, meter=meter)
+        if tempo_bpm is None:
+            tempo_bpm = min(max(60.0 / self.period, 40.0), 200.0)
+        return tune(meter=self.meter, tempo_bpm=tempo_bpm)
+
+    def dance(
+        self,
+        music: Music | str | Path,
+        *,
+        seed: int = 0,
+        synced: bool = True,
+        follow: ArrayLike | None = None,
+        seconds: float | None = None,
+        skeleton: Skeleton | Sequence[Skeleton] | None = None,
+        phrases: int = 1,
+        dynamics: float = 0.0,
+        blend: Literal["least_squares", "cardinal"] = "least_squares",
+        bend: bool = True,
+        corrections: int = 6,
+        align: Literal["landings", "beats"] = "landings",
+        preset: Literal["kp03"] | None = None,
+    ) -> Motion | Scene:
+        """Dance to a piece of music; several dancers make a `Scene`.
+
+        Parameters are those of `dance_to`, which also returns the music and the path through
+        the graph.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> from motionloom.dance.music.music import Music
+        >>> song = Music(np.arange(0.25, 12.0, 0.5), 4, np.arange(0, 24, 4), 12.0)
+        >>> steps = Choreography.from_takes([ml.demo.clip("dance_groove")])
+        >>> steps.dance(song, seed=1).duration
+        12.0
+        """
+        made = self.dance_to(
+            music, seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton,
+            phrases=phrases, dynamics=dynamics, blend=blend, bend=bend, corrections=corrections,
+            align=align, preset=preset,
+        )  # fmt: skip
+        return made.motions[0] if len(made.motions) == 1 else made.scene
+
+    def dance_to(
+        self,
+        music: Music | str | Path,
+        *,
+        seed: int = 0,
+        synced: bool = True,
+        follow: ArrayLike | None = None,
+        seconds: float | None = None,
+        skeleton: Skeleton | Sequence[Skeleton] | None = None,
+        phrases: int = 1,
+        dynamics: float = 0.0,
+        blend: Literal["least_squares", "cardinal"] = "least_squares",
+        bend: bool = True,
+        corrections: int = 6,
+        align: Literal["landings", "beats"] = "landings",
+        preset: Literal["kp03"] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Dance:
+        """Dance to a piece of music from its start to its end.
+
+        Parameters
+        ----------
+        music : Music, or the path of a MIDI or audio file
+        seed : int
+            Of the path through the graph; the same path with and without `synced`.
+        synced : bool
+            Align the movements with the beats of the music. Otherwise each runs at the speed
+            at which it was captured.
+        follow : array_like, shape (K, 3), optional
+            A moving target: seconds, x, z. The dance follows it.
+        seconds : float, optional
+            Length of the dance. Default: as the music.
+        skeleton : Skeleton, or one per character, optional
+            Skeleton to retarget to. Default: that of the takes.
+        phrases : int
+            Number of last movements on which the next one depends; 1: as in the paper.
+        dynamics : float
+            How much loud bars prefer energetic movements, and soft ones calm movements; 0: not.
+        blend : {"least_squares", "cardinal"}
+            Blend weights of a dance that follows a path; see `DanceNode.weights_for`.
+        bend : bool
+            Turn and shift the movements towards the path, beyond blending.
+        corrections : int
+            How often landings or beats found in the dance correct its clock, at most.
+        align : {"landings", "beats"}
+            What corrects the clock: the foot landings of the dance, or its motion beats.
+        preset : {"kp03"}, optional
+            Kim, Park and Shin 2003: cardinal weights, no bending, no correction.
+        progress : callable, optional
+            Called with the number of frames that were made; a dance is made several times, until
+            its landings agree with the music. An exception that it raises ends the dance.
+
+        Raises
+        ------
+        InvalidInput
+            If the music has fewer than two beats, or `follow` is not a path.
+        """
+        from motionloom.dance.dancing.dance import dance
+
+        settings = DanceSettings(
+            seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton,
+            phrases=phrases, dynamics=dynamics, blend=blend, bend=bend, corrections=corrections,
+            align=align, preset=preset,
+        )  # fmt: skip
+        return dance(self, music, settings, progress=progress)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data: the graph and the cuts of the movements."""
+        texts = [movement.text for movement in self.movements]
+        return {
+            **self.graph.as_dict(texts),
+            "kind": self.kind,
+            "meter": self.meter,
+            "beat_frames": self.beat_frames,
+            "fps": self.fps,
+            **self._comparison_as_dict(),
+            "runs": list(self.runs),
+            **({} if self.max_seam is None else {"max_seam": self.max_seam}),
+            **({"usual": list(self.usual)} if self.usual else {}),
+            "cuts": [
+                {
+                    "source": list(movement.source),
+                    "beats": [round(float(beat), 4) for beat in movement.beats],
+                    "mirrored": movement.mirrored,
+                    "lead": movement.transition_phase,
+                }
+                for movement in self.movements
+            ],
+        }
+
+    def _comparison_as_dict(self) -> dict[str, Any]:
+        if self.comparison is None:
+            return {}
+        joints = self.movements[0].motion.skeleton.names
+        return {
+            "weights": dict(zip(joints, self.comparison.weights.tolist(), strict=True)),
+            "velocity_weight": self.comparison.velocity_weight,
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write ``.json``, or the graph alone as ``.graphml``."""
+        path = Path(path)
+        if path.suffix.lower() != ".json":
+            return self.graph.save(path, [movement.text for movement in self.movements])
+        with atomic_write(path) as scratch:
+            scratch.write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
+        return path
+
+
+def usual_accelerations(
+    movements: Sequence[Movement], takes: Iterable[tuple[Sequence[Motion], Any, Any]]
+) -> tuple[float, ...]:
+    """`usual_acceleration` of those takes, (motions, ...) each, that movements were cut from."""
+    used = {movement.source for movement in movements}
+    together = [
+        motions for motions, *_ in takes if tuple(motion.name for motion in motions) in used
+    ]
+    return tuple(usual_acceleration(body) for body in zip(*together, strict=True))
+
+
+def _analysed(
+    takes: Takes,
+    settings: ChoreographySettings,
+    beats_of: Callable[[Sequence[Motion], BeatSettings], Beats],
+    progress: Callable[[int], None] | None,
+) -> tuple[list, dict[str, str]]:
+    """(motions, beats, mirrored) of every rhythmic take, all on the skeleton of the first."""
+    out: list[tuple[list[Motion], Beats, bool]] = []
+    left_out: dict[str, str] = {}
+    for take in takes:
+        motions = [hips_as_root(m) for m in ([take] if isinstance(take, Motion) else take)]
+        name = next((motion.name for motion in motions if motion.name), "a take")
+        try:
+            found = beats_of(motions, settings.beats)
+            if settings.align == "landings":
+                found = found.on_landings()
+            if found.confidence >= settings.min_confidence and len(found):
+                if out:
+                    motions = _like_first(motions, out[0][0])
+                out.append((motions, found, False))
+                if settings.mirror:
+                    out.append(([m.mirror() for m in motions], found, True))
+            else:
+                left_out[name] = (
+                    f"no rhythm (confidence {found.confidence:.2f} < {settings.min_confidence:g})"
+                )
+        except InvalidInput as error:
+            left_out[name] = str(error)
+        if progress is not None:
+            progress(1)
+    if not out:
+        raise InvalidInput(
+            f"no take has a rhythm to cut it by ({reasons_text(left_out) or 'no takes'})"
+        )
+    return out, left_out
+
+
+def _cut(
+    analysed: list, settings: ChoreographySettings, left_out: dict[str, str]
+) -> tuple[list[Movement], list[Run]]:
+    """All movements, and the runs in which they follow one another."""
+    meter = settings.meter
+    if meter is None:
+        meter = usual_meter([(motions, found) for motions, found, _ in analysed])
+        period = float(np.median([found.period for _, found, _ in analysed]))
+        while meter * period < _SHORTEST:
+            meter *= 2
+    rate = analysed[0][0][0].fps
+    beat_frames = max(round(float(np.median([b.period for _, b, _ in analysed])) * rate), 2)
+    runs: list[Run] = []
+    for motions, found, mirrored in analysed:
+        try:
+            cut = cut_movements(
+                motions, found, meter=meter, first_beat=downbeat(found, meter),
+                beat_frames=beat_frames, mirrored=mirrored,
+            )  # fmt: skip
+            even = _even_runs(cut, found, settings) if settings.even else [(cut, True)]
+            if not any(run for run, _ in even):
+                left_out[motions[0].name] = f"without {meter} even beats on which feet land"
+            runs += even
+        except InvalidInput as error:
+            left_out[motions[0].name] = str(error)
+    movements = [movement for run, _ in runs for movement in run]
+    if not movements:
+        raise InvalidInput(reasons_text(left_out))
+    return movements, runs
+
+
+def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
+    """At the frame rate and on the skeletons of the first take."""
+    if len(motions) != len(first):
+        raise InvalidInput(
+            "all takes of a choreography must have the same number of characters; "
+            f"{first[0].name or 'the first'} has {len(first)}, this one {len(motions)}"
+        )
+    return [conformed(m, like.skeleton, like.fps) for m, like in zip(motions, first, strict=True)]
+
+
+def _even_runs(
+    movements: list[Movement], found: Beats, settings: ChoreographySettings
+) -> list[Run]:
+    """Runs of movements with even beats on which feet land; all movements, if few have them.
+
+    An uneven beat is more often a missed detection than one that was danced so, and would be
+    off the music.
+    """
+    landed = settings.align == "landings"
+    most = _UNEVEN_LANDINGS if landed else _UNEVEN
+    period = found.period * found.fps
+    even = [bool(np.all(np.abs(np.diff(m.beats) / period - 1.0) < most)) for m in movements]
+    if landed:
+        fits = [
+            landing_fit(found.candidates.landings, m.beats / found.fps, fps=found.fps)
+            for m in movements
+        ]
+        on_beat = [
+            keeps and (not fit.total or fit.share >= _LANDED)
+            for keeps, fit in zip(even, fits, strict=True)
+        ]
+        even = on_beat if 4 * sum(on_beat) >= len(on_beat) else even
+    elif 2 * sum(even) < len(even):
+        return [(movements, True)]
+    runs: list[Run] = [([], True)]
+    for movement, keeps_time in zip(movements, even, strict=True):
+        if keeps_time:
+            runs[-1][0].append(movement)
+        else:
+            runs.append(([], False))
+    return [run for run in runs if run[0]]
+
+
+def for_music(
+    choreographies: Sequence[Choreography], *, kind: str | None = None, meter: int | None = None
+) -> Choreography:
+    """The first choreography of a kind; without a kind, of a meter.
+
+    Raises
+    ------
+    InvalidInput
+        If none fits; the message lists the choreographies.
+
+    Examples
+    --------
+    >>> from motionloom.dance.choreography import for_music
+    >>> steps = lib.choreography(label="dance", meter=4, kind="groove")
+    >>> for_music([steps], kind="groove") is steps
+    True
+    """
+    if kind:
+        for one in choreographies:
+            if one.kind.lower() == kind.lower():
+                return one
+    elif meter:
+        for one in choreographies:
+            if meter % one.meter == 0 or one.meter % meter == 0:
+                return one
+    elif choreographies:
+        return choreographies[0]
+    known = ", ".join(f"{one.kind or '?'} ({one.meter} beats)" for one in choreographies)
+    wanted = kind or f"{meter} beats a bar"
+    raise InvalidInput(f"no choreography for {wanted}; there are: {known or 'none'}")

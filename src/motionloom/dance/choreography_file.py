@@ -1,0 +1,230 @@
+"""Choreographies in files, and as artifacts of a library.
+
+Saved are the movement transition graph, edits included, and which frames of which take each
+movement is cut from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.dance.choreography import Choreography
+from motionloom.dance.movements import Movement, MovementComparison, warped_movement
+from motionloom.dance.transitions.graph import graph_data, graph_from
+from motionloom.errors import LibraryError, MotionFormatError, MotionloomError
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.retargeting.retarget import conformed
+from motionloom.store.store import Store
+
+MotionOf = Callable[[str], Motion]
+
+_VELOCITY_WEIGHT_0_1 = 0.01
+
+_MOST_BEAT_FRAMES, _MOST_FPS = 100_000, 10_000.0  # memory grows with both
+
+
+def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
+    """Read a choreography from a file; `motion_of` maps names to takes.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file is not a choreography, or a cut is outside of its take.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from motionloom.dance.choreography_file import load_choreography
+    >>> steps = lib.choreography(label="dance", meter=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load_choreography(steps.save(f"{folder}/groove.json"), lib.__getitem__)
+    ...     print(again.graph.names == steps.graph.names)
+    True
+    """
+    return choreography_from(graph_data(path), motion_of, Path(path))
+
+
+def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) -> Choreography:
+    """A choreography from plain data, see `Choreography.as_dict`; `path` is named in errors."""
+    graph = graph_from(data, path)
+    if "cuts" not in data:
+        raise MotionFormatError(
+            "a graph without cuts of movements; `motionloom movements` writes both", path=path
+        )
+    try:
+        cuts = [_Cut.of(cut) for cut in data["cuts"]]
+        beat_frames, fps = int(data["beat_frames"]), float(data["fps"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise MotionFormatError(
+            "a choreography must have fps, beat_frames and cuts, each with source and beats: "
+            f"{type(error).__name__} {error}", path=path,
+        ) from None  # fmt: skip
+    if not (2 <= beat_frames <= _MOST_BEAT_FRAMES and 0.0 < fps <= _MOST_FPS):
+        raise MotionFormatError(
+            f"fps must be positive and beat_frames at least 2; got {fps:g} and {beat_frames} "
+            f"(at most {_MOST_FPS:g} and {_MOST_BEAT_FRAMES})",
+            path=path,
+        )
+    if not cuts:
+        raise MotionFormatError("it has no movements", path=path)
+    takes = _Takes(motion_of, fps)
+    movements = []
+    for number, cut in enumerate(cuts):
+        try:
+            movements.append(takes.movement(cut, beat_frames))
+        except (LibraryError, ValueError) as error:
+            raise MotionFormatError(f"movement {number}: {error}", path=path) from None
+    try:
+        made = Choreography(
+            tuple(movements), graph, str(data.get("kind", "")),
+            comparison=_comparison(data, movements), runs=_runs(data, len(movements)),
+            max_seam=_max_seam(data), usual=tuple(map(float, data.get("usual", ()))),
+        )  # fmt: skip
+        return made.with_graph(graph)
+    except MotionloomError:
+        raise
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        raise MotionFormatError(
+            f"no choreography: {type(error).__name__}: {error}", path=path
+        ) from None
+
+
+def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> MovementComparison:
+    """How the movements were compared; files of version 0.1 do not say: all joints weighed 1."""
+    joints = movements[0].motion.skeleton.names
+    try:
+        weights = data.get("weights") or {}
+        each = [float(weights.get(joint, 0.0 if weights else 1.0)) for joint in joints]
+        return MovementComparison(
+            np.array(each), float(data.get("velocity_weight", _VELOCITY_WEIGHT_0_1))
+        )
+    except (AttributeError, TypeError, ValueError) as error:
+        raise MotionFormatError(f"weights must be joints to numbers: {error}") from None
+
+
+def _max_seam(data: Mapping[str, Any]) -> float | None:
+    """Limit of the transitions; files of version 0.1 have none."""
+    given = data.get("max_seam")
+    if given is not None and not (isinstance(given, int | float) and given > 0.0):
+        raise MotionFormatError(f"max_seam must be over 0; got {given!r}")
+    return None if given is None else float(given)
+
+
+def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
+    """Lengths of the sequences of movements; files of version 0.1 have none."""
+    try:
+        runs = tuple(int(length) for length in data.get("runs", ()))
+    except (TypeError, ValueError):
+        runs = (-1,)
+    if runs and (min(runs) < 1 or sum(runs) != count):
+        raise MotionFormatError(f"runs must be lengths that sum to {count}; got {data['runs']!r}")
+    return runs
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """The cut of a movement: names of its takes, one per character, and its beats."""
+
+    source: tuple[str, ...]
+    beats: NDArray[np.float64]
+    mirrored: bool
+    transition_phase: float
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> _Cut:
+        return cls(
+            tuple(str(name) for name in data["source"]),
+            np.asarray(data["beats"], dtype=np.float64),
+            bool(data.get("mirrored", False)),
+            float(data.get("lead", 0.0)),
+        )
+
+
+class _Takes:
+    """The takes of the cuts, each read once, on the skeletons of the first."""
+
+    def __init__(self, motion_of: MotionOf, fps: float) -> None:
+        self._motion_of, self._fps = motion_of, fps
+        self._read: dict[tuple, tuple[Motion, ...]] = {}
+        self._like: tuple[Skeleton, ...] = ()
+
+    def movement(self, cut: _Cut, beat_frames: int) -> Movement:
+        """The movement of a cut.
+
+        Raises
+        ------
+        ValueError
+            If the beats are outside of the takes, or the number of takes differs.
+        """
+        bodies, at = self._bodies(cut), cut.beats
+        last = len(bodies[0]) - 1
+        rises = (
+            at.ndim == 1
+            and len(at) >= 2 + (cut.transition_phase > 0.0)
+            and bool(np.all(np.diff(at) > 0.0))
+        )
+        if not (rises and at[0] >= 0.0 and at[-1] <= last):
+            raise ValueError(f"its beats must rise within the {last + 1} frames of {cut.source[0]}")
+        if not 0.0 <= cut.transition_phase < 1.0:
+            raise ValueError(
+                f"its lead must be at least 0 and below 1 beat; got {cut.transition_phase:g}"
+            )
+        return warped_movement(
+            bodies, cut.source, at, beat_frames, cut.mirrored, transition_phase=cut.transition_phase
+        )
+
+    def _bodies(self, cut: _Cut) -> tuple[Motion, ...]:
+        if not cut.source or len(cut.source) != len(self._like or cut.source):
+            raise ValueError(
+                f"its source must name {len(self._like) or 'some'} takes, as the others do; "
+                f"got {len(cut.source)}"
+            )
+        key = cut.source, cut.mirrored
+        if key not in self._read:
+            likes: Sequence[Skeleton | None] = self._like or [None] * len(cut.source)
+            bodies = tuple(
+                conformed(self._motion_of(name), like, self._fps)
+                for name, like in zip(cut.source, likes, strict=True)
+            )
+            self._like = self._like or tuple(body.skeleton for body in bodies)
+            self._read[key] = tuple(b.mirror() if cut.mirrored else b for b in bodies)
+        return self._read[key]
+
+
+KIND = "choreography"
+
+
+def save_choreography(library: Store, made: Choreography, name: str) -> None:
+    """Save a choreography in the library of its takes; it replaces the one of that name.
+
+    Its kind is its name unless it has one.
+
+    Examples
+    --------
+    >>> import tempfile, motionloom as ml
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
+    >>> save_choreography(lib, lib.choreography(meter=4), "disco")
+    >>> [one.kind for one in saved_choreographies(lib, lambda name: lib[name])]
+    ['disco']
+    """
+    with library.change(f"save choreography {name}"):
+        library.artifacts.save(KIND, name, replace(made, kind=made.kind or name).as_dict())
+
+
+def open_choreography(library: Store, name: str, motion_of: MotionOf) -> Choreography:
+    """A saved choreography; `motion_of` gives the take of a name."""
+    return choreography_from(library.artifacts.about(KIND, name), motion_of, library.path)
+
+
+def saved_choreographies(library: Store, motion_of: MotionOf) -> tuple[Choreography, ...]:
+    """All saved choreographies, sorted by name; `motion_of` gives the take of a name."""
+    names = library.artifacts.names(KIND)
+    return tuple(open_choreography(library, name, motion_of) for name in names)

@@ -1,0 +1,413 @@
+"""Dances: a choreography danced to a piece of music."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.blending.player import FrameBlock, frame_count
+from motionloom.dance.dancing.player import DancePlayer
+from motionloom.dance.motion_beats.beats import beats
+from motionloom.dance.motion_beats.landings import (
+    NEAR,
+    LandingFit,
+    foot_landings,
+    group_fit,
+    landing_events,
+)
+from motionloom.dance.motion_beats.scores import BeatScore, beat_score
+from motionloom.dance.music.audio import audible
+from motionloom.dance.music.beat_clock import MusicClock
+from motionloom.dance.music.music import Music, load_music
+from motionloom.dance.settings import DanceSettings
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Provenance
+from motionloom.motion.diagnostics.quality import BeatFit, QualityReport, seam_accelerations
+from motionloom.motion.diagnostics.quality.parts import FEWEST_LANDINGS
+from motionloom.motion.provenance import merged
+from motionloom.motion.scene import Scene
+
+if TYPE_CHECKING:
+    from motionloom.dance.choreography import Choreography
+
+Array = NDArray[np.float64]
+
+_STEER_FRAMES = 5  # frames between updates of the target
+_LARGEST_CORRECTION = 0.2  # beats
+_ENOUGH = 0.95  # share of the landings on beats at which no other path is tried
+_ROUNDS = 10  # dances made again without transitions that turned out rough or off the beat
+_DRAWS = 4  # paths through the graph that are tried where landings miss the beats
+_AGREE = 0.8  # share of landings, and F-measure of motion beats, on the beats of the music
+
+
+@dataclass(frozen=True, eq=False)
+class Dance:
+    """A dance to a piece of music.
+
+    Attributes
+    ----------
+    motions : tuple of Motion
+        One per character, the leader first.
+    music : Music
+    path : tuple of int
+        Nodes of the transition graph, in the order in which they were danced.
+    choreography : Choreography
+        On the skeletons of the motions.
+    """
+
+    motions: tuple[Motion, ...]
+    music: Music
+    path: tuple[int, ...]
+    choreography: Choreography
+
+    def __post_init__(self) -> None:
+        motions = (
+            one.with_quality(partial(self._quality, n)) for n, one in enumerate(self.motions)
+        )
+        object.__setattr__(self, "motions", tuple(motions))
+
+    @property
+    def scene(self) -> Scene:
+        """All characters."""
+        return Scene(self.motions)
+
+    def found_beats(self) -> Array:
+        """Beats of the dance in seconds, found from the motion alone."""
+        return self._found_beats
+
+    @cached_property
+    def _found_beats(self) -> Array:
+        return found_beats(self.motions, self.music)
+
+    def beats_on_time(self, *, found: Array | None = None) -> tuple[int, int]:
+        """Beats of the music, and how many of them the dance meets; see `beats_on_time`."""
+        return beats_on_time(self.motions, self.music, found=found)
+
+    def score(self, *, found: Array | None = None) -> BeatScore:
+        """Beats of the motion against those of the music; extra ones count, too."""
+        motion = self.motions[0]
+        there = self.found_beats() if found is None else found
+        return beat_score(self.music.inner_beats(motion.duration), there, fps=motion.fps)
+
+    def landings(self) -> LandingFit:
+        """Foot landings of all characters, detected in the dance, against beats of the music."""
+        return self._landings
+
+    @cached_property
+    def _landings(self) -> LandingFit:
+        return music_landings(self.motions, self.music)
+
+    def sound(self, path: Path) -> Path:
+        """An audio file of the music: the file itself, or tones written to `path` for a score."""
+        return audible(self.music, path, self.motions[0].duration)
+
+    def quality(self) -> QualityReport:
+        """Worst figures of all characters, with the fit to the music; `motions` have one each."""
+        reports = (motion.quality for motion in self.motions)
+        return QualityReport.worst_of([report for report in reports if report is not None])
+
+    def _quality(self, body: int, motion: Motion) -> QualityReport:
+        report = self.choreography.quality(motion, body)
+        if body:
+            return report
+        score, landed = self.score(), self.landings()
+        return report.with_parts(
+            beats=BeatFit(
+                score.known, score.matched, landed.on_beat, landed.total, landed.coherence
+            )
+        )
+
+
+def dance(
+    choreography: Choreography,
+    music: Music | str | Path,
+    settings: DanceSettings | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Dance:
+    """Dance to a piece of music; see `Choreography.dance_to`.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.dance.choreography import Choreography
+    >>> steps = Choreography.from_takes([ml.demo.clip("dance_groove")])
+    >>> song = Music(np.arange(0.25, 12.0, 0.5), 4, np.arange(0, 24, 4), 12.0)
+    >>> dance(steps, song).motions[0]
+    Motion('dance', 360 frames at 30 fps = 12.00 s, 21 joints)
+    """
+    chosen = settings or DanceSettings()
+    piece = music if isinstance(music, Music) else load_music(music)
+    steps = choreography if chosen.skeleton is None else choreography.onto(chosen.skeleton)
+    path = None if chosen.follow is None else _checked_path(chosen.follow)
+    seconds = piece.seconds if chosen.seconds is None else chosen.seconds
+    first = int(piece.downbeats[0]) if len(piece.downbeats) else 0
+
+    rough: set[tuple[int, int]] = set()  # pairs of movements with rough seams
+    stumbles: set[tuple[int, int]] = set()  # and with landings off the beat
+
+    def danced(clock: MusicClock | None) -> tuple[Dance, bool]:
+        """A dance without transitions that turned out bad before, and whether it is smooth."""
+        best, least, kept = None, (np.inf, 0.0), set(stumbles)
+        landed = landing = clock is not None and chosen.align == "landings"
+        for left in range(_ROUNDS, 0, -1):
+            player = DancePlayer(
+                steps, clock, seed=seed, first_beat=first, phrases=chosen.phrases,
+                loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.blend,
+                bend=chosen.bend, avoid=rough | stumbles,
+            )  # fmt: skip
+            frames = frame_count(seconds, None, player.fps)
+            motions, nodes, movements = _recorded(player, frames, path, progress)
+            made = Dance(motions, piece, nodes, steps)
+            worst, bad = _rough_seams(motions, movements, steps)
+            share = made.landings().share if landed else 0.0
+            score = (max(worst, steps.max_seam or 0.0), -share)
+            if best is None or score < least:
+                best, least, kept = made, score, set(stumbles)
+            if bad:
+                # Where too few transitions are left, smooth seams are worth more than landings.
+                give_up = bool(stumbles) and (left <= _ROUNDS // 2 or not bad - rough)
+                if not give_up and not bad - rough:
+                    break
+                rough.update(bad)
+                if give_up:
+                    stumbles.clear()
+                    landing = False
+                continue
+            more = _stumbles(motions, movements, piece)
+            if not landing or share >= _ENOUGH or not more - stumbles:
+                break
+            stumbles.update(more)
+        stumbles.clear()
+        stumbles.update(kept)  # the next dance, with a corrected clock, begins with this path
+        assert best is not None  # noqa: S101 - there is at least one round
+        return best, least[0] <= (steps.max_seam or 0.0)
+
+    seed: int | np.random.Generator = chosen.seed
+    clock = MusicClock(piece)
+    if not chosen.synced:
+        return danced(None)[0]
+    best = _corrected(danced, piece, clock, chosen)
+    for draw in range(1, _DRAWS):
+        if chosen.align != "landings" or _lands(best) >= _AGREE:
+            break
+        # Some paths through the graph put feet down between beats, whatever the clock.
+        stumbles.clear()
+        seed = np.random.default_rng([chosen.seed, draw])
+        made = _corrected(danced, piece, clock, chosen)
+        if (_is_smooth(made), _lands(made, few=0.0)) > (_is_smooth(best), _lands(best)):
+            best = made
+    return best
+
+
+def _lands(made: Dance, few: float = 1.0) -> float:
+    """Share of the landings on beats; `few` where there are too few to tell."""
+    landed = made.landings()
+    return landed.share if landed.total >= FEWEST_LANDINGS else few
+
+
+def _is_smooth(made: Dance) -> bool:
+    """Whether no seam is above the limit of the choreography."""
+    limit = made.choreography.max_seam
+    levels = zip(made.motions, made.choreography.accelerations, strict=True)
+    return limit is None or all(
+        seam_accelerations(motion).max(initial=0.0) <= limit * level for motion, level in levels
+    )
+
+
+def _rough_seams(
+    motions: Sequence[Motion], movements: Sequence[int], steps: Choreography
+) -> tuple[float, set[tuple[int, int]]]:
+    """The worst seam, and the pairs of movements with seams above the limit.
+
+    Locked feet and changes of tempo can make a seam rougher than it was when the transitions were
+    checked.
+    """
+    if steps.max_seam is None:
+        return 0.0, set()
+    ratios = np.max(
+        [seam_accelerations(motion) / max(level, 1e-9)
+         for motion, level in zip(motions, steps.accelerations, strict=True)], axis=0,
+    )  # fmt: skip
+    pairs = list(zip(movements, movements[1:], strict=False))
+    rough = {pair for pair, ratio in zip(pairs, ratios, strict=False) if ratio > steps.max_seam}
+    return float(ratios.max(initial=0.0)), rough
+
+
+def _stumbles(
+    motions: Sequence[Motion], movements: Sequence[int], music: Music
+) -> set[tuple[int, int]]:
+    """Pairs of movements between which a foot is put down off the beat, within one beat."""
+    count = np.arange(len(music.beats), dtype=np.float64)
+    pairs = list(zip(movements, movements[1:], strict=False))
+    found = set()
+    for motion in motions:
+        place = np.interp(foot_landings(motion), music.beats, count)
+        off = place[np.abs(place - np.rint(place)) > NEAR]
+        seams = () if motion.provenance is None else motion.provenance.seams
+        at = np.interp(np.array(seams) / motion.fps, music.beats, count)
+        found |= {
+            pair for pair, seam in zip(pairs, at, strict=False)
+            if np.any((off > seam) & (off < seam + 1.0))
+        }  # fmt: skip
+    return found
+
+
+def _recorded(
+    player: DancePlayer,
+    frames: int,
+    path: Array | None,
+    progress: Callable[[int], None] | None,
+) -> tuple[tuple[Motion, ...], tuple[int, ...], list[int]]:
+    """Motions of a player that follows a path, and the nodes and movements it went through."""
+    parts: list[tuple[FrameBlock, ...]] = []
+    nodes: list[int] = []
+    movements: list[int] = []
+    done = 0
+    while done < frames:
+        if path is not None:
+            now = done / player.fps + 0.5 * player.movement_seconds
+            player.steer(target=[np.interp(now, path[:, 0], path[:, c]) for c in (1, 2)])
+        size = min(frames - done, 1024 if path is None else _STEER_FRAMES)
+        seen = len(player.path)
+        parts.append(player.read_all(size))
+        nodes += player.path[seen:]
+        movements += player.movements_played[seen:]
+        done += size
+        if progress is not None:
+            progress(size)
+    motions = tuple(
+        _motion(number, FrameBlock.joined(body), player)
+        for number, body in enumerate(zip(*parts, strict=True))
+    )
+    return motions, tuple(nodes), movements
+
+
+def _corrected(
+    danced: Callable[[MusicClock], tuple[Dance, bool]],
+    music: Music,
+    clock: MusicClock,
+    settings: DanceSettings,
+) -> Dance:
+    """A dance whose landings, or beats found again in the motion, meet those of the music.
+
+    Transitions, foot locking and blending shift the landings and beats of a movement a little. So
+    they are found again in the dance and its clock is corrected, several times; the best of those
+    with smooth seams is returned.
+    """
+    made, smooth = danced(clock)
+    if not settings.corrections:
+        return made
+    landed = _landings_decide(made, settings)
+    best, most = made, (False, -1.0)
+    positions = np.arange(len(music.beats), dtype=np.float64)
+    for left in range(settings.corrections, -1, -1):
+        if landed:
+            found, score = _landing_events(made.motions), made.landings().share
+        else:
+            found = found_beats(made.motions, music)
+            score = made.score(found=found).f_measure
+        if (smooth, score) > most:
+            best, most = made, (smooth, score)
+        if not left or (smooth and score == 1.0) or not len(found):
+            break
+        positions = _positions(clock, music, found, positions)
+        clock = MusicClock(music, positions)
+        made, smooth = danced(clock)
+    return best
+
+
+def _landings_decide(made: Dance, settings: DanceSettings) -> bool:
+    """Whether landings rather than motion beats correct the clock of a dance.
+
+    Where feet land on the beats that are found anyway, motion beats are the finer measure.
+    """
+    if settings.align != "landings":
+        return False
+    landings = made.landings()
+    agree = landings.share >= _AGREE and made.score().f_measure >= _AGREE
+    return landings.total >= FEWEST_LANDINGS and not agree
+
+
+def _landing_events(motions: Sequence[Motion]) -> Array:
+    return landing_events(np.concatenate([foot_landings(motion) for motion in motions]))
+
+
+def _positions(clock: MusicClock, music: Music, found: Array, positions: Array) -> Array:
+    """Positions of the dance at the beats of the music, corrected by the beats `found` in it."""
+    gaps = np.gradient(music.beats)
+    nearest = found[np.abs(found[None] - music.beats[:, None]).argmin(axis=1)]
+    near = np.abs(nearest - music.beats) < 0.3 * gaps
+    there = np.where(near, clock.beats_at_times(nearest), positions)
+    counted = np.arange(len(music.beats), dtype=np.float64)
+    return np.asarray(counted + np.clip(there - counted, -_LARGEST_CORRECTION, _LARGEST_CORRECTION))
+
+
+def _motion(number: int, played: FrameBlock, player: DancePlayer) -> Motion:
+    return Motion(
+        player.skeletons[number],
+        played.rotations,
+        played.root,
+        player.fps,
+        name="dance" if number == 0 else f"dance {number + 1}",
+        provenance=Provenance(merged(played.sources), played.seams),
+    )
+
+
+def beats_on_time(
+    motions: Sequence[Motion], music: Music, *, found: Array | None = None
+) -> tuple[int, int]:
+    """Beats of the music, and how many have a motion beat within one frame.
+
+    The beats of the motion are found from the motion alone, at tempos from three quarters of the
+    slowest to four thirds of the fastest of the music (a waltz can also be counted in bars).
+    The first and last half second do not count: a beat there has motion on one side only.
+    `found` are the beats of the motion, if `found_beats` has found them already.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.dance.choreography import Choreography
+    >>> song = Music(np.arange(0.25, 20.0, 0.5), 4, np.arange(0, 40, 4), 20.0)
+    >>> made = dance(Choreography.from_takes([ml.demo.clip("dance_groove")]), song)
+    >>> total, within = beats_on_time(made.motions, song)
+    >>> total > 30 and within > 0.9 * total
+    True
+    """
+    expected = music.inner_beats(motions[0].duration)
+    there = found_beats(motions, music) if found is None else found
+    return len(expected), beat_score(expected, there, fps=motions[0].fps).matched
+
+
+def music_landings(motions: Sequence[Motion], music: Music) -> LandingFit:
+    """Foot landings of characters, detected in their motions, against beats of the music.
+
+    Unlike `beats_on_time`, this does not depend on the analysis of motion beats. Beats count once
+    for all characters; the first and last half second do not count for them.
+    """
+    seconds, fps = motions[0].duration, motions[0].fps
+    beats = music.beats[(music.beats >= 0.0) & (music.beats <= seconds)]
+    landed = [foot_landings(motion) for motion in motions]
+    return group_fit(landed, beats, music.inner_beats(seconds), fps=fps)
+
+
+def found_beats(motions: Sequence[Motion], music: Music) -> Array:
+    """Beats of a dance in seconds, found from the motion alone at tempos near the music's."""
+    gaps = np.diff(music.beats)
+    tempos = (45.0 / float(np.percentile(gaps, 95)), 80.0 / float(np.percentile(gaps, 5)))
+    return beats(list(motions), tempo_bpm=tempos).times
+
+
+def _checked_path(follow: ArrayLike) -> Array:
+    path = np.asarray(follow, np.float64)
+    if path.ndim != 2 or path.shape[1] != 3 or not len(path) or not np.all(np.isfinite(path)):
+        raise InvalidInput(f"follow must have finite rows of seconds, x, z; got shape {path.shape}")
+    if np.any(np.diff(path[:, 0]) < 0.0):
+        raise InvalidInput("the seconds of follow must not decrease")
+    return path

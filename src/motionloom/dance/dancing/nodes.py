@@ -1,0 +1,194 @@
+"""Nodes of a movement transition graph, prepared for blending.
+
+The movements of a node are aligned beat by beat, so frame k of one corresponds to frame k of all
+others. Poses are blended by weights, and travel and turn with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.poses import ClipPoses, blend_poses
+from motionloom.dance.dancing.travel_weights import travel_weights
+from motionloom.dance.movements import Movement
+from motionloom.errors import RoleError
+from motionloom.motion import Motion, Source
+from motionloom.motion.feet.contacts import FOOT_PARTS
+from motionloom.motion.kinematics.body import hips_path
+from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.parametric.cardinal_basis import CardinalBasis
+
+Array = NDArray[np.float64]
+
+WILLING = 0.5  # metres of missed travel that reduce the likelihood of a node to a third
+
+
+@dataclass(frozen=True, eq=False)
+class DanceNode:
+    """The n movements of a node, each of F frames, danced by C characters.
+
+    Attributes
+    ----------
+    movements : tuple of Movement
+    clips : tuple of ClipPoses
+        One per character; n clips each.
+    transforms : ndarray, shape (F, n, 3)
+        Root of the leader on the floor, ``x, z, yaw``.
+    twists : ndarray, shape (F - 1, n, 3)
+        Its change from frame to frame.
+    contacts : ndarray of bool, shape (C, n, F, 4)
+        Contacts of the foot parts.
+    """
+
+    movements: tuple[Movement, ...]
+    clips: tuple[ClipPoses, ...]
+    transforms: Array
+    twists: Array
+    contacts: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, movements: Sequence[Movement]) -> DanceNode:
+        """A node of movements of one meter, one beat period and one skeleton."""
+        frames = len(movements[0].motion)
+        every = np.arange(frames, dtype=np.float64)
+        leaders = [movement.motion for movement in movements]
+        transforms = np.stack([_places(leader) for leader in leaders], axis=1)
+        together = np.tile(every[:, None], (1, len(movements)))
+        clips = tuple(
+            ClipPoses.of(list(bodies)).in_one_hemisphere(together, -transforms[..., 2])
+            for bodies in zip(*(movement.bodies for movement in movements), strict=True)
+        )
+        contacts = np.array(
+            [
+                [_standing(body) for body in bodies]
+                for bodies in zip(*(movement.bodies for movement in movements), strict=True)
+            ]
+        )
+        places = PlanarTransform.from_array(transforms)
+        steps = PlanarTransform.between(places[:-1], places[1:])
+        return cls(tuple(movements), clips, transforms, steps.twist(), contacts)
+
+    def __len__(self) -> int:
+        return len(self.movements)
+
+    @property
+    def frames(self) -> int:
+        """Frames of each movement."""
+        return len(self.transforms)
+
+    @cached_property
+    def travel(self) -> Array:
+        """Travel of each movement from start to end, relative to its start: (n, 3) x, z, turn."""
+        places = PlanarTransform.from_array(self.transforms[[0, -1]])
+        return PlanarTransform.between(places[0], places[1]).to_array()
+
+    @cached_property
+    def cardinal(self) -> CardinalBasis | None:
+        """Interpolation of weights by travel; None if two movements have the same travel."""
+        gaps = np.linalg.norm(self.travel[:, None] - self.travel[None], axis=-1)
+        alike = len(self) < 2 or gaps[np.triu_indices(len(self), 1)].min() < 1e-6
+        return None if alike else CardinalBasis.of(self.travel)
+
+    def weights_for(
+        self,
+        travel: Array,
+        *,
+        method: str = "least_squares",
+        among: NDArray[np.bool_] | None = None,
+    ) -> Array:
+        """Blend weights (A, n) for wanted travels (A, 2) or (A, 3): ``x, z`` or ``x, z, turn``.
+
+        Parameters
+        ----------
+        travel : ndarray, shape (A, 2) or (A, 3)
+        method : {"least_squares", "cardinal"}
+            Non-negative least squares, see `travel_weights`; or the paper's cardinal basis
+            functions, which may be negative, for the nearest travel that is within reach.
+        among : ndarray of bool, shape (n,), optional
+            Movements that may have a weight, at least one; if not all, by least squares.
+        """
+        if among is not None and not among.all():
+            rows = np.zeros((len(travel), len(self)))
+            rows[:, among] = travel_weights(self.travel[among, : travel.shape[1]], travel)
+            return rows
+        weights = travel_weights(self.travel[:, : travel.shape[1]], travel)
+        if method == "least_squares" or self.cardinal is None:
+            return weights
+        basis = self.cardinal
+        return np.stack([basis.weights_for(within) for within in weights @ self.travel])
+
+    def suits(self, travel: Array) -> float:
+        """How well the movements match a travel (3,), 0 to 1."""
+        misses = np.linalg.norm((self.travel - travel)[:, :2], axis=1)
+        return float(np.exp(-misses.min() / WILLING))
+
+    def places(self, weights: Array, start: Array) -> Array:
+        """Paths (..., F, 3) of leaders in blends of weights (..., n) from starts (..., 3)."""
+        steps = PlanarTransform.from_twist(np.einsum("fnc,...n->...fc", self.twists, weights))
+        out = np.empty((*start.shape[:-1], self.frames, 3))
+        out[..., 0, :] = start
+        out[..., 1:, 2] = start[..., None, 2] + np.cumsum(steps.yaw, axis=-1)
+        # On the floor as z + ix: a step is turned by where the leader faces before it.
+        turned = steps.floor * np.exp(1j * out[..., :-1, 2])
+        floor = np.cumsum(turned, axis=-1)
+        out[..., 1:, 0] = start[..., None, 0] + floor.imag
+        out[..., 1:, 1] = start[..., None, 1] + floor.real
+        return out
+
+    def poses(
+        self, weights: Array, frames: Array, places: Array
+    ) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]]:
+        """Rotations, root and contacts of every character at frames (T,) and positions (T, 3)."""
+        active = np.flatnonzero(weights)
+        shares = weights[active]
+        at = between(self.transforms[:, active], frames)
+        times = np.repeat(frames[:, None], len(active), axis=1)
+        nearest = np.rint(frames).astype(np.int64)
+        out = []
+        for clips, contacts in zip(self.clips, self.contacts, strict=True):
+            rotations, root = blend_poses(clips, active, shares, times, transforms=at, place=places)
+            stands = np.einsum("n,nfp->fp", shares, contacts[active][:, nearest])
+            out.append((rotations, root, stands > 0.5))
+        return out
+
+    def sources(self, weights: Array, frames: Array, start: int, body: int = 0) -> list[Source]:
+        """Source frames of one character of a blend, played from frame `start` on."""
+        found = []
+        for movement, weight in zip(self.movements, weights, strict=True):
+            if weight > 0.0:
+                first, last = (float(one) for one in movement.source_frames(frames[[0, -1]]))
+                name, end = movement.source[body], start + len(frames)
+                found.append(Source(name, first, last + 1.0, start, end, float(weight)))
+        return found
+
+
+def between(rows: Array, frames: Array) -> Array:
+    """Rows (F, ...) interpolated at fractional frames (T,), shape (T, ...).
+
+    Examples
+    --------
+    >>> between(np.array([[0.0, 1.0], [10.0, 3.0]]), np.array([0.0, 0.5]))
+    array([[0., 1.],
+           [5., 2.]])
+    """
+    before = np.clip(frames.astype(np.int64), 0, len(rows) - 2)
+    part = (frames - before).reshape(-1, *[1] * (rows.ndim - 1))
+    return np.asarray(rows[before] + part * (rows[before + 1] - rows[before]))
+
+
+def _places(leader: Motion) -> Array:
+    hips = hips_path(leader).astype(np.float64)
+    return np.column_stack([hips[:, 0], hips[:, 2], leader.headings()])
+
+
+def _standing(body: Motion) -> NDArray[np.bool_]:
+    try:
+        contacts = body.contacts()
+    except RoleError:
+        return np.zeros((len(body), len(FOOT_PARTS)), bool)
+    return contacts.standing_parts()

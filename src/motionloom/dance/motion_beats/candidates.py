@@ -1,0 +1,293 @@
+"""Candidate beats: moments at which joints change direction or feet land.
+
+A joint that changes direction passes zero angular velocity. Every rotation component of every
+joint is one signal; each of its significant extrema is a candidate, weighted by its prominence in
+radians. A foot that lands is a candidate, too. Most candidates of a rhythmic motion gather around
+its beats, the others are scattered (Kim, Park and Shin 2003, section 3.1).
+
+The paper uses the zero crossings of the angular acceleration, where a swing is fastest or has come
+to rest, half a swing away from where a plain swing changes direction. ``kind="acceleration"``
+selects these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.dance.motion_beats.landings import side_landings
+from motionloom.errors import InvalidInput
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.smoothing import gaussian_smooth
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion, Skeleton
+
+
+Array = NDArray[np.float64]
+Kind = Literal["turns", "acceleration"]
+
+# Gaussian smoothing in seconds: removes marker noise and keeps extrema in place. The stronger
+# one is for motions whose noise between neighbouring frames exceeds `_NOISY` radians.
+SMOOTHING, _SMOOTHING_NOISY, _NOISY = 0.04, 0.06, 0.02
+# Least prominence of an extremum in radians (3.4 degrees): smaller ones are involuntary.
+EVIDENT = 0.06
+# ... and in standard deviations of the noise left after smoothing.
+_ABOVE_NOISE = 4.0
+_LARGEST = 1.0  # radians: limits the weight of a single glitch
+# Size (radians) and weight of a landing. In a waltz, the rest of the body changes direction as
+# much between the beats as on them.
+_LANDING, _LANDING_WEIGHT = 0.5, 1.0
+_AROUND = 0.75  # seconds: standard deviation of the window of the average speed
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Candidate beats of all signals, in order of time.
+
+    Attributes
+    ----------
+    times : ndarray, shape (N,)
+        Seconds from the start of the motion.
+    sizes : ndarray, shape (N,)
+        Prominence of the extremum, radians.
+    weights : ndarray, shape (N,)
+        The same, reduced where the body is fast.
+    signals : ndarray of int, shape (N,)
+        Signal of each: ``3 * joint + axis``, then the landings of the feet; the second of
+        two characters continues the numbers of the first.
+    seconds : float
+        Duration of the motion, from the first to the last frame.
+    feet : tuple of (ndarray, ndarray)
+        Landings of the left and the right foot of each character, seconds.
+    """
+
+    times: Array
+    sizes: Array
+    weights: Array
+    signals: NDArray[np.int64]
+    seconds: float
+    feet: tuple[tuple[Array, Array], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def landings(self) -> Array:
+        """Landings of all feet, seconds, in order."""
+        return np.sort(np.concatenate([np.zeros(0), *(side for one in self.feet for side in one)]))
+
+
+def candidate_beats(
+    motions: Sequence[Motion],
+    *,
+    weights: Mapping[str, float] | None = None,
+    kind: Kind = "turns",
+    weighted: bool = True,
+    smoothing: float | None = None,
+    evident: float = EVIDENT,
+) -> Candidates:
+    """Candidate beats of one character, or of several that move together.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+        At the same rate and of the same length.
+    weights : dict, optional
+        Role or joint name to a factor on the weights of its candidates; 0 ignores a joint.
+    kind : {"turns", "acceleration"}
+        Changes of direction and landings, or changes of sign of the acceleration (the paper).
+    weighted : bool
+        Otherwise all candidates weigh the same, and the components of a joint are one signal, as
+        in the paper.
+    smoothing : float, optional
+        Standard deviation of the Gaussian over the angles, seconds; 0, as in the paper: none.
+        Default: 0.04, or 0.06 in noisy takes.
+    evident : float
+        Least prominence of an extremum and least range of a signal, radians; 0, as in the paper:
+        joints that hardly move count, too.
+
+    Returns
+    -------
+    candidates : Candidates
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> found = candidate_beats([ml.demo.clip("dance_groove")])
+    >>> bool(len(found) > 300), found.times.shape == found.sizes.shape
+    (True, True)
+    """
+    still = stillness(motions)
+    parts, feet, offset = [], [], 0
+    for motion in motions:
+        angles = smooth_angles(motion, smoothing)
+        noise = _noise(motion)
+        factors = _factors(motion, weights)
+        for column in range(angles.shape[1]):
+            least = max(evident, _ABOVE_NOISE * noise[column]) if evident > 0.0 else 0.0
+            factor = factors[column // 3]
+            if factor <= 0.0 or np.ptp(angles[:, column]) < least:
+                continue
+            where, size = _turns(angles[:, column], least)
+            if kind == "acceleration":
+                where, size = _inflections(angles[:, column], where, size)
+            size = factor * np.minimum(size, _LARGEST)
+            weight = size if kind == "acceleration" else size * _at(still, where)
+            signal = offset + (column if weighted else column - column % 3)
+            parts.append((where / motion.fps, size, weight, signal))
+        if kind == "turns":
+            feet.append(side_landings(motion))
+            landed = np.sort(np.concatenate(feet[-1]))
+            sizes = np.full(len(landed), _LANDING)
+            weight = np.full(len(landed), _LANDING_WEIGHT)
+            parts.append((landed, sizes, weight, offset + angles.shape[1]))
+        offset += angles.shape[1] + 1
+    found = _in_order(parts, (len(motions[0]) - 1) / motions[0].fps, tuple(feet))
+    if weighted:
+        return found
+    one = np.ones(len(found))
+    return replace(found, sizes=one, weights=one)
+
+
+def stillness(motions: Sequence[Motion]) -> Array:
+    """Near 1 where the bodies are slower than their local average, near 0 where faster, (T,).
+
+    Suppresses extrema of single joints, such as a knee in mid-step, while the body is moving.
+    """
+    speed = np.zeros(len(motions[0]))
+    for motion in motions:
+        turned = np.gradient(smooth_angles(motion), axis=0).reshape(len(motion), -1, 3)
+        speed += np.linalg.norm(turned, axis=2) @ _reaches(motion.skeleton)
+    average = gaussian_smooth(speed, _AROUND * motions[0].fps)
+    return 1.0 / (1.0 + (speed / np.maximum(average, 1e-12)) ** 2)
+
+
+def smooth_angles(motion: Motion, seconds: float | None = None) -> Array:
+    """Rotation components, accumulated from the first frame and smoothed, shape (T, 3 J)."""
+    angles = _angles(motion)
+    width = _smoothing(angles) if seconds is None else seconds
+    return gaussian_smooth(angles, width * motion.fps) if width > 0.0 else angles
+
+
+def angular_velocities(motion: Motion) -> Array:
+    """Equation (1) for all joints, shape (T - 1, 3 J), rad/s; row i lies between i and i + 1."""
+    q = motion.rotations.astype(np.float64)
+    turned = rot.log(rot.multiply(rot.inverse(q[:-1]), q[1:])) * motion.fps
+    return np.nan_to_num(turned.reshape(len(turned), -1))
+
+
+def _angles(motion: Motion) -> Array:
+    steps = angular_velocities(motion) / motion.fps
+    return np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
+
+
+def _smoothing(angles: Array) -> float:
+    return _SMOOTHING_NOISY if float(np.median(_roughness(angles))) > _NOISY else SMOOTHING
+
+
+def _roughness(angles: Array) -> Array:
+    """Standard deviation of white noise in each component, radians, (3 J,).
+
+    Estimated from second differences, which contain almost nothing of voluntary movement.
+    """
+    if len(angles) < 3:
+        return np.zeros(angles.shape[1])
+    return 1.4826 * np.median(np.abs(np.diff(angles, 2, axis=0)), axis=0) / np.sqrt(6.0)
+
+
+def _noise(motion: Motion) -> Array:
+    """Standard deviation of the noise left in each smoothed component, radians, (3 J,)."""
+    angles = _angles(motion)
+    width = max(_smoothing(angles) * motion.fps, 0.5)
+    left = _roughness(angles - smooth_angles(motion))
+    return left / np.sqrt(2.0 * np.sqrt(np.pi) * width)
+
+
+def _reaches(skeleton: Skeleton) -> Array:
+    """Length of the longest chain below each joint, metres, shape (J,)."""
+    parents, offsets = skeleton.point_parents, skeleton.point_offsets
+    reach = np.zeros(len(parents))
+    for point in range(len(parents) - 1, 0, -1):
+        if parents[point] >= 0:
+            length = float(np.linalg.norm(offsets[point])) + reach[point]
+            reach[parents[point]] = max(reach[parents[point]], length)
+    return reach[: len(skeleton)]
+
+
+def _at(values: Array, places: Array) -> Array:
+    return np.interp(places, np.arange(len(values)), values)
+
+
+def _in_order(
+    parts: list[tuple[Array, Array, Array, int]],
+    seconds: float,
+    feet: tuple[tuple[Array, Array], ...],
+) -> Candidates:
+    if not parts:
+        none = np.zeros(0)
+        return Candidates(none, none, none, np.zeros(0, np.int64), seconds, feet)
+    times, sizes, weights = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    signals = np.concatenate([np.full(len(part[0]), part[3], np.int64) for part in parts])
+    order = np.lexsort((signals, times))
+    return Candidates(times[order], sizes[order], weights[order], signals[order], seconds, feet)
+
+
+def _factors(motion: Motion, weights: Mapping[str, float] | None) -> Array:
+    factors = np.ones(len(motion.skeleton))
+    for name, factor in (weights or {}).items():
+        if name in motion.skeleton.roles:
+            joint = motion.skeleton.joint(motion.skeleton.roles[name])
+        else:
+            joint = motion.skeleton.joint(name)
+        if not (np.isfinite(factor) and factor >= 0.0):
+            raise InvalidInput(f"weights must be at least 0; got {factor} for {name!r}")
+        factors[joint] = factor
+    return factors
+
+
+def _turns(angle: Array, least: float) -> tuple[Array, Array]:
+    """Positions (fractional frames, by parabolic interpolation) and sizes of the extrema."""
+    from scipy.signal import find_peaks
+
+    places, sizes = [], []
+    for sign in (1.0, -1.0):
+        peaks, about = find_peaks(sign * angle, prominence=least)
+        places.append(peaks + peak_offset(angle[peaks - 1], angle[peaks], angle[peaks + 1]))
+        sizes.append(about["prominences"])
+    where, size = np.concatenate(places), np.concatenate(sizes)
+    order = np.argsort(where, kind="stable")
+    return where[order], size[order]
+
+
+def _inflections(angle: Array, turns: Array, sizes: Array) -> tuple[Array, Array]:
+    """Sign changes of the second difference, with the sizes of the nearest extrema."""
+    bend = np.diff(angle, 2)
+    cross = np.flatnonzero(np.signbit(bend[1:]) != np.signbit(bend[:-1]))
+    a, b = bend[cross], bend[cross + 1]
+    where = 1.0 + cross + np.abs(a) / np.maximum(np.abs(a) + np.abs(b), 1e-300)
+    if not len(turns):
+        return np.zeros(0), np.zeros(0)
+    nearest = np.clip(np.searchsorted(turns, where), 0, len(turns) - 1)
+    return where, sizes[nearest]
+
+
+def peak_offset(before: ArrayLike, here: ArrayLike, after: ArrayLike) -> NDArray[np.float64]:
+    """Offset of the extremum of the parabola through three samples, in [-0.5, 0.5].
+
+    Zero where the three lie on a line. Arguments broadcast.
+
+    Examples
+    --------
+    >>> peak_offset([1.0, 0.0], [2.0, 1.0], [2.0, 2.0])
+    array([0.5, 0. ])
+    """
+    first, middle, last = (np.asarray(one, np.float64) for one in (before, here, after))
+    bend = first - 2.0 * middle + last
+    slope = 0.5 * (first - last)
+    shift = np.divide(slope, bend, out=np.zeros_like(bend), where=bend != 0.0)
+    return np.asarray(np.clip(shift, -0.5, 0.5))

@@ -1,0 +1,284 @@
+"""Dominant period of candidate beats, and its alternatives.
+
+Two measures are combined. *Periodogram* (Kim, Park and Shin 2003, section 3.2): the candidates of
+each signal become a piecewise cosine with a crest at every candidate; the power spectrum of the sum
+of all cosines peaks at the frequency of the beat. *Self-similarity* (not in the paper): a motion
+that repeats after 1, 2, 3, 4, 6 or 8 beats correlates most with itself after exactly that time,
+which measures the period far more precisely than a spectrum of a few seconds. Free dances hardly
+repeat; they are left to the periodogram.
+
+Every rhythm has several metrical levels: steps, beats, bars. Listeners choose the one nearest to a
+comfortable tempo, and so does a mild weight here; the other levels are reported as alternatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.dance.motion_beats.candidates import Candidates, peak_offset
+
+Array = NDArray[np.float64]
+
+RATE = 60.0  # samples per second of the superposed signal: beats are far slower than 30 Hz
+# Preferred period (seconds), about two beats per second, and the width of the preference: wide
+# enough to leave the choice between levels mostly to the motion.
+COMFORTABLE, OCTAVES = 0.55, 0.9
+_REPEATS = (1, 2, 3, 4, 6, 8)  # beats after which movements repeat
+_NEAR = 0.08  # distance (natural log) of a spectral peak from the repeating period
+_ALIKE = 0.06  # self-similarity below this is chance
+# Typical error of a period from self-similarity; that of a spectral peak falls with the number of
+# beats. Two measurements farther apart than `_AGREE` (natural log): the tempo is not steady.
+_LAG_ERROR, _AGREE = 0.012, 0.035
+_FINE = 16  # zero padding of the periodogram
+_RATIOS = tuple(Fraction(a, b) for a, b in ((1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (1, 1),
+                                            (4, 3), (3, 2), (2, 1), (3, 1), (4, 1)))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Period:
+    """A possible beat period.
+
+    Attributes
+    ----------
+    seconds : float
+    strength : float
+        0 to 1, relative to the strongest.
+    repeats : int
+        Number of periods after which the motion repeats; 0: it does not.
+    likeness : float
+        Correlation of the motion with itself after `repeats` periods, 0 to 1.
+    ratio : Fraction or None
+        Ratio to the chosen period, if it is a simple one.
+    """
+
+    seconds: float
+    strength: float
+    repeats: int = 0
+    likeness: float = 0.0
+    ratio: Fraction | None = Fraction(1)
+
+
+def superposed(candidates: Candidates, *, rate: float = RATE) -> Array:
+    """Weighted sum of the piecewise cosines of all signals, equation (4), sampled at `rate`."""
+    moments = np.arange(int(candidates.seconds * rate) + 1) / rate
+    total = np.zeros(len(moments))
+    order = np.argsort(candidates.signals, kind="stable")
+    signals = candidates.signals[order]
+    times, sizes = candidates.times[order], candidates.sizes[order]
+    edges = np.flatnonzero(np.diff(signals, prepend=-1, append=-1))
+    for start, end in zip(edges[:-1], edges[1:], strict=True):
+        if end - start >= 2:
+            weight = float(np.median(sizes[start:end]))
+            _add_cosine(total, moments, times[start:end], weight)
+    return total
+
+
+def _add_cosine(total: Array, moments: Array, crests: Array, weight: float) -> None:
+    first, last = np.searchsorted(moments, [crests[0], crests[-1]])
+    inside = moments[first:last]
+    after = np.clip(np.searchsorted(crests, inside, side="right"), 1, len(crests) - 1)
+    gap = np.maximum(crests[after] - crests[after - 1], 1e-9)
+    total[first:last] += weight * np.cos(2.0 * np.pi * (inside - crests[after - 1]) / gap)
+
+
+def periodogram(signal: Array, *, rate: float = RATE) -> tuple[Array, Array]:
+    """Frequencies in hertz and power, equation (5)."""
+    centred = signal - signal.mean()
+    size = 1 << int(np.ceil(np.log2(max(_FINE * len(signal), 4096))))
+    power = np.abs(np.fft.rfft(centred, size)) ** 2 / max(len(signal), 1)
+    return np.fft.rfftfreq(size, 1.0 / rate).astype(np.float64), power
+
+
+def contrast(signal: Array, *, shortest: float, longest: float, rate: float = RATE) -> float:
+    """Highest peak of the periodogram relative to its octave, in units of the noise maximum.
+
+    Motion without rhythm has a broad hill in the spectrum; a rhythm is a narrow peak.
+    """
+    frequencies, power = periodogram(signal, rate=rate)
+    inside = (frequencies >= 1.0 / longest) & (frequencies <= 1.0 / shortest)
+    if not inside.any() or power[inside].max() <= 0.0:
+        return 0.0
+    top = float(power[inside].max())
+    crest = frequencies[inside][int(np.argmax(power[inside]))]
+    around = (frequencies > crest / np.sqrt(2.0)) & (frequencies < crest * np.sqrt(2.0))
+    # Powers of noise are exponentially distributed; expected maximum of the independent ones.
+    independent = max(len(signal) / rate * (1.0 / shortest - 1.0 / longest), 1.0)
+    return top / (float(power[around].mean()) * (np.log(independent) + np.euler_gamma))
+
+
+def self_similarity(signals: Array, *, rate: float, longest: float) -> Array:
+    """Autocorrelation of a motion, shape (L,), lag k at ``k / rate`` seconds.
+
+    `signals` (T, D) are one vector per frame. Lags end where less than 30 % would overlap.
+    """
+    x = signals - signals.mean(axis=0)
+    count = len(x)
+    lags = min(int(longest * rate) + 2, int(0.7 * count))
+    size = 1 << int(np.ceil(np.log2(max(2 * count, 2))))
+    spectrum = np.sum(np.abs(np.fft.rfft(x, size, axis=0)) ** 2, axis=1)
+    products = np.fft.irfft(spectrum, size)[:lags]
+    energy = np.concatenate([[0.0], np.cumsum(np.sum(x**2, axis=1))])
+    lag = np.arange(lags)
+    scale = np.sqrt(np.maximum(energy[count - lag] * (energy[count] - energy[lag]), 1e-300))
+    return products / scale
+
+
+def periods(
+    signal: Array, likeness: Array | None, *, rate: float, shortest: float, longest: float
+) -> list[Period]:
+    """Possible periods by strength, the best first, refined by self-similarity.
+
+    Parameters
+    ----------
+    signal : ndarray, shape (M,)
+        From `superposed`.
+    likeness : ndarray, shape (L,), optional
+        From `self_similarity`, lags at `rate` per second. Without it, periods are the peaks of
+        the periodogram alone, equation (6).
+    rate : float
+    shortest, longest : float
+        Plausible periods, seconds.
+
+    Returns
+    -------
+    periods : list of Period
+        Empty if the spectrum has no power in range.
+    """
+    frequencies, power = periodogram(signal)
+    inside = (frequencies >= 1.0 / longest) & (frequencies <= 1.0 / shortest)
+    seconds, power = 1.0 / frequencies[inside], power[inside]
+    if len(power) < 3 or power.max() <= 0.0:
+        return []
+    if likeness is None:
+        return _distinct(
+            sorted(_spectral(seconds, power / power.max()), key=lambda one: -one.strength),
+            shortest, longest,
+        )  # fmt: skip
+    comfort = np.exp(-0.5 * (np.log2(seconds / COMFORTABLE) / OCTAVES) ** 2)
+    weighed = power * comfort
+    weighed = weighed / weighed.max()
+    found = _spectral(seconds, weighed) + _repeating(
+        seconds, weighed, likeness, rate, len(signal) / RATE
+    )
+    return _distinct(sorted(found, key=lambda one: -one.strength), shortest, longest)
+
+
+def led_by(first: Period, found: list[Period]) -> list[Period]:
+    """The periods with `first` as the best; ratios and strengths are relative to it."""
+    others = [one for one in found if one is not first]
+    return _distinct([first, *others], 0.0, np.inf)
+
+
+def at_level(signal: Array, found: list[Period], level: float) -> Period:
+    """The period of another metrical level: of those found, or `level` times the first."""
+    wanted = found[0].seconds * level
+    near = [one for one in found[1:] if abs(np.log(one.seconds / wanted)) < _NEAR]
+    return near[0] if near else Period(wanted, found[0].strength, ratio=simple_ratio(level))
+
+
+def other_levels(signal: Array, best: Period) -> list[Period]:
+    """Half and twice the best period, with their power relative to it.
+
+    Which of these metrical levels is the beat is ambiguous, so both are always reported.
+    """
+    ratios = (Fraction(1, 2), Fraction(2))
+    whole, *levels = powers_at(signal, [best.seconds * float(ratio) for ratio in (1, *ratios)])
+    return [
+        Period(best.seconds * float(ratio), min(power / max(whole, 1e-300), 1.0), ratio=ratio)
+        for ratio, power in zip(ratios, levels, strict=True)
+    ]
+
+
+def powers_at(signal: Array, periods: Sequence[float]) -> list[float]:
+    """Power of a signal at each of some periods in seconds, the largest within 4 %."""
+    frequencies, power = periodogram(signal)
+    found = []
+    for seconds in periods:
+        near = np.abs(np.log(np.maximum(frequencies, 1e-9) * seconds)) < 0.5 * _NEAR
+        found.append(float(power[near].max()) if near.any() else 0.0)
+    return found
+
+
+def _spectral(seconds: Array, power: Array) -> list[Period]:
+    crest = np.flatnonzero(
+        (power[1:-1] >= power[:-2]) & (power[1:-1] > power[2:]) & (power[1:-1] > 0.1)
+    )
+    best = [Period(float(seconds[k]), float(power[k])) for k in crest + 1]
+    top = int(np.argmax(power))
+    return best or [Period(float(seconds[top]), float(power[top]))]
+
+
+def _repeating(
+    seconds: Array, power: Array, likeness: Array, rate: float, duration: float
+) -> list[Period]:
+    """Periods that divide a lag of high self-similarity."""
+    lags = [(lag, value) for lag, value in _crests(likeness, rate) if value > _ALIKE]
+    if not lags:
+        return []
+    most = max(value for _, value in lags)
+    logs = np.log(seconds)
+    found = []
+    for lag, value in lags:
+        for beats in _REPEATS:
+            period = lag / beats
+            near = np.exp(-0.5 * ((logs - np.log(period)) / _NEAR) ** 2)
+            crest = int(np.argmax(power * near))
+            nearby = float(power[crest] * near[crest])
+            if nearby > 0.1 and seconds[-1] <= period <= seconds[0]:
+                # Prefer fewer beats: more of them fit by chance.
+                strength = nearby * (1.0 + value / most) * (1.0 - 0.03 * beats)
+                both = _between(period, float(seconds[crest]), duration)
+                found.append(Period(both, strength, beats, min(float(value), 1.0)))
+    return found
+
+
+def _between(repeating: float, spectral: float, duration: float) -> float:
+    """Mean of two measurements of a period, weighted by precision.
+
+    If they disagree, the tempo varies, which shifts spectral peaks more than the lag.
+    """
+    if abs(np.log(repeating / spectral)) > _AGREE:
+        return repeating
+    beats = duration / spectral
+    trust = np.array([1.0 / _LAG_ERROR, 3.0 * beats]) ** 2
+    return float(np.exp(np.average(np.log([repeating, spectral]), weights=trust)))
+
+
+def _crests(values: Array, rate: float) -> list[tuple[float, float]]:
+    here = np.flatnonzero((values[1:-1] >= values[:-2]) & (values[1:-1] > values[2:])) + 1
+    here = here[here >= 0.2 * rate]
+    before, at, after = values[here - 1], values[here], values[here + 1]
+    shift = peak_offset(before, at, after)
+    height = at - 0.25 * (before - after) * shift
+    return list(zip((here + shift) / rate, height, strict=True))
+
+
+def _distinct(found: list[Period], shortest: float, longest: float) -> list[Period]:
+    """Periods without near duplicates; ratios and strengths relative to the first."""
+    kept: list[Period] = []
+    for one in found:
+        if not shortest <= one.seconds <= longest:
+            continue
+        if all(abs(np.log(one.seconds / other.seconds)) > 0.1 for other in kept):
+            first = kept[0] if kept else one
+            strength = min(one.strength / first.strength, 1.0)
+            ratio = simple_ratio(one.seconds / first.seconds)
+            kept.append(Period(one.seconds, strength, one.repeats, one.likeness, ratio))
+    return kept
+
+
+def simple_ratio(value: float, *, within: float = 0.04) -> Fraction | None:
+    """The simple fraction near `value`, if any.
+
+    Examples
+    --------
+    >>> simple_ratio(0.505), simple_ratio(1.2)
+    (Fraction(1, 2), None)
+    """
+    nearest = min(_RATIOS, key=lambda ratio: abs(np.log(value / float(ratio))))
+    return nearest if abs(value / float(nearest) - 1.0) <= within else None

@@ -1,0 +1,132 @@
+"""Beat clocks: the position of every frame of a dance in beats.
+
+Position 12.5 is half way from beat 12 to beat 13. Movements are played by the clock, so their beats
+meet those of the music at any tempo.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment import Timewarp
+from motionloom.dance.music.music import Music
+from motionloom.errors import InvalidInput
+
+Array = NDArray[np.float64]
+
+_SLOWEST, _FASTEST = 20.0, 400.0  # beats per minute
+_SETTLE = 0.5  # seconds in which most of a change of tempo takes effect
+
+
+class BeatClock(Protocol):
+    """Positions of consecutive frames in beats."""
+
+    def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
+        """Position of frames ``[first_frame, first_frame + count)``, rising, shape (count,)."""
+
+    def period_at(self, seconds: float) -> float:
+        """Seconds per beat at a time."""
+
+
+class MusicClock:
+    """Clock of a piece of music.
+
+    Time is smooth between beats (a `motionloom.alignment.Timewarp`), also where the tempo
+    changes; before the first and after the last beat, the tempo is constant.
+
+    Parameters
+    ----------
+    music : Music
+    positions : ndarray, shape (K,), optional
+        Positions of the dance at the K beats. Default: 0, 1, 2, ...
+
+    Examples
+    --------
+    >>> song = Music(np.array([0.5, 1.0, 1.5, 2.5]), 4, np.array([0]), 3.0)
+    >>> MusicClock(song).beats_at(0, 4, 2.0).round(3)
+    array([-1.,  0.,  1.,  2.])
+    """
+
+    def __init__(self, music: Music, positions: Array | None = None) -> None:
+        if len(music.beats) < 2:
+            raise InvalidInput(
+                f"{music.name or 'the music'} must have at least two beats; got {len(music.beats)}"
+            )
+        beats = np.asarray(music.beats, np.float64)
+        gaps = np.diff(beats)
+        # An additional beat at either end keeps the tempo there.
+        times = np.concatenate([[beats[0] - gaps[0]], beats, [beats[-1] + gaps[-1]]])
+        places = np.arange(len(beats), dtype=np.float64) if positions is None else positions
+        self._warp = Timewarp(times, np.concatenate([[places[0] - 1], places, [places[-1] + 1]]))
+
+    def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
+        """Position of frames ``[first_frame, first_frame + count)`` in beats, shape (count,)."""
+        return self.beats_at_times((first_frame + np.arange(count)) / fps)
+
+    def beats_at_times(self, seconds: Array) -> Array:
+        """Positions of times in beats."""
+        return np.asarray(self._warp(seconds))
+
+    def period_at(self, seconds: float) -> float:
+        """Seconds per beat, over the second that begins at a time."""
+        first, last = self.beats_at_times(np.array([seconds, seconds + 1.0]))
+        return float(1.0 / max(last - first, 1e-9))
+
+
+class TempoClock:
+    """Clock of a tempo that can be changed.
+
+    Parameters
+    ----------
+    bpm : float
+        Beats per minute.
+
+    Examples
+    --------
+    >>> clock = TempoClock(120.0)
+    >>> clock.beats_at(0, 4, 30.0).round(4)
+    array([0.    , 0.0667, 0.1333, 0.2   ])
+    """
+
+    def __init__(self, bpm: float) -> None:
+        self._wanted = self._bpm = _checked_tempo(bpm)
+        self._position = 0.0
+        self._next_frame = 0
+
+    def set_tempo(self, bpm: float) -> None:
+        """Change the tempo smoothly from now on."""
+        self._wanted = _checked_tempo(bpm)
+
+    def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
+        """Position of frames ``[first_frame, first_frame + count)`` in beats, shape (count,)."""
+        if first_frame != self._next_frame:
+            raise InvalidInput(
+                f"frames of a tempo clock must be consecutive; {self._next_frame} is next, "
+                f"got {first_frame}"
+            )
+        steps = np.arange(count + 1)
+        share = np.exp(-4.0 * steps / (_SETTLE * fps))
+        tempo = self._wanted + (self._bpm - self._wanted) * share
+        positions = self._position + np.concatenate([[0.0], np.cumsum(tempo[:-1])]) / (60.0 * fps)
+        self._position, self._bpm = float(positions[-1]), float(tempo[-1])
+        self._next_frame += count
+        return positions[:-1]
+
+    def period_at(self, seconds: float) -> float:
+        """Seconds per beat of the tempo that was set."""
+        return 60.0 / self._wanted
+
+
+def _checked_tempo(bpm: float) -> float:
+    try:
+        tempo = float(bpm)
+    except (TypeError, ValueError):
+        tempo = np.nan
+    if not _SLOWEST <= tempo <= _FASTEST:
+        raise InvalidInput(
+            f"tempo must be {_SLOWEST:g} to {_FASTEST:g} beats per minute; got {bpm}"
+        )
+    return tempo

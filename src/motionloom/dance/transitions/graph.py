@@ -1,0 +1,394 @@
+"""Movement transition graphs: groups of movements and their transition probabilities.
+
+A node is a group of similar movements. The probability of an edge combines smoothness and the
+transitions seen in the takes, equation (27); unlikely edges are dropped and the others normalized
+(Kim, Park and Shin 2003, sections 4.2 and 4.3). Graphs are immutable: every edit returns a new one.
+Files are JSON, or GraphML for graph editors.
+"""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as xml
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.atomic_write import atomic_write
+from motionloom.checked_files import parse_json, read_regular_text
+from motionloom.errors import InvalidInput, MotionFormatError
+
+Array = NDArray[np.float64]
+
+_VERSION = 1
+_LIKELY = 0.05  # least likelihood of an edge
+MAX_FILE_BYTES = 64 * 2**20  # of a graph file; thousands of nodes need a few megabytes
+_GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
+
+
+@dataclass(frozen=True, eq=False)
+class TransitionGraph:
+    """Nodes, the movements in each, and transition probabilities.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the K nodes.
+    members : tuple of tuple of int
+        Indices of the movements of each node, the centre first.
+    start : ndarray, shape (K,)
+        Probability that a dance starts at each node.
+    transitions : ndarray, shape (K, K)
+        ``transitions[i, j]``: probability that j follows i. Rows sum to 1; a row of zeros is a
+        dead end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = lib.choreography(label="dance", meter=4).graph
+    >>> bool(np.allclose(graph.transitions.sum(axis=1), 1.0))
+    True
+    """
+
+    names: tuple[str, ...]
+    members: tuple[tuple[int, ...], ...]
+    start: Array
+    transitions: Array
+
+    def __post_init__(self) -> None:
+        count = len(self.names)
+        start = np.array(self.start, dtype=np.float64)
+        steps = np.array(self.transitions, dtype=np.float64)
+        if start.shape != (count,) or steps.shape != (count, count):
+            raise InvalidInput(
+                f"start must have shape ({count},) and transitions ({count}, {count}), one per "
+                f"node; got {start.shape} and {steps.shape}"
+            )
+        if len(set(self.names)) != count or len(self.members) != count:
+            raise InvalidInput("names must be unique, and members must have one entry per node")
+        if not (np.all(np.isfinite(steps)) and np.all(np.isfinite(start))):
+            raise InvalidInput("probabilities must be finite")
+        if np.any(steps < 0.0) or np.any(start < 0.0):
+            raise InvalidInput("probabilities must not be negative")
+        for name, array in (("start", _normal(start)), ("transitions", _normal(steps))):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def edges(self) -> list[tuple[str, str, float]]:
+        """Source, target and probability of every edge."""
+        rows, columns = np.nonzero(self.transitions)
+        return [
+            (self.names[i], self.names[j], float(self.transitions[i, j]))
+            for i, j in zip(rows, columns, strict=True)
+        ]
+
+    @property
+    def dead_ends(self) -> tuple[str, ...]:
+        """Nodes without outgoing edges."""
+        return tuple(
+            name for name, row in zip(self.names, self.transitions, strict=True) if not row.any()
+        )
+
+    @property
+    def movements_per_node(self) -> float:
+        """Mean number of movements per node."""
+        return sum(len(group) for group in self.members) / max(len(self), 1)
+
+    def node(self, name: str) -> int:
+        """Index of the node called `name`."""
+        if name not in self.names:
+            raise InvalidInput(f"no node is called {name!r}; there are {', '.join(self.names)}")
+        return self.names.index(name)
+
+    # --- editing ------------------------------------------------------------------------
+
+    def with_edge(self, source: str, target: str, likelihood: float = 0.5) -> TransitionGraph:
+        """With an edge of this probability; the other edges of the source are rescaled.
+
+        Examples
+        --------
+        >>> graph = TransitionGraph(("a", "b"), ((0,), (1,)), [1, 0], [[0, 1], [1, 0]])
+        >>> graph.with_edge("a", "a", 0.25).transitions
+        array([[0.25, 0.75],
+               [1.  , 0.  ]])
+        """
+        if not 0.0 < likelihood <= 1.0:
+            raise InvalidInput(f"likelihood must be over 0 and at most 1; got {likelihood:g}")
+        i, j = self.node(source), self.node(target)
+        steps = self.transitions.copy()
+        steps[i, j] = 0.0
+        rest = steps[i].sum()
+        steps[i] *= (1.0 - likelihood) / rest if rest > 0.0 else 0.0
+        steps[i, j] = likelihood
+        return replace(self, transitions=steps)
+
+    def without_edge(self, source: str, target: str) -> TransitionGraph:
+        """Without an edge; the other edges of the source are rescaled."""
+        i, j = self.node(source), self.node(target)
+        if self.transitions[i, j] == 0.0:
+            raise InvalidInput(f"there is no edge from {source} to {target}")
+        steps = self.transitions.copy()
+        steps[i, j] = 0.0
+        return replace(self, transitions=steps)
+
+    def reweighted(self, source: str, target: str, factor: float) -> TransitionGraph:
+        """With the weight of an existing edge multiplied by `factor`."""
+        if not (np.isfinite(factor) and factor > 0.0):
+            raise InvalidInput(f"factor must be positive; got {factor:g}")
+        i, j = self.node(source), self.node(target)
+        if self.transitions[i, j] == 0.0:
+            raise InvalidInput(f"there is no edge from {source} to {target}")
+        steps = self.transitions.copy()
+        steps[i, j] *= factor
+        return replace(self, transitions=steps)
+
+    def renamed(self, names: Mapping[str, str]) -> TransitionGraph:
+        """With some nodes renamed."""
+        for name in names:
+            self.node(name)
+        return replace(self, names=tuple(names.get(name, name) for name in self.names))
+
+    def cycle(self, names: Iterable[str]) -> TransitionGraph:
+        """The graph that goes through some nodes in order, and from the last to the first."""
+        chosen = tuple(dict.fromkeys(names))
+        members = tuple(self.members[self.node(name)] for name in chosen)
+        identity = np.eye(len(chosen))
+        return TransitionGraph(chosen, members, identity[0], np.roll(identity, 1, axis=1))
+
+    def without_nodes(self, names: Iterable[str]) -> TransitionGraph:
+        """Without some nodes and their edges."""
+        gone = {self.node(name) for name in names}
+        keep = [k for k in range(len(self)) if k not in gone]
+        if not keep:
+            raise InvalidInput("names must leave at least one node; all would be removed")
+        return TransitionGraph(
+            tuple(self.names[k] for k in keep),
+            tuple(self.members[k] for k in keep),
+            self.start[keep],
+            self.transitions[np.ix_(keep, keep)],
+        )
+
+    def without_dead_ends(self) -> TransitionGraph:
+        """The strongly connected component with the most movements, as in motion graphs.
+
+        From each of its nodes, a dance can go on for ever.
+        """
+        from scipy.sparse.csgraph import connected_components
+
+        count, part = connected_components(self.transitions > 0.0, connection="strong")
+        weight = np.array([sum(len(self.members[k]) for k in np.flatnonzero(part == c))
+                           for c in range(count)])  # fmt: skip
+        alive = np.array([
+            np.any(self.transitions[np.ix_(part == c, part == c)]) for c in range(count)
+        ])  # fmt: skip
+        if not alive.any():
+            raise InvalidInput(
+                "every path through this graph ends: there is no cycle. Lower min_likelihood or "
+                "behaviour, or add edges"
+            )
+        best = int(np.argmax(np.where(alive, weight, -1)))
+        return self.without_nodes(
+            name for name, where in zip(self.names, part, strict=True) if where != best
+        )
+
+    # --- files --------------------------------------------------------------------------
+
+    def as_dict(self, texts: Sequence[str] | None = None) -> dict[str, Any]:
+        """Plain data; `texts` name the source of each movement."""
+        return {
+            "motionloom": "movement transition graph",
+            "version": _VERSION,
+            "nodes": [
+                {
+                    "name": name,
+                    "start": float(start),
+                    "movements": list(group),
+                    **({"sources": [texts[k] for k in group]} if texts else {}),
+                }
+                for name, group, start in zip(self.names, self.members, self.start, strict=True)
+            ],
+            "edges": [
+                {"from": source, "to": target, "likelihood": likelihood}
+                for source, target, likelihood in self.edges
+            ],
+        }
+
+    def save(self, path: str | Path, texts: Sequence[str] | None = None) -> Path:
+        """Write ``.json`` or ``.graphml``."""
+        path = Path(path)
+        if path.suffix.lower() not in (".json", ".graphml"):
+            raise InvalidInput(f"{path}: a graph is written to .json or .graphml")
+        data = self.as_dict(texts)
+        with atomic_write(path) as scratch:
+            if path.suffix.lower() == ".json":
+                scratch.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+            else:
+                xml.ElementTree(_as_graphml(data)).write(
+                    scratch, encoding="utf-8", xml_declaration=True
+                )
+        return path
+
+
+def load_graph(path: str | Path) -> TransitionGraph:
+    """Read a graph from ``.json`` or ``.graphml``.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file does not contain a movement transition graph.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from motionloom.dance.transitions.graph import load_graph
+    >>> graph = lib.choreography(label="dance", meter=4).graph
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(load_graph(graph.save(f"{folder}/graph.json")).names == graph.names)
+    True
+    """
+    return graph_from(graph_data(path), path)
+
+
+def graph_data(path: str | Path) -> dict[str, Any]:
+    """The contents of a graph file as plain data, unchecked."""
+    path = Path(path)
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise MotionFormatError(f"a graph file may have at most {MAX_FILE_BYTES} bytes", path=path)
+    text = read_regular_text(path, errors="replace")
+    try:
+        data = _from_graphml(text) if path.suffix.lower() == ".graphml" else parse_json(text)
+    except (ValueError, KeyError, xml.ParseError, RecursionError) as error:
+        raise _no_graph(error, path) from None
+    if not isinstance(data, dict):
+        raise _no_graph(f"it holds a {type(data).__name__}", path)
+    return data
+
+
+def _no_graph(why: object, path: Path) -> MotionFormatError:
+    what = f"it lacks {why}" if isinstance(why, KeyError) else why
+    return MotionFormatError(f"not a movement transition graph: {what}", path=path)
+
+
+def graph_from(data: Mapping[str, Any], path: str | Path) -> TransitionGraph:
+    """A graph from plain data, see `TransitionGraph.as_dict`; `path` is named in errors."""
+    try:
+        nodes = data["nodes"]
+        names = [str(node["name"]) for node in nodes]
+        places = {name: k for k, name in enumerate(names)}
+        steps = np.zeros((len(names), len(names)))
+        for edge in data["edges"]:
+            steps[places[str(edge["from"])], places[str(edge["to"])]] = float(edge["likelihood"])
+        return TransitionGraph(
+            tuple(names),
+            tuple(tuple(int(k) for k in node["movements"]) for node in nodes),
+            np.array([float(node.get("start", 0.0)) for node in nodes]),
+            steps,
+        )
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise _no_graph(error, Path(path)) from None
+
+
+def _as_graphml(data: Mapping[str, Any]) -> xml.Element:
+    root = xml.Element("graphml", xmlns=_GRAPHML.strip("{}"))
+    keys = (("start", "node", "double"), ("movements", "node", "string"),
+            ("weight", "edge", "double"))  # fmt: skip
+    for name, whose, kind in keys:
+        xml.SubElement(root, "key", id=name, attrib={
+            "for": whose, "attr.name": name, "attr.type": kind,
+        })  # fmt: skip
+    graph = xml.SubElement(root, "graph", edgedefault="directed")
+    for node in data["nodes"]:
+        element = xml.SubElement(graph, "node", id=node["name"])
+        xml.SubElement(element, "data", key="start").text = repr(node["start"])
+        numbers = " ".join(map(str, node["movements"]))
+        xml.SubElement(element, "data", key="movements").text = numbers
+    for edge in data["edges"]:
+        element = xml.SubElement(graph, "edge", source=edge["from"], target=edge["to"])
+        xml.SubElement(element, "data", key="weight").text = repr(edge["likelihood"])
+    return root
+
+
+def _from_graphml(text: str) -> dict[str, Any]:
+    if "<!ENTITY" in text or "<!DOCTYPE" in text:  # entities can expand without bound
+        raise ValueError("GraphML with a document type declaration is refused")
+    root = xml.fromstring(text)
+    titles = {key.get("id"): key.get("attr.name", "") for key in root.iter(f"{_GRAPHML}key")}
+
+    def values(element: xml.Element) -> dict[str, str]:
+        found = element.findall(f"{_GRAPHML}data")
+        return {titles.get(one.get("key"), one.get("key") or ""): one.text or "" for one in found}
+
+    nodes = [
+        {
+            "name": node.attrib["id"],
+            "start": float(values(node).get("start", 0.0) or 0.0),
+            "movements": [int(word) for word in values(node).get("movements", "").split()],
+        }
+        for node in root.iter(f"{_GRAPHML}node")
+    ]
+    edges = [
+        {
+            "from": edge.attrib["source"],
+            "to": edge.attrib["target"],
+            "likelihood": float(values(edge)["weight"]),
+        }
+        for edge in root.iter(f"{_GRAPHML}edge")
+    ]
+    return {"nodes": nodes, "edges": edges}
+
+
+def combined_graph(
+    kinematic: ArrayLike,
+    behavioural: ArrayLike,
+    start: ArrayLike,
+    members: Sequence[Sequence[int]],
+    *,
+    behaviour: float = 0.5,
+    min_likelihood: float | None = None,
+    names: Sequence[str] | None = None,
+) -> TransitionGraph:
+    """Equation (27): smoothness and behaviour combined, unlikely edges dropped.
+
+    Parameters
+    ----------
+    kinematic, behavioural : array_like, shape (K, K)
+        From `kinematic_continuity` and `baum_welch`. A group that the takes never leave has
+        no behaviour; its edges depend on smoothness only.
+    start : array_like, shape (K,)
+    members : sequence of sequence of int
+        Movements of each group.
+    behaviour : float
+        The paper's w2, 0 to 1; w1 is ``1 - behaviour``.
+    min_likelihood : float, optional
+        Edges below are dropped. Default: 0.05, or what an edge has by chance if there are more
+        than 20 groups, so that a large graph does not fall apart.
+    names : sequence of str, optional
+        Default: ``m1``, ``m2``, ...
+    """
+    if not 0.0 <= behaviour <= 1.0:
+        raise InvalidInput(f"behaviour must be between 0 and 1; got {behaviour:g}")
+    if min_likelihood is None:
+        min_likelihood = min(_LIKELY, 1.0 / max(len(members), 1))
+    if not 0.0 <= min_likelihood < 1.0:
+        raise InvalidInput(f"min_likelihood must be at least 0 and below 1; got {min_likelihood:g}")
+    smooth, observed = np.asarray(kinematic, np.float64), np.asarray(behavioural, np.float64)
+    unknown = observed.sum(axis=1, keepdims=True) <= 0.0
+    likely = np.where(unknown, smooth, (1.0 - behaviour) * smooth + behaviour * observed)
+    kept = np.where(likely > min_likelihood, likely, 0.0)
+    titles = tuple(names) if names else tuple(f"m{k + 1}" for k in range(len(likely)))
+    groups = tuple(tuple(int(k) for k in group) for group in members)
+    return TransitionGraph(titles, groups, np.asarray(start, np.float64), kept)
+
+
+def _normal(values: Array) -> Array:
+    """Rows normalized to a sum of 1; rows of zeros stay."""
+    total = values.sum(axis=-1, keepdims=True)
+    return np.divide(values, total, out=np.zeros_like(values), where=total > 0.0)

@@ -1,0 +1,465 @@
+"""Seams between movements: which movement may follow which.
+
+A transition graph says which groups of movements follow each other, and compares postures on
+average. Within two groups a pair of movements may still not fit: the dancer stands on the other
+foot, the body is lower, or an arm must cross half a circle before the next beat. So every candidate
+transition is played once, as the player does it (`motionloom.blending.inertialization`), and kept
+only if
+
+* *acceleration*: no joint accelerates, within 0.25 s of the seam, more than 1.5 times the 99.9th
+  percentile of the takes (`motionloom.motion.diagnostics.quality`). Where both movements are
+  calmer than the takes, their own largest acceleration counts instead of that percentile: one wild
+  take does not license rough transitions between all others;
+* *joint steps*: no joint moves farther in a frame than it does in the two movements, with a margin;
+* *limbs*: no arm or leg is bent much more than in the two movements;
+* *feet*: a foot that stands before or after the seam is in nearly the same place, with nearly the
+  same velocity, in both movements, or no foot stands on either side;
+* *centre of mass*: its height and its velocity hardly change.
+
+A transition that is too abrupt is tried again with a longer fade. Where few movements can follow
+each other, feet and centre of mass may differ up to twice as much. Movements that follow each other
+in a take need not be checked for feet and centre of mass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from motionloom.blending.inertialization import FADE, led_on, turning
+from motionloom.dance.movements import Movement, sampled
+from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.kernels import kernel
+from motionloom.motion import Motion
+from motionloom.motion.diagnostics.quality import usual_acceleration
+from motionloom.motion.easing import critically_damped_spring
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.kinematics.body import centre_of_mass
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.kernels import exp_into, log_into, multiply_into, rotate_into
+from motionloom.motion.rotations.planar_transform import PlanarTransform
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+FADES = (FADE, 0.6 * FADE, 0.4 * FADE)  # 1/s: the usual fade, and longer ones where they are needed
+_REACH = 0.25  # seconds on either side of a seam that belong to it
+_MARGIN = 0.85  # of the limit: locked feet and other tempos add to the accelerations played here
+_CALM = 20.0  # m/s^2: every pair of movements may have this, with the limit as a factor
+_FASTER = 1.25  # factor on the largest step of a joint in the two movements
+_STEP = 2.5  # m/s that every joint may move
+_BENT = 0.75  # of the least distance of hip and ankle, or shoulder and wrist, in both movements
+_SLIDE = 0.2  # metres by which a standing foot may be displaced by a seam
+_AHEAD = 0.1  # seconds: weight of the velocity of a foot against its place
+_DROP = 0.15  # metres by which the height of the centre of mass may differ
+_PUSH = 1.0  # m/s by which its velocity may differ
+# Factors on the last four that are tried until half of the movements can follow each other. Modern
+# dance (CMU 05) has 10 movements of four beats; within the limits themselves, a dance repeats two.
+_TOLERANCES = (1.0, 1.5, 2.0)
+_MOST = 0.5
+_STANCE = 0.15  # seconds before and after a seam in which a foot that stands counts as standing
+_BLENDED = 0.2  # weight of a movement that counts in a blend
+_REACHED = 0.8  # of the movements that can be reached at all
+
+
+@dataclass(frozen=True, eq=False)
+class SeamTable:
+    """Transitions between N movements.
+
+    Attributes
+    ----------
+    ratio : ndarray, shape (N, N)
+        Largest acceleration at the seam from movement i to movement j, over the 99.9th
+        percentile of the takes.
+    allowed : ndarray of bool, shape (N, N)
+        Whether j may follow i.
+    fades : ndarray, shape (N, N)
+        Rate at which the seam fades, per second.
+    """
+
+    ratio: Array
+    allowed: Mask
+    fades: Array
+
+    @property
+    def reached(self) -> int:
+        """Number of movements that another may follow."""
+        return int(self.allowed.any(axis=1).sum())
+
+    @classmethod
+    def of(
+        cls,
+        movements: Sequence[Movement],
+        *,
+        max_seam: float,
+        usual: Sequence[float] = (),
+        speed: float = 1.0,
+    ) -> SeamTable:
+        """Play every transition between movements once.
+
+        Parameters
+        ----------
+        movements : sequence of Movement
+            Of one meter, one beat period and one skeleton per character.
+        max_seam : float
+            Largest allowed ratio.
+        usual : sequence of float, optional
+            `usual_acceleration` of the takes, per character. Default: of the movements.
+        speed : float
+            Speed at which the movements are played, 1 as they were cut.
+        """
+        bodies = [[one.bodies[c] for one in movements] for c in range(len(movements[0].bodies))]
+        levels = usual or [usual_acceleration(body) for body in bodies]
+        ends = [_Ends.of(movements, c, speed) for c in range(len(bodies))]
+        consecutive = _consecutive(movements)
+        for tolerance in _TOLERANCES:
+            fitting = np.all([one.fitting(tolerance) for one in ends], axis=0) | consecutive
+            made = cls._played(ends, fitting, levels, max_seam)
+            count, part = connected_components(made.allowed, connection="strong")
+            if np.bincount(part, minlength=count).max() >= _MOST * len(movements):
+                break
+        return made
+
+    @classmethod
+    def _played(
+        cls, ends: Sequence[_Ends], fitting: Mask, usual: Sequence[float], max_seam: float
+    ) -> SeamTable:
+        """Those of the `fitting` transitions (N, N) that are smooth, with the shortest fade."""
+        ratio, allowed = np.full(fitting.shape, np.inf), np.zeros(fitting.shape, bool)
+        fades = np.full(fitting.shape, FADES[0])
+        for fade in FADES:
+            open_pairs = np.ascontiguousarray(np.argwhere(fitting & ~allowed))
+            if not len(open_pairs):
+                break
+            rough, good = np.zeros(len(open_pairs)), np.ones(len(open_pairs), bool)
+            for one, level in zip(ends, usual, strict=True):
+                pushes, steps, unbent = one.played(open_pairs, fade)
+                own = one.own_push[open_pairs].max(axis=1)
+                level = max(float(level), 1e-9)
+                limit = _MARGIN * max_seam * np.clip(own, min(_CALM, level), level)
+                rough = np.maximum(rough, pushes / level)
+                fast = np.maximum(_FASTER * one.own_step[open_pairs].max(axis=1), _STEP / one.fps)
+                good &= (pushes <= limit) & (steps <= fast) & unbent
+            i, j = open_pairs.T
+            better = good | (rough < ratio[i, j])
+            ratio[i[better], j[better]] = rough[better]
+            fades[i[better], j[better]] = fade
+            allowed[i[good], j[good]] = True
+        return cls(ratio, allowed, fades)
+
+    def after(self, movements: Sequence[int], weights: Array) -> Mask:
+        """Movements (N,) that may follow a blend; all, if none may.
+
+        They may follow every movement with some weight or, where there is none, the main one.
+        """
+        weights = np.asarray(weights)
+        blended = np.asarray(movements)[weights > _BLENDED]
+        smooth = np.all(self.allowed[blended], axis=0)
+        if not smooth.any():
+            smooth = self.allowed[movements[int(weights.argmax())]]
+        return smooth if smooth.any() else np.ones(len(smooth), bool)
+
+    def without(self, pairs: Iterable[tuple[int, int]]) -> SeamTable:
+        """Without the transitions between some pairs of movements."""
+        allowed = self.allowed.copy()
+        for pair in pairs:
+            allowed[pair] = False
+        return replace(self, allowed=allowed)
+
+    def within(self, graph: TransitionGraph) -> SeamTable | None:
+        """With those transitions of a graph on which a dance can go on for ever.
+
+        They are the strongly connected component with the most movements; None if there is none.
+        """
+        node = np.full(len(self.allowed), -1)
+        for number, group in enumerate(graph.members):
+            node[list(group)] = number
+        known = (node >= 0)[:, None] & (node >= 0)[None]
+        able = self.allowed & known & (graph.transitions[node[:, None], node[None]] > 0.0)
+        count, part = connected_components(able, connection="strong")
+        inside = part[:, None] == part[None]
+        alive = np.array([np.any(able & inside & (part == c)) for c in range(count)])
+        if not alive.any():
+            return None
+        best = int(np.argmax(np.where(alive, np.bincount(part, minlength=count), -1)))
+        return replace(self, allowed=able & inside & (part == best))
+
+
+def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
+    """The graph with allowed transitions only, each movement with a successor.
+
+    Where the edges of the graph reach fewer than four fifths of the movements that can be reached,
+    nodes may also follow each other that do not in the graph, if their movements fit.
+
+    Raises
+    ------
+    InvalidInput
+        If no dance can go on for ever.
+    """
+    likely = graph.transitions
+    least = float(likely[likely > 0.0].min(initial=1.0))
+    others = np.maximum(likely, 0.1 * least * ~np.eye(len(likely), dtype=bool))
+    every = replace(graph, transitions=others)  # not the same node again
+    found, most = table.within(graph), table.within(every)
+    if most is None:
+        best = float(np.min(table.ratio, initial=np.inf))
+        raise InvalidInput(
+            "no movement can follow another smoothly: every transition misses a foot, drops the "
+            "body, or accelerates too much"
+            + (f" (the best {best:.1f} times as much as the takes)" if np.isfinite(best) else "")
+            + ". Add takes, or allow rougher transitions (max_seam=)"
+        )
+    if found is None or found.reached < _REACHED * most.reached:
+        found, graph = most, every
+    used = np.asarray(found.allowed.any(axis=1))
+    keep = [k for k, group in enumerate(graph.members) if used[list(group)].any()]
+    members = tuple(tuple(m for m in graph.members[k] if used[m]) for k in keep)
+    likely = graph.transitions[np.ix_(keep, keep)].copy()
+    for i, before in enumerate(members):
+        for j, after in enumerate(members):
+            likely[i, j] *= found.allowed[np.ix_(before, after)].any()
+    start = graph.start[keep]
+    return TransitionGraph(
+        tuple(graph.names[k] for k in keep),
+        members,
+        start if start.any() else np.ones(len(keep)),
+        likely,
+    )
+
+
+def _consecutive(movements: Sequence[Movement]) -> Mask:
+    """Pairs (N, N) of which the second follows the first in its take."""
+    take = {key: n for n, key in enumerate({(m.source, m.mirrored) for m in movements})}
+    number = np.array([take[m.source, m.mirrored] for m in movements])
+    first = np.array([m.beats[0] for m in movements])
+    last = np.array([m.beats[m.meter] for m in movements])
+    return (number[:, None] == number) & (np.abs(last[:, None] - first) < 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ends:
+    """The last and first frames of N movements of one body, seen from the seam.
+
+    Attributes
+    ----------
+    tails : ndarray, shape (N, W, J, 3)
+        Joint positions before the end of each movement.
+    heads, head_roots : ndarray, shapes (N, F, J, 4) and (N, F, 3)
+        Rotations and root after its start.
+    """
+
+    skeleton_parents: NDArray[np.int64]
+    offsets: Array
+    limbs: NDArray[np.int64]
+    fps: float
+    tails: Array
+    heads: Array
+    head_roots: Array
+    ahead: Array
+    ahead_root: Array
+    steps: Array
+    step_roots: Array
+    starts: Array
+    start_roots: Array
+    tail_push: Array
+    own_push: Array
+    own_step: Array
+    own_limbs: Array
+    stands: Mask
+    feet: Array
+    mass: Array
+
+    @classmethod
+    def of(cls, movements: Sequence[Movement], body: int, speed: float) -> _Ends:
+        """Ends of one body of all movements, in the frame of the leader at the seam."""
+        first = movements[0].bodies[body]
+        fps, last = first.fps, len(first) - 1
+        reach = max(1, min(round(_REACH * fps), int(last / speed) - 1))
+        before = last - speed * np.arange(reach + 1, 0, -1.0)
+        after = speed * np.arange(reach + 2.0)
+        limbs, rows = _limbs(first), []
+        for movement in movements:
+            leader, own = movement.motion, movement.bodies[body]
+            end = [_seen(sampled(own, np.clip(frames, 0.0, last)), leader, at)
+                   for frames, at in ((before, last), (after, 0))]  # fmt: skip
+            rows.append((*_prepared(*end), *_own(own, speed, limbs), *_support(own, end)))
+        columns = [np.stack(column) for column in zip(*rows, strict=True)]
+        skeleton = first.skeleton
+        parents = skeleton.parents.astype(np.int64)
+        return cls(parents, skeleton.offsets.astype(np.float64), limbs, fps, *columns)
+
+    def fitting(self, tolerance: float) -> Mask:
+        """Pairs (N, N) whose feet and centres of mass fit, with a factor on what may differ."""
+        # Contacts are uncertain at the ends of a cut: one side is enough, the feet decide.
+        stands = self.stands[:, None, 0] | self.stands[None, :, 1]
+        away = np.linalg.norm(self.feet[:, None, 0] - self.feet[None, :, 1], axis=-1)
+        near = away[..., 0] + _AHEAD * away[..., 1] < tolerance * _SLIDE
+        stays = np.any(stands & near, axis=2) | ~stands.any(axis=2)
+        change = self.mass[:, None, 0] - self.mass[None, :, 1]
+        level = np.abs(change[..., 0, 1]) < tolerance * _DROP
+        return stays & level & (np.linalg.norm(change[..., 1, :], axis=-1) < tolerance * _PUSH)
+
+    def played(self, pairs: NDArray[np.int64], fade: float) -> tuple[Array, Array, Mask]:
+        """Of pairs (P, 2): largest acceleration and step of a joint, and whether limbs are fine."""
+        out = np.empty((len(pairs), 2 + len(self.limbs)))
+        _play(
+            np.ascontiguousarray(pairs), self.tails, self.heads, self.head_roots, self.ahead,
+            self.ahead_root, self.steps, self.step_roots, self.starts, self.start_roots,
+            self.skeleton_parents, self.offsets, self.limbs, fade, 1.0 / self.fps, out,
+        )  # fmt: skip
+        unbent = np.all(out[:, 2:] >= _BENT * self.own_limbs[pairs].min(axis=1), axis=1)
+        return np.maximum(out[:, 0], self.tail_push[pairs[:, 0]]), out[:, 1], unbent
+
+
+def _seen(part: Motion, leader: Motion, at: int) -> Motion:
+    """A part of a movement seen from where the leader is at a frame."""
+    place = PlanarTransform(
+        float(leader.root[at, 0]), float(leader.root[at, 2]), float(leader.headings()[at])
+    )
+    return place.inverse().apply_to_motion(part)
+
+
+def _prepared(tail: Motion, head: Motion) -> tuple:
+    """What `Inertializer.seam` needs of the end of one movement and the start of another."""
+    ending, starting = (m.rotations.astype(np.float64) for m in (tail[-3:], head[:3]))
+    paths = [m.root.astype(np.float64) for m in (tail[-3:], head[:3])]
+    step, start = led_on(*turning(ending)), led_on(*turning(starting)[::-1])
+    step_root = led_on(*np.diff(paths[0], axis=0))
+    start_root = led_on(*np.diff(paths[1], axis=0)[::-1])
+    places = tail.positions().astype(np.float64)
+    pushes = np.linalg.norm(np.diff(places, n=2, axis=0), axis=-1) * tail.fps**2
+    return (
+        places, head.rotations.astype(np.float64), head.root.astype(np.float64),
+        rot.multiply(rot.exp(step), ending[-1]), paths[0][-1] + step_root,
+        step, step_root, start, start_root, np.float64(pushes.max(initial=0.0)),
+    )  # fmt: skip
+
+
+def _limbs(body: Motion) -> NDArray[np.int64]:
+    """First and last joint of legs and arms, (L, 2)."""
+    roles = body.skeleton.roles
+    found = [
+        [body.skeleton.joint(roles[f"{side}_{part}"]) for part in limb]
+        for limb in (("hip", "ankle"), ("shoulder", "wrist"))
+        for side in SIDES
+        if all(roles.get(f"{side}_{part}") in body.skeleton.names for part in limb)
+    ]
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+def _own(
+    body: Motion, speed: float, limbs: NDArray[np.int64]
+) -> tuple[np.float64, np.float64, Array]:
+    """Largest acceleration and step of a joint in a movement, and its least lengths of limbs."""
+    places = body.positions().astype(np.float64)
+    steps, pushes = (
+        np.linalg.norm(np.diff(places, n=n, axis=0), axis=-1).max(initial=0.0) for n in (1, 2)
+    )
+    lengths = np.linalg.norm(places[:, limbs[:, 0]] - places[:, limbs[:, 1]], axis=-1)
+    return (
+        np.float64(pushes * (speed * body.fps) ** 2),
+        np.float64(steps * speed),
+        lengths.min(axis=0),
+    )
+
+
+def _support(body: Motion, ends: Sequence[Motion]) -> tuple[Mask, Array, Array]:
+    """State at the end and at the start of a movement.
+
+    Standing feet (2, 2), places and velocities of the feet (2, 2, 2, 3) and of the centre of mass
+    (2, 2, 3).
+    """
+    feet, mass = np.zeros((2, 2, 2, 3)), np.zeros((2, 2, 3))
+    stands = np.zeros((2, 2), bool)
+    for k, part in enumerate(ends):
+        mass[k] = _state(centre_of_mass(part), part.fps, end=k == 0)
+        try:
+            ankles = part.role_positions([f"{side}_ankle" for side in SIDES]).astype(np.float64)
+        except RoleError:
+            continue
+        feet[k] = _state(ankles, part.fps, end=k == 0).swapaxes(0, 1)
+    try:
+        contacts = body.contacts()
+    except RoleError:
+        return stands, feet, mass
+    size = max(1, round(_STANCE * body.fps))
+    for n, side in enumerate(SIDES):
+        standing = contacts.standing(side)
+        stands[:, n] = standing[-size:].any(), standing[:size].any()
+    return stands, feet, mass
+
+
+def _state(path: Array, fps: float, *, end: bool) -> Array:
+    """Place and velocity (2, ...) at the seam after a path (T, ...), or before it."""
+    step = path[-1] - path[-2] if end else path[1] - path[0]
+    return np.stack([path[-1] + step if end else path[0], step * fps])
+
+
+@kernel
+def _play(
+    pairs, tails, heads, head_roots, ahead, ahead_root, steps, step_roots, starts, start_roots,
+    parents, offsets, limbs, fade, dt, out,
+):  # fmt: skip
+    """Largest acceleration (m/s^2) and step, least lengths of limbs (m) of each pair.
+
+    The seam is played as `motionloom.blending.inertialization` does.
+    """
+    joints, frames, width = heads.shape[2], heads.shape[1], tails.shape[1]
+    turns, spins = np.empty((joints, 3)), np.empty((joints, 3))
+    turn, world = np.empty(4), np.empty((joints, 4))
+    local, bone, vector, back = np.empty(4), np.empty(3), np.empty(3), np.empty(4)
+    places = np.empty((frames + 2, joints, 3))
+    for p in range(len(pairs)):
+        a, b = pairs[p, 0], pairs[p, 1]
+        places[0], places[1] = tails[a, width - 2], tails[a, width - 1]
+        for j in range(joints):
+            back[0] = heads[b, 0, j, 0]
+            back[1], back[2], back[3] = -heads[b, 0, j, 1], -heads[b, 0, j, 2], -heads[b, 0, j, 3]
+            multiply_into(ahead[a, j], back, turn)
+            log_into(turn, turns[j])
+            for c in range(3):
+                spins[j, c] = (steps[a, j, c] - starts[b, j, c]) / dt
+        for n in range(frames):
+            time = n * dt
+            for j in range(joints):
+                for c in range(3):
+                    vector[c] = critically_damped_spring(turns[j, c], spins[j, c], fade, time)[0]
+                exp_into(vector, turn)
+                multiply_into(turn, heads[b, n, j], local)
+                if parents[j] < 0:
+                    world[j] = local
+                    for c in range(3):
+                        away = ahead_root[a, c] - head_roots[b, 0, c]
+                        speed = (step_roots[a, c] - start_roots[b, c]) / dt
+                        left = critically_damped_spring(away, speed, fade, time)[0]
+                        places[n + 2, j, c] = head_roots[b, n, c] + left
+                else:
+                    multiply_into(world[parents[j]], local, world[j])
+                    rotate_into(world[parents[j]], offsets[j], bone)
+                    for c in range(3):
+                        places[n + 2, j, c] = places[n + 2, parents[j], c] + bone[c]
+        push = step = 0.0
+        for n in range(1, frames + 2):
+            for j in range(joints):
+                square = bend = 0.0
+                for c in range(3):
+                    moved = places[n, j, c] - places[n - 1, j, c]
+                    square += moved * moved
+                    if n > 1:
+                        change = moved - places[n - 1, j, c] + places[n - 2, j, c]
+                        bend += change * change
+                step, push = max(step, square), max(push, bend)
+        out[p, 0], out[p, 1] = np.sqrt(push) / (dt * dt), np.sqrt(step)
+        for n in range(len(limbs)):
+            least = np.inf
+            for k in range(2, frames + 2):
+                square = 0.0
+                for c in range(3):
+                    square += (places[k, limbs[n, 0], c] - places[k, limbs[n, 1], c]) ** 2
+                least = min(least, square)
+            out[p, 2 + n] = np.sqrt(least)

@@ -1,0 +1,355 @@
+"""Rotation curves of joints, and their simplification by Douglas and Peucker's method.
+
+The rotation of a joint is relative to the body part above it and to the rest pose (see
+`motionloom.features.joint_angles`), as Euler angles in the order Z, Y, X, the order of CMU's
+files, in degrees. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to
+181, and of the two triples of angles of the same rotation the one nearer to the frame before is
+used, so that curves jump only where the joint does. The first frame of a curve may still be
+written with a whole turn more or less: 179.8 and -179.8 degrees are 0.4 degrees apart, so measures
+compare curves up to whole turns (`whole_turns`). Columns of joints that a skeleton lacks are
+NaN; measures compare the joints that two clips have in common.
+
+Douglas-Peucker: the curve is approximated by a straight line from the first point to the last;
+where it is farthest from the line, if that exceeds a threshold, the line is split, and each
+half is treated in the same way. Distances are measured at the time of the point, so that the
+threshold is the greatest error of the polyline, in the unit of the curve; or perpendicular to the
+line, as in [1], where a frame counts as a degree. Each point that is
+kept represents the frames nearest to it: their number is its *mass*. The masses of a curve of N
+frames add up to N.
+
+References
+----------
+.. [1] D. Douglas, T. Peucker. Algorithms for the reduction of the number of points required
+   to represent a digitized line or its caricature. The Canadian Cartographer 10, 1973.
+.. [2] G. Tam, Q. Zheng, M. Corbyn, R. Lau. Motion retrieval based on energy morphing.
+   ISM 2007, section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.features.joint_angles import joint_rotations
+from motionloom.kernels import kernel
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.rotations import quaternions as rot
+
+ORDER = "ZYX"
+
+_SIDES = ("left", "right")
+_TRUNK = {"hips": "", "spine": "hips", "chest": "spine", "neck": "chest", "head": "neck"}
+_LIMBS = {
+    "collar": "chest", "shoulder": "chest", "elbow": "shoulder", "wrist": "elbow",
+    "hand": "wrist", "hip": "hips", "knee": "hip", "ankle": "knee", "foot": "ankle",
+}  # fmt: skip
+
+CURVE_PARENTS: dict[str, str] = {
+    **_TRUNK,
+    **{
+        f"{side}_{limb}": parent if parent in _TRUNK else f"{side}_{parent}"
+        for side in _SIDES
+        for limb, parent in _LIMBS.items()
+    },
+}
+"""Joints that have curves, and the parent of each; the hips are relative to the heading."""
+
+CURVE_JOINTS: tuple[str, ...] = tuple(CURVE_PARENTS)
+
+_IMPORTANCE = {
+    "hips": 1.0, "spine": 1.0, "chest": 1.0, "neck": 0.5, "head": 0.5,
+    "collar": 0.25, "shoulder": 1.0, "elbow": 1.0, "wrist": 0.5, "hand": 0.1,
+    "hip": 1.0, "knee": 1.0, "ankle": 0.5, "foot": 0.25,
+}  # fmt: skip
+
+JOINT_IMPORTANCE: dict[str, float] = {
+    joint: _IMPORTANCE[joint.removeprefix("left_").removeprefix("right_")]
+    for joint in CURVE_PARENTS
+}
+"""Weight of a joint by how visible it is: limbs and trunk fully, the joints at their ends half or
+less, fingers hardly at all (Tam et al. 2007, section 3: the arm above the finger; the numbers
+are ours)."""
+
+
+def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str, float]:
+    """Weight of each of `CURVE_JOINTS`.
+
+    Parameters
+    ----------
+    weights : str or mapping
+        ``"importance"`` (`JOINT_IMPORTANCE`), ``"equal"``, or weights of some joints, as a mapping
+        or as text ``"left_hand=0,right_hand=0"``; the others keep their importance.
+
+    Raises
+    ------
+    InvalidInput
+        If a joint has no curve, a weight is negative or no number, or all weights are zero.
+
+    Examples
+    --------
+    >>> joint_weights("equal")["left_hand"], joint_weights("left_hand=2")["left_hand"]
+    (1.0, 2.0)
+    """
+    if weights == "importance":
+        return dict(JOINT_IMPORTANCE)
+    if weights == "equal":
+        return dict.fromkeys(CURVE_JOINTS, 1.0)
+    out = dict(JOINT_IMPORTANCE)
+    pairs: Iterable[tuple[str, Any]]
+    if isinstance(weights, str):
+        if "=" not in weights:
+            raise InvalidInput(
+                f"joint_weights must be importance, equal or JOINT=WEIGHT,...; got {weights!r}"
+            )
+        pairs = [
+            (part.partition("=")[0].strip(), part.partition("=")[2]) for part in weights.split(",")
+        ]
+    else:
+        pairs = weights.items()
+    for joint, value in pairs:
+        if joint not in out:
+            raise InvalidInput(f"no curve is called {joint!r}; there are {', '.join(CURVE_JOINTS)}")
+        try:
+            out[joint] = float(value)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"the weight of {joint} must be a number; got {value!r}") from None
+    if not all(0.0 <= value < float("inf") for value in out.values()) or not any(out.values()):
+        raise InvalidInput("joint_weights must not be negative, and not all zero")
+    return out
+
+
+def curve_joints(skeleton: Skeleton) -> tuple[str, ...]:
+    """Those of `CURVE_JOINTS` that a skeleton has.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> curve_joints(ml.demo.clip("walk").skeleton)[:3]
+    ('hips', 'spine', 'chest')
+    """
+    roles = skeleton.roles
+    return tuple(
+        joint
+        for joint, parent in CURVE_PARENTS.items()
+        if joint in roles and (parent in roles or not parent)
+    )
+
+
+def rotation_curves(motion: Motion, joints: tuple[str, ...] = CURVE_JOINTS) -> NDArray[np.float64]:
+    """Angles about Z, Y and X of each joint over time, unwrapped.
+
+    Parameters
+    ----------
+    motion : Motion
+        T frames.
+    joints : tuple of str, length R
+        Out of `CURVE_JOINTS`.
+
+    Returns
+    -------
+    curves : ndarray, shape (T, R, 3)
+        Degrees. NaN for joints that the skeleton lacks.
+
+    Raises
+    ------
+    InvalidInput
+        If a joint is not one of `CURVE_JOINTS`.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> knees = rotation_curves(walk, ("left_knee", "right_knee"))
+    >>> knees.shape == (len(walk), 2, 3), bool(np.ptp(knees[:, 0], axis=0).max() > 30.0)
+    (True, True)
+    """
+    for joint in joints:
+        if joint not in CURVE_PARENTS:
+            raise InvalidInput(f"no curve is called {joint!r}; there are {', '.join(CURVE_JOINTS)}")
+    out = np.full((len(motion), len(joints), 3), np.nan)
+    there = tuple(joint for joint in curve_joints(motion.skeleton) if joint in joints)
+    if there:
+        turns = joint_rotations(motion, there, parents=CURVE_PARENTS)
+        for k, joint in enumerate(there):
+            angles = np.degrees(rot.to_euler(turns[:, k], ORDER))
+            out[:, joints.index(joint)] = unwrapped(angles)
+    return out
+
+
+def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
+    """Euler angles over time without jumps of whole turns or to the other triple.
+
+    Parameters
+    ----------
+    angles : array_like, shape (T, 3)
+        Degrees, of an order with three different axes.
+
+    Returns
+    -------
+    angles : ndarray, shape (T, 3)
+        The same rotations; the first frame is unchanged.
+
+    Examples
+    --------
+    >>> unwrapped([[170.0, 0.0, 0.0], [-170.0, 0.0, 0.0]]).tolist()
+    [[170.0, 0.0, 0.0], [190.0, 0.0, 0.0]]
+    """
+    angles = np.array(angles, dtype=np.float64)
+    if angles.ndim != 2 or angles.shape[1] != 3:
+        raise InvalidInput(f"angles must have shape (T, 3); got {angles.shape}")
+    _unwrap(angles)
+    return angles
+
+
+@kernel
+def _unwrap(angles):
+    other = np.empty(3)
+    for t in range(1, len(angles)):
+        # Adding half a turn to the outer angles and reflecting the middle one gives the same
+        # rotation.
+        other[0], other[1], other[2] = (
+            angles[t, 0] + 180.0,
+            180.0 - angles[t, 1],
+            angles[t, 2] + 180.0,
+        )
+        plain, folded = 0.0, 0.0
+        for k in range(3):
+            angles[t, k] -= 360.0 * np.rint((angles[t, k] - angles[t - 1, k]) / 360.0)
+            other[k] -= 360.0 * np.rint((other[k] - angles[t - 1, k]) / 360.0)
+            plain += (angles[t, k] - angles[t - 1, k]) ** 2
+            folded += (other[k] - angles[t - 1, k]) ** 2
+        if folded < plain:
+            for k in range(3):
+                angles[t, k] = other[k]
+
+
+def whole_turns(a: NDArray, b: NDArray) -> NDArray[np.float64]:
+    """Degrees, multiples of 360, that bring the mean of each column of `b` nearest to that of `a`.
+
+    Parameters
+    ----------
+    a, b : ndarray, shapes (..., D)
+        Means of the columns, in degrees.
+
+    Examples
+    --------
+    >>> whole_turns(np.array([179.8, 10.0]), np.array([-179.8, -20.0])).tolist()
+    [360.0, 0.0]
+    """
+    # Exactly half a turn is left where it is, so that the distance is symmetric.
+    apart = (np.asarray(a, np.float64) - np.asarray(b, np.float64)) / 360.0
+    return 360.0 * np.sign(apart) * np.abs(np.ceil(np.abs(apart) - 0.5)) + 0.0
+
+
+THRESHOLD = 10.0  # degrees; Tam et al. 2007, section 4.3
+
+
+def kept_frames(
+    curve: ArrayLike, *, threshold: float = THRESHOLD, perpendicular: bool = False
+) -> NDArray[np.int64]:
+    """Frames of a curve that Douglas-Peucker keeps.
+
+    Parameters
+    ----------
+    curve : array_like, shape (T, D)
+        At least one point; all numbers finite.
+    threshold : float
+        Greatest distance from the straight lines, in the curve's unit.
+    perpendicular : bool
+        Measure distances perpendicular to the line, where a frame counts as one unit of the
+        curve; default: at the time of the frame.
+
+    Returns
+    -------
+    frames : ndarray of int64, shape (n,)
+        Ascending; the first and the last frame are always kept.
+
+    Raises
+    ------
+    InvalidInput
+        If the curve has no points or holds numbers that are not finite, or the threshold is
+        negative.
+
+    Examples
+    --------
+    >>> kept_frames([[0.0], [1.0], [20.0], [1.0], [0.0]], threshold=5.0).tolist()
+    [0, 1, 2, 3, 4]
+    >>> kept_frames([[0.0], [11.0], [20.0], [11.0], [0.0]], threshold=5.0).tolist()
+    [0, 2, 4]
+    """
+    points = np.ascontiguousarray(curve, dtype=np.float64)
+    if points.ndim != 2 or 0 in points.shape:
+        raise InvalidInput(f"curve must have shape (T, D), at least one each; got {points.shape}")
+    if not np.isfinite(points).all():
+        bad = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+        raise InvalidInput(f"curve must hold finite numbers; frame {bad} does not")
+    if not threshold >= 0.0:
+        raise InvalidInput(f"threshold must not be negative; got {threshold}")
+    return np.flatnonzero(split(points, threshold, perpendicular))
+
+
+def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
+    """Number of frames, of `count`, that each kept frame represents.
+
+    Parameters
+    ----------
+    frames : array_like of int, shape (n,)
+        Ascending, from 0 to ``count - 1``.
+    count : int
+
+    Returns
+    -------
+    masses : ndarray, shape (n,)
+        Their sum is `count`.
+
+    Examples
+    --------
+    >>> masses([0, 2, 7], 8).tolist()
+    [1.5, 3.5, 3.0]
+    """
+    frames = np.asarray(frames, dtype=np.float64)
+    # A frame midway between two counts half for each.
+    edges = np.concatenate([[-0.5], 0.5 * (frames[1:] + frames[:-1]), [count - 0.5]])
+    return np.diff(edges)
+
+
+@kernel
+def split(points, threshold, perpendicular):
+    """Which points are kept, by a stack of segments still to be split."""
+    count, width = points.shape
+    keep = np.zeros(count, np.bool_)
+    keep[0] = keep[count - 1] = True
+    waiting = np.empty((count + 1, 2), np.int64)
+    waiting[0, 0], waiting[0, 1] = 0, count - 1
+    left = 1
+    while left > 0:
+        left -= 1
+        first, last = waiting[left, 0], waiting[left, 1]
+        worst, where = threshold * threshold, -1
+        for t in range(first + 1, last):
+            share = (t - first) / (last - first)
+            if perpendicular:
+                along, line = 1.0 * (t - first) * (last - first), 1.0 * (last - first) ** 2
+                for k in range(width):
+                    step = points[last, k] - points[first, k]
+                    along += (points[t, k] - points[first, k]) * step
+                    line += step * step
+                share = along / line
+                gap = (t - first - share * (last - first)) ** 2
+            else:
+                gap = 0.0
+            for k in range(width):
+                place = points[first, k] + share * (points[last, k] - points[first, k])
+                gap += (points[t, k] - place) ** 2
+            if gap > worst:
+                worst, where = gap, t
+        if where >= 0:
+            keep[where] = True
+            waiting[left, 0], waiting[left, 1] = first, where
+            waiting[left + 1, 0], waiting[left + 1, 1] = where, last
+            left += 2
+    return keep

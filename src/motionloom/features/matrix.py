@@ -1,0 +1,387 @@
+"""Distance matrices computed block by block, in double precision.
+
+The point-cloud distance of two windows is a closed form of inner products (see
+`motionloom.features.point_cloud`), and the inner product of two windows is a sum, along a
+diagonal, of inner products of single frames. So a block of the matrix is three matrix
+products over the joints of single frames, a weighted sum along the diagonals, and one square
+root per cell. Products of whole windows would cost more by the number of poses in a window.
+
+Single precision is not enough: squared norms are subtracted, and rounding noise in flat
+regions appears as false minima.
+
+>>> import motionloom as ml
+>>> walk, kick = ml.demo.clip("walk"), ml.demo.clip("kick_front_high_right")
+>>> matrix = DistanceMatrix(prepared_frames(walk), [prepared_frames(kick), prepared_frames(walk)])
+>>> matrix.shape == (len(walk), len(kick) + len(walk))
+True
+>>> matrix.block(slice(0, 2), slice(0, 3)).shape
+(2, 3)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.features.corridor import Corridor
+from motionloom.features.frame_distances import FrameDistance, frame_distance
+from motionloom.features.point_cloud import PointCloud
+from motionloom.kernels import kernel
+from motionloom.motion import Motion
+from motionloom.ragged import offsets_of, row_of
+
+TILE = 512  # columns computed at a time
+_STRIP = 128  # rows computed at a time: three products of them fit the cache
+_WHOLE = 1e-6  # frames: a time nearer to a frame than this is on it
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedFrames:
+    """Frames of a motion, prepared by a distance.
+
+    Attributes
+    ----------
+    distance : FrameDistance
+    count : int
+        Frames, T.
+    rows : ndarray, shape (T, D) or None
+        Rows from `FrameDistance.prepare`; None for point clouds, which need no windows.
+    points : ndarray, shape (T + 2 * margin, 3 * P)
+        For point clouds: x, z and height of the points of single frames, the first and the
+        last frame repeated at the ends.
+    centres : ndarray of complex, shape (T,)
+        Centre of the cloud of each window on the floor.
+    norms : ndarray, shape (T,)
+        Squared norm of the centred cloud.
+    step : int
+        Frames between two poses of a window.
+    """
+
+    distance: FrameDistance
+    count: int
+    rows: NDArray[np.float64] | None
+    points: NDArray[np.float64]
+    centres: NDArray[np.complex128]
+    norms: NDArray[np.float64]
+    step: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def margin(self) -> int:
+        """Frames repeated at either end."""
+        return (len(self.points) - self.count) // 2
+
+    def part(self, first: int, last: int) -> PreparedFrames:
+        """Frames `first` to `last`; their windows include the frames around them."""
+        return replace(
+            self,
+            count=last - first,
+            rows=None if self.rows is None else self.rows[first:last],
+            points=self.points[first : last + 2 * self.margin]
+            if self.rows is None
+            else self.points,
+            centres=self.centres[first:last],
+            norms=self.norms[first:last],
+        )
+
+
+def prepared_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> PreparedFrames:
+    """The frames of a motion, prepared for distance matrices.
+
+    Parameters
+    ----------
+    motion : Motion
+    distance : str or FrameDistance
+        A name in `DISTANCES` or `FEATURES`, or any `FrameDistance`.
+    """
+    chosen = frame_distance(distance)
+    nothing = np.empty(0)
+    if isinstance(chosen, PointCloud):
+        step = chosen.step_seconds * motion.fps
+        if abs(step - round(step)) < _WHOLE and round(step) > 0:
+            return _cloud_frames(motion, chosen, round(step))
+    rows = np.asarray(chosen.prepare(motion), dtype=np.float64)
+    return PreparedFrames(chosen, len(motion), rows, nothing, nothing.astype(complex), nothing, 0)
+
+
+class DistanceMatrix:
+    """Distances between the frames of one motion (rows) and of several (columns).
+
+    Parameters
+    ----------
+    a : PreparedFrames
+        M frames.
+    b : sequence of PreparedFrames
+        K motions with N frames in all, of the same distance and rate.
+    tile : int
+        Columns computed at a time, and rows at most.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (K + 1,)
+        Motion k has columns ``starts[k]`` to ``starts[k + 1]``.
+    """
+
+    def __init__(self, a: PreparedFrames, b: Sequence[PreparedFrames], *, tile: int = TILE) -> None:
+        if tile < 1:
+            raise InvalidInput(f"tile must be at least 1; got {tile}")
+        for other in b:
+            if other.distance.name != a.distance.name or other.step != a.step:
+                raise InvalidInput(
+                    "the motions of a matrix must be prepared by one distance, at one rate; got "
+                    f"{a.distance.name} and {other.distance.name}, steps of {a.step} and "
+                    f"{other.step} frames"
+                )
+        self._a, self._b, self._tile = a, tuple(b), tile
+        lengths = [len(other) for other in b]
+        self.starts = offsets_of(lengths)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows M and columns N."""
+        return len(self._a), int(self.starts[-1])
+
+    def block(
+        self,
+        rows: slice = slice(None),
+        columns: slice = slice(None),
+        *,
+        out: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Part of the matrix.
+
+        Parameters
+        ----------
+        rows, columns : slice
+            Half-open ranges; all of them by default.
+        out : ndarray, shape (len(rows), len(columns)), optional
+            Array to write to: reusing memory is faster.
+
+        Returns
+        -------
+        block : ndarray, shape (len(rows), len(columns))
+        """
+        top, bottom, _ = rows.indices(self.shape[0])
+        left, right, _ = columns.indices(self.shape[1])
+        shape = (max(bottom - top, 0), max(right - left, 0))
+        if out is None:
+            out = np.empty(shape)
+        elif out.shape != shape or out.dtype != np.float64:
+            raise InvalidInput(
+                f"out must hold float64 of shape {shape}; got {out.dtype} of {out.shape}"
+            )
+        if 0 in shape:
+            return out
+        k = int(row_of(self.starts, left))
+        while k < len(self._b) and self.starts[k] < right:
+            start = int(self.starts[k])
+            first, last = max(left, start), min(right, int(self.starts[k + 1]))
+            for j in range(first, last, self._tile):
+                part = out[:, j - left : min(j + self._tile, last) - left]
+                self._fill(part, self._b[k], top, j - start)
+            k += 1
+        return out
+
+    def sampled_starts(self, stride: int) -> NDArray[np.int64]:
+        """Where the columns of each motion begin if every `stride`-th frame is used, (K + 1,)."""
+        return offsets_of(-(-np.diff(self.starts) // stride))
+
+    def sampled(
+        self, stride: int, *, where: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.float64]:
+        """The matrix at a reduced rate, or some cells of it.
+
+        Parameters
+        ----------
+        stride : int
+            Every so many frames of each motion are used, from its first one.
+        where : ndarray of uint8, optional
+            Of the shape of the result; cells that are 0 may be left undefined. Point clouds
+            cost accordingly less, other distances are computed in all cells.
+
+        Returns
+        -------
+        values : ndarray
+            One row per frame used of the rows' motion; motion k has columns
+            ``sampled_starts(stride)[k]`` to ``[k + 1]``.
+        """
+        starts = self.sampled_starts(stride)
+        shape = (-(-len(self._a) // stride), int(starts[-1]))
+        if where is not None and (where.shape != shape or where.dtype != np.uint8):
+            raise InvalidInput(
+                f"where must hold uint8 of shape {shape}; got {where.dtype} of {where.shape}"
+            )
+        a = self._a
+        if a.rows is not None:
+            chosen = replace(a, rows=a.rows[::stride], count=shape[0])
+            others = []
+            for b, count in zip(self._b, np.diff(starts).tolist(), strict=True):
+                rows = b.rows[::stride]  # type: ignore[index]
+                others.append(replace(b, rows=rows, count=count))
+            if where is not None and isinstance(a.distance, PointCloud):
+                return _chosen_cells(chosen, others, where)
+            return DistanceMatrix(chosen, others, tile=self._tile).block()
+        weights = a.distance.weights  # type: ignore[attr-defined]
+        corridor = Corridor(a.points.shape[1] // 3, a.step, weights, stride)
+        if not corridor.fits:
+            columns = [np.arange(f, t, stride) for f, t in itertools.pairwise(self.starts)]
+            return self.block()[::stride][:, np.concatenate(columns)]
+        if where is None:
+            where = np.ones(shape, np.uint8)
+        out = np.empty(shape)
+        for b, column in zip(self._b, starts.tolist(), strict=False):
+            if len(b) and shape[0]:
+                corridor.fill(
+                    out, where, column, (a.points, a.centres, a.norms),
+                    (b.points, b.centres, b.norms),
+                )  # fmt: skip
+        return out
+
+    def _fill(self, out: NDArray[np.float64], b: PreparedFrames, top: int, left: int) -> None:
+        """Distances from row `top` and column `left` of the matrix with one motion."""
+        a = self._a
+        if a.rows is None:
+            _fill_clouds(out, a, b, top, left, self._tile)
+            return
+        columns = b.rows[left : left + out.shape[1]]  # type: ignore[index]
+        for i in range(0, len(out), self._tile):
+            part = out[i : i + self._tile]
+            part[:] = a.distance.matrix(a.rows[top + i : top + i + len(part)], columns)
+
+
+def _chosen_cells(
+    a: PreparedFrames, others: Sequence[PreparedFrames], where: NDArray[np.uint8]
+) -> NDArray[np.float64]:
+    """Distances of windows with poses between frames, cell by cell; only those marked."""
+    out, column = np.empty(where.shape), 0
+    rows = np.ascontiguousarray(a.rows)
+    norms = np.einsum("td,td->t", rows, rows)
+    for b in others:
+        columns = np.ascontiguousarray(b.rows)
+        squares = np.einsum("td,td->t", columns, columns)
+        _fill_cells(out, where, column, rows, norms, columns, squares)
+        column += len(columns)
+    return out
+
+
+def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFrames:
+    places = distance.places(motion)
+    count, half = len(places), distance.samples // 2
+    if count:
+        # Far from the origin squares would lose digits; one origin for all tiles.
+        places = places - np.nanmean(places.reshape(-1, 3), axis=0) * [1.0, 0.0, 1.0]
+    margin = half * step
+    around = np.clip(np.arange(-margin, count + margin), 0, max(count - 1, 0))
+    padded = places[around] / np.sqrt(len(distance.roles))
+    taps = np.arange(count)[:, None] + step * np.arange(distance.samples)
+    # x + iz: only moduli are used, and z + ix would change their last bits.
+    floor = padded[..., 0] + 1j * padded[..., 2]
+    weights = distance.weights
+    per_frame = np.sum(np.abs(floor) ** 2 + padded[..., 1] ** 2, axis=1)
+    centres = floor.sum(axis=1)[taps] @ weights / np.sqrt(len(distance.roles))
+    norms = per_frame[taps] @ weights - np.abs(centres) ** 2
+    points = padded[:, :, [0, 2, 1]].transpose(0, 2, 1).reshape(len(padded), -1)
+    return PreparedFrames(distance, count, None, np.ascontiguousarray(points), centres, norms, step)
+
+
+def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int, tile: int) -> None:
+    """Distances of windows from products of single frames, a strip of rows at a time.
+
+    The products of these rows, and of the margins of the windows, stay in the processor's cache
+    until they are summed.
+    """
+    n_rows, n_columns = out.shape
+    third, reach = a.points.shape[1] // 3, 2 * a.margin
+    columns = b.points[left : left + n_columns + reach]
+    floor, height = columns[:, : 2 * third].T, columns[:, 2 * third :].T
+    centres, norms = (each[left : left + n_columns] for each in (b.centres, b.norms))
+    weights = a.distance.weights  # type: ignore[attr-defined]
+    strip = min(_STRIP, tile, n_rows)
+    products = np.empty((3, reach + strip, n_columns + reach))
+    done = 0  # rows whose products the last strip has computed
+    for i in range(0, n_rows, strip):
+        count = min(strip, n_rows - i)
+        points = a.points[top + i + done : top + i + count + reach]
+        turned = np.concatenate([points[:, third : 2 * third], -points[:, :third]], axis=1)
+        place = products[:, done : count + reach]
+        np.matmul(points[:, : 2 * third], floor, out=place[0])
+        np.matmul(turned, floor, out=place[1])
+        np.matmul(points[:, 2 * third :], height, out=place[2])
+        here = slice(top + i, top + i + count)
+        _window_sums(
+            out[i : i + count], products, a.centres[here], centres, a.norms[here], norms,
+            weights, a.step,
+        )  # fmt: skip
+        products[:, :reach] = products[:, count : count + reach]
+        done = reach
+
+
+@kernel(error_model="numpy")
+def _window_sums(out, products, centres_a, centres_b, norms_a, norms_b, weights, step):
+    n_rows, n_columns = out.shape
+    re, im, up = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
+    re_b, im_b = centres_b.real.copy(), centres_b.imag.copy()
+    for i in range(n_rows):
+        re_a, im_a, norm = centres_a[i].real, centres_a[i].imag, norms_a[i]
+        for j in range(n_columns):
+            re[j] = -(re_a * re_b[j] + im_a * im_b[j])
+            im[j] = re_a * im_b[j] - im_a * re_b[j]
+            up[j] = 0.0
+        _add_diagonals(re, products[0], i, weights, step)
+        _add_diagonals(im, products[1], i, weights, step)
+        _add_diagonals(up, products[2], i, weights, step)
+        line = out[i]
+        for j in range(n_columns):
+            overlap = np.sqrt(re[j] * re[j] + im[j] * im[j]) + up[j]
+            squared = norm + norms_b[j] - 2.0 * overlap
+            # Rounding can dip below zero; the sum of both is 2 * squared, 0 or NaN.
+            line[j] = np.sqrt(0.5 * (squared + np.abs(squared)))
+
+
+@kernel(error_model="numpy")
+def _add_diagonals(sums, plane, row, weights, step):
+    """Add to each sum the poses of the window: cells along a diagonal of `plane`."""
+    n, taps = len(sums), len(weights)
+    k = 0
+    while k + 4 <= taps:  # four at a time: fewer loads and stores of the sums
+        a = plane[row + k * step, k * step : k * step + n]
+        b = plane[row + (k + 1) * step, (k + 1) * step : (k + 1) * step + n]
+        c = plane[row + (k + 2) * step, (k + 2) * step : (k + 2) * step + n]
+        d = plane[row + (k + 3) * step, (k + 3) * step : (k + 3) * step + n]
+        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for j in range(n):
+            sums[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
+        k += 4
+    while k < taps:
+        line, w = plane[row + k * step, k * step : k * step + n], weights[k]
+        for j in range(n):
+            sums[j] += w * line[j]
+        k += 1
+
+
+@kernel(error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+def _fill_cells(out, where, column, rows, norms, columns, squares):
+    """Cells from rows of `centred_clouds`; sums are in any order, for vector instructions."""
+    third = rows.shape[1] // 3
+    for i in range(out.shape[0]):
+        x, z, y = rows[i, :third], rows[i, third : 2 * third], rows[i, 2 * third :]
+        for j in range(len(columns)):
+            if where[i, column + j] == 0:
+                continue
+            along, across, up = 0.0, 0.0, 0.0
+            u, w = columns[j, :third], columns[j, third : 2 * third]
+            v = columns[j, 2 * third :]
+            for d in range(third):
+                along += x[d] * u[d] + z[d] * w[d]
+                across += z[d] * u[d] - x[d] * w[d]
+                up += y[d] * v[d]
+            overlap = np.sqrt(along * along + across * across) + up
+            squared = norms[i] + squares[j] - 2.0 * overlap
+            out[i, column + j] = np.sqrt(0.5 * (squared + np.abs(squared)))

@@ -1,0 +1,189 @@
+"""Point-cloud distance of Kovar, Gleicher and Pighin (2002).
+
+Two short windows of motion are compared as clouds of points, after the rotation about the
+vertical and the translation along the floor that minimise their distance. Write a floor position as
+the complex number ``x + iz``. Turning a cloud is then a multiplication by ``exp(i * angle)``,
+and the best turn is the phase of one complex inner product; its modulus is all the distance
+needs. A distance matrix is three matrix products.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.features.body_frame import leg_scale
+from motionloom.features.feature_sets import BODY_ROLES, window_samples
+from motionloom.motion import Motion
+
+STEP_SECONDS = 1.0 / 30.0  # between the poses of a window: frames in the paper's data
+
+
+@dataclass(frozen=True)
+class PointCloud:
+    """Distance of windows of poses after planar alignment, in metres.
+
+    Parameters
+    ----------
+    name : str
+    samples : int
+        Poses in the window, an odd number; the frame is the middle one.
+    step_seconds : float
+        Time between them: windows have the same duration at all frame rates.
+    roles : tuple of str, length P
+        Joints of the cloud.
+    scale_free : bool
+        Scale performers of all sizes to one.
+
+    Notes
+    -----
+    Weights fall off linearly to both sides of the window, as in Kovar et al., and sum to one:
+    the distance is a root mean square.
+
+    References
+    ----------
+    .. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002, section 3.1.
+
+    Examples
+    --------
+    >>> from motionloom.features import frame_distance
+    >>> frame_distance("pc11").name
+    'pc11'
+    """
+
+    name: str
+    samples: int = 1
+    step_seconds: float = STEP_SECONDS
+    roles: tuple[str, ...] = ("hips", *BODY_ROLES)
+    scale_free: bool = False
+    unit: str = "m"
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or self.samples % 2 == 0:
+            raise InvalidInput(f"samples must be odd and positive; got {self.samples}")
+        if not self.step_seconds > 0.0:
+            raise InvalidInput(f"step_seconds must be positive; got {self.step_seconds}")
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weight of each pose of the window, shape (samples,)."""
+        half = self.samples // 2
+        taper = 1.0 - np.abs(np.arange(-half, half + 1)) / (half + 1)
+        return taper / taper.sum()
+
+    def prepare(self, motion: Motion) -> NDArray[np.float64]:
+        """Clouds of all frames, weighted and centred, shape (T, 3 * samples * P)."""
+        places = self.places(motion)
+        half = self.samples // 2
+        times = np.arange(-half, half + 1) * self.step_seconds
+        weights = np.repeat(self.weights, len(self.roles)) / len(self.roles)
+        clouds = window_samples(places, times, motion.fps)
+        clouds = clouds.reshape(len(motion), len(weights), 3)
+        return centred_clouds(clouds, weights)
+
+    def places(self, motion: Motion) -> NDArray[np.float64]:
+        """Positions of the cloud's joints at each frame, shape (T, P, 3)."""
+        places = motion.role_positions(self.roles).astype(np.float64)
+        if self.scale_free:
+            places *= leg_scale(motion.skeleton)
+        return places
+
+    def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+        """Distances in metres (M, N) between the clouds of two motions."""
+        return _matrix(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+
+
+def point_cloud_distances(
+    a: ArrayLike, b: ArrayLike, *, weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Distance between every cloud of `a` and every cloud of `b`.
+
+    Parameters
+    ----------
+    a : array_like, shape (M, P, 3)
+        M clouds of P points, in metres, y up.
+    b : array_like, shape (N, P, 3)
+        N clouds of the same P points.
+    weights : array_like, shape (P,), optional
+        Non-negative weight of each point. Default: ``1 / P`` each, so that the distance is
+        a root mean square in metres.
+
+    Returns
+    -------
+    distances : ndarray, shape (M, N)
+        The weighted root of the squared point-to-point distances left once ``b[j]`` is
+        rotated about the vertical and moved along the floor to fit ``a[i]``.
+
+    Notes
+    -----
+    Squared norms are subtracted, so a value below about ``1e-7`` times the size of the
+    clouds is rounding. A cloud with a missing (NaN) point is at distance NaN from all.
+
+    Examples
+    --------
+    A pose and the same pose rotated by a quarter turn and moved have distance zero:
+
+    >>> pose = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+    >>> turned = pose[:, [2, 1, 0]] * [1, 1, -1] + [5.0, 0.0, 3.0]
+    >>> point_cloud_distances(pose[None], turned[None]).round(6)
+    array([[0.]])
+    """
+    clouds_a, clouds_b = _clouds("a", a), _clouds("b", b)
+    points = clouds_a.shape[1]
+    if points != clouds_b.shape[1]:
+        raise InvalidInput(
+            f"a and b must hold the same points; got {points} and {clouds_b.shape[1]}"
+        )
+    checked = _weights(weights, points)
+    return _matrix(centred_clouds(clouds_a, checked), centred_clouds(clouds_b, checked))
+
+
+def centred_clouds(
+    clouds: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Clouds (M, P, 3) over the origin, times the root of the weights (P,), as rows (M, 3 P).
+
+    First all x, then all z, then all heights.
+    """
+    centre = np.einsum("mpc,p->mc", clouds, weights) / weights.sum()
+    centre[:, 1] = 0.0
+    scaled = (clouds - centre[:, None]) * np.sqrt(weights)[:, None]
+    return scaled[:, :, [0, 2, 1]].transpose(0, 2, 1).reshape(len(clouds), 3 * len(weights))
+
+
+def _matrix(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kernel: rows of `centred_clouds`, (M, 3 P) and (N, 3 P) -> (M, N)."""
+    points = a.shape[1] // 3
+    # x + iz: only moduli are used, and z + ix would change their last bits.
+    floor_a = a[:, :points] + 1j * a[:, points : 2 * points]
+    floor_b = b[:, :points] + 1j * b[:, points : 2 * points]
+    # The modulus is the overlap at the best angle; the phase would be that angle.
+    squared = np.abs(floor_a @ floor_b.conj().T)
+    squared += a[:, 2 * points :] @ b[:, 2 * points :].T
+    squared *= -2.0
+    squared += np.einsum("ij,ij->i", a, a)[:, None]
+    squared += np.einsum("ij,ij->i", b, b)
+    return np.sqrt(np.maximum(squared, 0.0, out=squared))  # rounding can dip below zero
+
+
+def _clouds(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    clouds = np.asarray(value, dtype=np.float64)
+    if clouds.ndim != 3 or clouds.shape[1] == 0 or clouds.shape[2] != 3:
+        raise InvalidInput(f"{name} must have shape (n, points, 3); got {clouds.shape}")
+    return clouds
+
+
+def _weights(value: ArrayLike | None, points: int) -> NDArray[np.float64]:
+    if value is None:
+        return np.full(points, 1.0 / points)
+    weights = np.asarray(value, dtype=np.float64)
+    if weights.shape != (points,):
+        raise InvalidInput(
+            f"weights must have shape ({points},), one per point; got {weights.shape}"
+        )
+    if not np.all(np.isfinite(weights) & (weights >= 0.0)) or not weights.any():
+        raise InvalidInput("weights must be finite, non-negative and not all zero")
+    return weights

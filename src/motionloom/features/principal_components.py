@@ -1,0 +1,118 @@
+"""Principal components of poses, fitted on a library.
+
+Poses of 17 joints have 51 coordinates, but joints move together: a few principal directions
+hold most of the variance. The first `n` coordinates along them are a feature set. Distances
+between them are never larger than between the whole poses, and approach them as `n` grows.
+
+Fitting needs only sums over all frames (of coordinates and of their products), so it runs
+motion by motion and in parallel, with the same result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Principal components of poses.
+
+    Attributes
+    ----------
+    mean : ndarray, shape (D,)
+    directions : ndarray, shape (D, D)
+        One direction per row, orthonormal, largest variance first.
+    variances : ndarray, shape (D,)
+        Variance along each direction.
+
+    Examples
+    --------
+    >>> from motionloom.features import principal_components
+    >>> basis = principal_components(lib, "pca8")
+    >>> basis.project(basis.mean[None], 8).shape
+    (1, 8)
+    """
+
+    mean: NDArray[Any]
+    directions: NDArray[Any]
+    variances: NDArray[Any]
+
+    def project(self, rows: ArrayLike, components: int) -> NDArray[np.float64]:
+        """The first `components` coordinates of poses (T, D), shape (T, components)."""
+        rows = np.asarray(rows, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(self.mean):
+            raise InvalidInput(
+                f"rows must have shape (frames, {len(self.mean)}), as those that the basis "
+                f"was fitted on; got {rows.shape}"
+            )
+        return (rows - self.mean) @ self.directions[:components].T
+
+    def explained(self, components: int) -> float:
+        """Share of the variance, 0 to 1, that the first `components` directions hold."""
+        total = float(self.variances.sum())
+        return float(self.variances[:components].sum()) / total if total > 0.0 else 1.0
+
+    @property
+    def digest(self) -> str:
+        """Digest of mean and directions."""
+        digest = hashlib.blake2b(digest_size=12)
+        for array in (self.mean, self.directions):
+            digest.update(np.ascontiguousarray(array, dtype="<f8").data)
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Count, sum, and sum of products over vectors (T, D); those with NaN are left out."""
+
+    count: int
+    total: NDArray[Any]
+    products: NDArray[Any]
+
+    @classmethod
+    def of(cls, rows: NDArray[np.float64]) -> Moments:
+        """The moments of the vectors of one motion."""
+        rows = rows[np.isfinite(rows).all(axis=1)]
+        return cls(len(rows), rows.sum(axis=0), rows.T @ rows)
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.count + other.count, self.total + other.total, self.products + other.products
+        )
+
+
+def fit_basis(moments: Moments) -> Basis:
+    """Principal components from moments.
+
+    Raises
+    ------
+    InvalidInput
+        If there are fewer than two frames.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> basis = fit_basis(Moments.of(rows))
+    >>> basis.mean, basis.directions[0], basis.explained(1)
+    (array([1. , 0.5]), array([1., 0.]), 0.8)
+    """
+    if moments.count < 2:
+        raise InvalidInput(
+            f"principal components need at least 2 frames to be fitted on; got {moments.count}"
+        )
+    mean = moments.total / moments.count
+    covariance = moments.products / moments.count - np.outer(mean, mean)
+    variances, directions = np.linalg.eigh(covariance)
+    order = np.argsort(-variances, kind="stable")
+    directions = directions.T[order]
+    # Of the two signs, the one that makes the largest entry positive: reproducible.
+    largest = np.argmax(np.abs(directions).round(9), axis=1)
+    directions *= np.sign(np.take_along_axis(directions, largest[:, None], axis=1))
+    return Basis(mean, directions + 0.0, np.maximum(variances[order], 0.0))

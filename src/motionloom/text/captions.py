@@ -1,0 +1,210 @@
+"""Captions: what a motion shows, found by rule, with start and end, in words.
+
+Events of all predicates are found in the body signals; each is described by the text of its
+predicate, and repeated ones are counted: "waves with the right hand 3 times".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.segment import intervals
+from motionloom.text.predicates import Predicate, measured, predicates
+from motionloom.text.signals import RATE, BodySignals, body_signals
+
+_AROUND = 0.3  # seconds around an event in which a condition may hold once
+_REPEAT = 1.2  # seconds between the ends of one event and the start of its repetition
+_OVERLAP = 0.4  # share of an event that another one covers to exclude it
+_NUMBERS = ("", "once", "twice", "three times", "four times", "five times", "six times")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that a body does.
+
+    Attributes
+    ----------
+    name : str
+        Of its predicate: ``kick``, ``walk``, ``sit`` ...
+    start, end : float
+        Seconds from the start of the motion.
+    moment : float
+        Seconds; when a kick is highest, a jump begins to fall ...
+    text : str
+        What a person would say: "kicks forward with the right foot, to head height".
+    side : str
+        ``left``, ``right``, or empty.
+    more : str
+        Further words by which it is found.
+    count : int
+        How often it is repeated.
+    """
+
+    name: str
+    start: float
+    end: float
+    moment: float
+    text: str
+    side: str = ""
+    more: str = ""
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{clock(self.start)}-{clock(self.end)} {self.text}"
+
+
+def captions(motion: Motion) -> list[Event]:
+    """What a motion shows, in order of time; repetitions are counted.
+
+    Raises
+    ------
+    RoleError
+        If the skeleton lacks a joint of trunk, arms or legs.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> [event.text for event in captions(ml.demo.clip("sit_stand")) if "sit" in event.name]
+    ['sits down', 'sits']
+    """
+    return counted(events(body_signals(motion)))
+
+
+def events(signals: BodySignals) -> list[Event]:
+    """Events of all predicates in the signals of a motion, in order of time, each on its own."""
+    found: dict[str, list[tuple[Event, int, int]]] = {}
+    for predicate in predicates():
+        for side in SIDES if predicate.sides else ("",):
+            for start, end in _runs(predicate, signals, side):
+                if _excluded(start, end, predicate.unless, found):
+                    continue
+                event = _event(predicate, signals, side, start, end)
+                found.setdefault(predicate.name, []).append((event, start, end))
+    every = [event for row in found.values() for event, _, _ in row]
+    return sorted(every, key=lambda event: (event.start, event.end, event.name))
+
+
+def counted(found: Iterable[Event]) -> list[Event]:
+    """Events with repetitions as one event each: "jumps up three times"."""
+    lasting = {each.name for each in predicates() if each.state}
+    groups: list[list[Event]] = []
+    open_groups: dict[tuple[str, str, str], list[Event]] = {}
+    for event in found:
+        key = (event.name, event.side, event.text)
+        group = open_groups.get(key)
+        if (
+            group is not None
+            and event.name not in lasting
+            and event.start - group[-1].end <= _REPEAT
+        ):
+            group.append(event)
+        else:
+            open_groups[key] = [event]
+            groups.append(open_groups[key])
+    out = []
+    for group in groups:
+        n = sum(event.count for event in group)
+        text = group[0].text
+        if n > 1:
+            text += f" {_NUMBERS[n] if n < len(_NUMBERS) else f'{n} times'}"
+        out.append(replace(group[0], end=group[-1].end, text=text, count=n))
+    return out
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds.
+
+    Examples
+    --------
+    >>> clock(62.35)
+    '01:02.3'
+    """
+    tenths = int(10.0 * seconds + 1e-6)
+    return f"{tenths // 600:02d}:{tenths // 10 % 60:02d}.{tenths % 10}"
+
+
+def _runs(predicate: Predicate, signals: BodySignals, side: str) -> list[tuple[int, int]]:
+    """Frames ``[start, end)`` of the events of a predicate on one side."""
+    curves, frames = signals.curves, signals.frames
+    holds = np.ones(frames, bool)
+    for condition in predicate.all:
+        holds &= condition.frames(curves, side)
+    runs = _joined(intervals(holds), predicate.join * RATE)
+    around = round(_AROUND * RATE)
+    out = []
+    for start, end in runs:
+        seconds = (end - start) / RATE
+        if not predicate.seconds[0] <= seconds <= predicate.seconds[1]:
+            continue
+        moment = _moment(predicate, curves, side, start, end)
+        a, b = max(start - around, 0), min(end + around, frames)
+        if all(
+            condition.holds(curves, side, start, end, moment)
+            if condition.measure
+            else bool(np.any(condition.frames(curves, side)[a:b]))
+            for condition in predicate.once
+        ):
+            before, after = (round(each * RATE) for each in predicate.widen)
+            out.append((max(start - before, 0), min(end + after, frames)))
+    return out
+
+
+def _joined(runs: list[tuple[int, int]], gap: float) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
+    for start, end in runs:
+        if out and start - out[-1][1] <= gap:
+            out[-1] = (out[-1][0], end)
+        else:
+            out.append((start, end))
+    return out
+
+
+def _moment(predicate: Predicate, curves, side: str, start: int, end: int) -> int:
+    name = predicate.moment.removeprefix("-")
+    if not name:
+        return (start + end) // 2
+    part: NDArray[np.float64] = curves[name.replace("S_", f"{side}_")][start:end]
+    best = np.argmin(part) if predicate.moment.startswith("-") else np.argmax(part)
+    return start + int(best)
+
+
+def _excluded(start: int, end: int, unless: tuple[str, ...], found) -> bool:
+    return any(
+        sum(max(min(end, b) - max(start, a), 0) for _, a, b in found.get(name, ()))
+        > _OVERLAP * (end - start)
+        for name in unless
+    )
+
+
+def _event(predicate: Predicate, signals: BodySignals, side: str, start: int, end: int) -> Event:
+    curves = signals.curves
+    moment = _moment(predicate, curves, side, start, end)
+
+    def word(match: re.Match[str]) -> str:
+        if match[1] == "side":
+            return side
+        for choice in predicate.words[match[1]]:
+            if all(each.holds(curves, side, start, end, moment) for each in choice.when):
+                return _filled(choice.say)
+        return ""
+
+    def _filled(say: str) -> str:
+        def number(match: re.Match[str]) -> str:
+            measure, signal, step = match[1], match[2], float(match[3])
+            value = abs(measured(measure, signal, curves, side, start, end, moment))
+            return f"{step * round(value / step):g}"
+
+        return re.sub(r"<(\w+):(\w*)/([\d.]+)>", number, say).replace("{side}", side)
+
+    text = re.sub(r"{(\w+)}", word, predicate.text)
+    more = re.sub(r"{(\w+)}", word, predicate.more)
+    return Event(
+        predicate.name, start / RATE, end / RATE, moment / RATE, " ".join(text.split()), side, more
+    )

@@ -1,0 +1,192 @@
+"""Clusters of a library: takes that are alike, each cluster with a name from captions.
+
+Whole takes are compared by the clip measure ``statistics`` (`motionloom.search.clips.statistics`)
+and joined by complete linkage: within a cluster no two takes are farther apart than a share of the
+median distance of two takes, so that one label fits all of them. The name is that of the events
+(`motionloom.text.captions`) which most takes of the cluster show and few others do.
+
+0.7 of the median was chosen on four labelled sets: purity 0.78, 0.95, 0.95 and 1.00, adjusted Rand
+index 0.58 to 0.81. Chosen on three of them, the fourth has purity 0.78, 0.75, 0.93 and 1.00.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion.gait import GAITS
+from motionloom.parallel import Progress
+from motionloom.search.clips.statistics import StatisticsMeasure
+from motionloom.search.clips.table import clip_table
+from motionloom.store.store import Store
+from motionloom.text.caption_table import caption_table
+from motionloom.text.captions import Event
+from motionloom.text.settings import FINENESS, ClusterSettings
+
+_STILL = {"stand", "sit", "lie", "kneel", "crouch"}  # states rather than actions
+_USUAL = 0.6  # share of takes, or of the time, from which something is typical
+
+Kind = Literal["locomotion", "rest", "action"]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Takes that are alike.
+
+    Attributes
+    ----------
+    name : str
+        Proposed from captions: ``kick right``; empty if they tell nothing.
+    motions : tuple of str
+        The most typical take first, then sorted by their distance from it.
+    kind : str
+        ``locomotion``, ``rest`` or ``action``.
+    seconds : float
+        Duration of all of them.
+    spread : float
+        Mean distance from the most typical take, as a share of the median distance of two takes.
+    rhythmic : bool
+        Whether the most typical take has a rhythm.
+    """
+
+    name: str
+    motions: tuple[str, ...]
+    kind: Kind
+    seconds: float
+    spread: float
+    rhythmic: bool = False
+
+    def __len__(self) -> int:
+        return len(self.motions)
+
+
+def library_clusters(
+    library: Store,
+    among: Collection[str] | None,
+    settings: ClusterSettings,
+    *,
+    rhythmic: Callable[[str], bool],
+    progress: Progress | None = None,
+) -> list[Cluster]:
+    """Clusters of the takes of a library; see `motionloom.Library.clusters`.
+
+    `rhythmic` tells whether a take has a rhythm.
+    """
+    table = clip_table(library, StatisticsMeasure())
+    whole = np.flatnonzero(table.clips.whole)
+    chosen = [c for c in whole if among is None or table.names[c] in among]
+    if not chosen:
+        return []
+    some = table.some(np.array(chosen, dtype=np.int64))
+    distances = some.measure.matrix_rows(some.clips, 0, len(some.names))
+    described = caption_table(library, workers=settings.workers, progress=progress)
+    events = dict(zip(described.names, described.events, strict=True))
+    seconds = dict(zip(some.names, (some.frames / some.fps).tolist(), strict=True))
+    found = clusters_of(
+        some.names, 0.5 * (distances + distances.T), events, seconds, fineness=settings.fineness
+    )
+    return [replace(one, rhythmic=rhythmic(one.motions[0])) for one in found]
+
+
+def clusters_of(
+    names: Sequence[str],
+    distances: NDArray[np.float64],
+    events: Mapping[str, Sequence[Event]],
+    seconds: Mapping[str, float],
+    *,
+    fineness: float = FINENESS,
+) -> list[Cluster]:
+    """Clusters of takes, the largest first.
+
+    Parameters
+    ----------
+    names : sequence of str, length N
+    distances : ndarray, shape (N, N)
+        Symmetric.
+    events : mapping of str to sequence of Event
+        Captions of each take.
+    seconds : mapping of str to float
+        Duration of each take.
+    fineness : float
+        Greatest distance within a cluster, as a share of the median distance of two takes.
+
+    Examples
+    --------
+    >>> far = np.abs(np.subtract.outer([0.0, 1.0, 10.0, 11.0], [0.0, 1.0, 10.0, 11.0]))
+    >>> found = clusters_of("abcd", far, {}, dict.fromkeys("abcd", 2.0), fineness=0.5)
+    >>> [cluster.motions for cluster in found]
+    [('a', 'b'), ('c', 'd')]
+    """
+    median = float(np.median(distances[np.triu_indices(len(names), 1)])) if len(names) > 1 else 1.0
+    known = {name: _facts(events.get(name, ()), seconds[name]) for name in names}
+    usual = Counter(word for facts in known.values() for word in facts)
+    found = []
+    for members in _groups(distances, fineness * median):
+        within = distances[np.ix_(members, members)]
+        middle = int(np.argmin(within.sum(axis=1)))
+        order = np.argsort(within[middle], kind="stable")
+        motions = tuple(names[members[k]] for k in order)
+        facts = [known[name] for name in motions]
+        name = _name(facts, usual, len(names))
+        found.append(
+            Cluster(
+                name,
+                motions,
+                _kind(name, facts),
+                sum(seconds[name] for name in motions),
+                float(within[middle].mean()) / (median or 1.0),
+            )
+        )
+    return sorted(found, key=lambda one: (-len(one), one.motions[0]))
+
+
+def _groups(distances: NDArray[np.float64], limit: float) -> list[NDArray[np.int64]]:
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(distances) < 2:
+        return [np.arange(len(distances))] if len(distances) else []
+    tree = linkage(squareform(distances, checks=False), "complete")
+    number = fcluster(tree, limit, "distance")
+    return [np.flatnonzero(number == k) for k in np.unique(number)]
+
+
+def _facts(events: Sequence[Event], seconds: float) -> dict[str, float]:
+    """Words for what a take shows, each with the share of the take's time."""
+    facts: dict[str, float] = {}
+    for event in events:
+        for word in {event.name, f"{event.name} {event.side}".strip()}:
+            share = (event.end - event.start) / max(seconds, 1e-6)
+            facts[word] = min(facts.get(word, 0.0) + share, 1.0)
+    return facts
+
+
+def _name(facts: Sequence[Mapping[str, float]], usual: Counter[str], takes: int) -> str:
+    """The word that most takes of a cluster have, and few others."""
+    words = Counter(word for one in facts for word in one)
+    scores = {}
+    for word, count in words.items():
+        if count < _USUAL * len(facts):
+            continue
+        rare = np.log((takes + 1) / usual[word])
+        time = np.mean([one.get(word, 0.0) for one in facts])
+        scores[word] = count / len(facts) * (rare + time) * (0.3 if word in _STILL else 1.0)
+    if not scores:
+        return ""
+    best = max(sorted(scores), key=scores.__getitem__)
+    sides = [word for word in scores if word.partition(" ")[0] == best.partition(" ")[0]]
+    # One side if only that is usual: a cluster of kicks with both feet is no "kick right".
+    chosen = best.partition(" ")[0] if len(sides) > 2 else max(sides, key=len)
+    return chosen.replace("_", " ")
+
+
+def _kind(name: str, facts: Sequence[Mapping[str, float]]) -> Kind:
+    moving = [sum(one.get(gait, 0.0) for gait in GAITS if gait != "stand") for one in facts]
+    if np.minimum(moving, 1.0).mean() >= _USUAL:
+        return "locomotion"
+    return "rest" if name in _STILL else "action"

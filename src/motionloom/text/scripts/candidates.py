@@ -1,0 +1,419 @@
+"""Candidates: segments of a library that show what a phrase of a script says.
+
+An event matches a phrase by the words that both have. What a phrase does not ask for should not be
+there: other events at the same time, and directions or manners that the caption adds ("in a curve
+to the left", "slowly") cost a little. Takes whose labels name the action come first, as a rule can
+be wrong where a person is not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import Motion
+from motionloom.motion.kinematics.body import body_height, facing, leg_length
+from motionloom.motion.segment import Segment, split_segment
+from motionloom.store.store import Store
+from motionloom.text.predicates import predicates
+from motionloom.text.scripts.script import Phrase, parse_script
+from motionloom.text.text_index import IndexedEvent, TextIndex
+from motionloom.text.vocabulary import MODIFIERS, nearest, words
+
+Array = NDArray[np.float64]
+
+MOST = 16  # candidates of a phrase
+_ONLY_RELATED = 0.5  # weight of a word by which an event is found, but that its text does not say
+_CLOSE = 0.12  # candidates whose match is this much below the best one are kept
+_SHORT = 0.3  # match that an event loses that is much shorter than its phrase
+_LEAST = 0.6  # match of the best candidate
+_OTHERS = 0.08  # match that each other action costs within a segment, and just before and after
+_STATES = 0.02  # match that each other state within a segment costs
+_TURNED = 0.5  # match that half a turn too much or too little costs
+_ENOUGH = 0.85  # of the duration that a part must have, if any has
+_UNASKED = 0.05  # match that each direction or manner costs that the phrase does not ask for
+_BESIDE = 0.08  # match that an event costs whose predicate and verb are others
+_MIRRORED = 0.1  # match that a mirrored event costs
+_LABELLED = 0.1  # match that a label with the action adds
+# Words of captions about where and how; "forward" and "straight" are what is expected.
+_MANNERS = frozenset(
+    "left right backward sidestep curve circle around slow fast squat sneak stoop high low far big "
+    "across deep".split()
+)
+MARGIN = 0.6  # seconds before and after an event in which a seam may be
+SEAM = 0.2  # seconds on either side of a seam that are blended
+_POSE = (
+    "head", "left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "left_wrist",
+    "right_wrist", "left_hip", "right_hip", "left_knee", "right_knee", "left_ankle", "right_ankle",
+    "left_foot", "right_foot",
+)  # fmt: skip
+_DEGREES = re.compile(r"(\d+)\s*(?:degrees?|°)", re.IGNORECASE)
+_TURN = re.compile(r"\b(?:turn|rotat|spin|pivot)", re.IGNORECASE)
+_SIDED = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
+_AFTER = re.compile(r"(\s+mirrored)?(?:\s+(left|right) arm)?$")
+_AHEAD = 0.15  # seconds over which velocities count like positions
+
+
+@dataclass(frozen=True)
+class PhraseCandidate:
+    """An event in a motion, with the frames before and after it that may be played.
+
+    Attributes
+    ----------
+    motion : str
+    start, end : int
+        Frames of the event, as stored.
+    first, last : int
+        Frames that a seam may be in, before `start` and after `end`.
+    match : float
+        How much of the phrase it shows; 1 for all of it.
+    text : str
+        Its caption or label.
+    name, side : str
+        Its predicate; empty for a label or a segment that was named.
+    count : int
+        How often it is repeated there.
+    timed : bool
+        Whether it was cut to a duration.
+    mirrored : bool
+        Whether left and right are exchanged; text and side are those of the mirrored motion.
+    """
+
+    motion: str
+    start: int
+    end: int
+    first: int
+    last: int
+    match: float
+    text: str
+    name: str = ""
+    side: str = ""
+    count: int = 1
+    timed: bool = False
+    mirrored: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.motion}:{self.lead_in}-{self.lead_out}{' mirrored' * self.mirrored}"
+
+    def frames(self, library: Store, start: int, end: int) -> Motion:
+        """Frames ``[start, end)`` of its motion, mirrored if it is."""
+        part = library[self.motion][start:end]
+        return part.mirror() if self.mirrored else part
+
+    @property
+    def lead_in(self) -> int:
+        """First frame where nothing is before it."""
+        return self.start if self.timed else min(self.first, self.start)
+
+    @property
+    def lead_out(self) -> int:
+        """End where nothing is after it."""
+        return self.end if self.timed else max(self.last, self.end)
+
+
+def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseCandidate]:
+    """Segments that show a phrase, best first; empty if none does.
+
+    A phrase that names a segment, ``take:30-90``, has this one only. What should happen at the
+    same time must be within the segment.
+    """
+    named = _segment(library, phrase.action)
+    if named is not None:
+        return [named]
+    asked = dict.fromkeys(index.words(phrase.action))
+    asked_words = [w if index.known(w) else nearest(w, index.takes_with) or w for w in asked]
+    weights = {w: index.rarity(w) * (0.3 if w in MODIFIERS else 1.0) for w in asked_words}
+    verbs = [w for w in asked_words if w not in MODIFIERS] or asked_words
+    if not sum(weights.values()):
+        return []
+    found: list[PhraseCandidate] = []
+    labelled = index.takes_named(verbs)
+    for m, event, others, states in _events_with(index, verbs):
+        timed = _timed(phrase, event, index.fps[m], library, index.names[m])
+        for mirrored in (False, True):
+            if mirrored:
+                if not _SIDED.search(event.text) or not _SIDED.search(phrase.action):
+                    break
+                event = _mirror_image(event)
+            match = _match(index, event, phrase, weights, verbs)
+            match -= _OTHERS * min(others, 3) + _STATES * min(states, 4) + _MIRRORED * mirrored
+            if match < _LEAST or _other_side(event, phrase.action):
+                continue
+            match += _LABELLED * (m in labelled)
+            if timed.seconds is not None:  # long enough
+                match -= _SHORT * max(0.0, 1.0 - len(event) / index.fps[m] / timed.seconds)
+            shown = _with(index, m, event, phrase.along) if phrase.along else event
+            made = _candidate(index, m, shown, match, timed) if len(shown) > 2 else None
+            if made is not None:
+                found.append(replace(made, mirrored=mirrored))
+    if not found:
+        return []
+    found.sort(key=lambda each: (-each.match, each.motion, each.start))
+    best = [each for each in found if each.match >= found[0].match - _CLOSE]
+    return _varied(best)
+
+
+@dataclass(frozen=True)
+class PhraseOptions:
+    """A phrase of a script, the segments that show it, best first, and what comes near.
+
+    `near` has texts of other events, where nothing shows the phrase.
+    """
+
+    phrase: str
+    candidates: tuple[PhraseCandidate, ...]
+    near: tuple[str, ...] = ()
+
+
+def phrase_options(index: TextIndex, library: Store, script: str) -> list[PhraseOptions]:
+    """What each phrase of a script may be acted with; see `motionloom.Library.phrase_options`."""
+    made = []
+    for phrase in parse_script(script):
+        found = tuple(candidates(index, library, phrase))
+        near = () if found else tuple(nearest_phrases(index, phrase))
+        made.append(PhraseOptions(phrase.text, found, near))
+    return made
+
+
+def _match(
+    index: TextIndex,
+    event: IndexedEvent,
+    phrase: Phrase,
+    weights: Mapping[str, float],
+    verbs: Sequence[str],
+) -> float:
+    """How much of a phrase an event shows: 1 for all of it, and nothing besides."""
+    text = words(event.text, index.synonyms)
+    said = set(text)
+    named = {*words(event.name.replace("_", " "), index.synonyms), *text[:1]}
+    match = sum(
+        weight * (1.0 if word in said or word in named else _ONLY_RELATED)
+        for word, weight in weights.items()
+        if word in event.words
+    ) / sum(weights.values())
+    if event.name and named.isdisjoint(verbs):
+        match -= _BESIDE
+    match -= _TURNED * abs(_turn(event.text, phrase) or 0.0) / 180.0
+    return match - _UNASKED * min(len((said & _MANNERS) - set(weights)), 3)
+
+
+def _other_side(event: IndexedEvent, action: str) -> bool:
+    """Whether a phrase asks for left, right or both, and an event is on another side only."""
+    asked = {word.lower() for word in _SIDED.findall(action)}
+    said = {word.lower() for word in _SIDED.findall(event.text)}
+    if not asked and re.search(r"\bboth\b", action, re.IGNORECASE):
+        return bool(event.side)
+    return bool(asked) and bool(said) and asked.isdisjoint(said)
+
+
+def _mirror_image(event: IndexedEvent) -> IndexedEvent:
+    """An event with left and right exchanged."""
+    other = {"left": "right", "right": "left"}
+    return replace(
+        event,
+        text=_SIDED.sub(lambda found: other[found[0].lower()], event.text),
+        words=frozenset(other.get(word, word) for word in event.words),
+        name=re.sub(r"(left|right)$", lambda found: other[found[0]], event.name),
+        side=other.get(event.side, ""),
+    )
+
+
+def by_arms_alone(name: str) -> bool:
+    """Whether events of a predicate are done with the arms, so that other legs can carry them."""
+    return any(each.name == name and each.arms for each in predicates())
+
+
+def nearest_phrases(index: TextIndex, phrase: Phrase) -> list[str]:
+    """Texts of events that come near a phrase, for a message."""
+    asked = [w for w in index.words(phrase.action) if index.known(w)]
+    seen: dict[str, None] = {}
+    for _, event, _, _ in _events_with(index, asked[:3]) if asked else ():
+        seen.setdefault(event.text, None)
+        if len(seen) == 3:
+            break
+    return list(seen)
+
+
+def repeats(phrase: Phrase, found: Sequence[PhraseCandidate], library: Store) -> int:
+    """How many segments a phrase needs: repetitions, or parts of a long duration or distance."""
+    if phrase.seconds is None and phrase.metres is None:
+        return phrase.times
+    lengths = [(each.end - each.start) / library.entry(each.motion).fps for each in found]
+    if phrase.metres is not None:
+        longest = max(_travel(library[each.motion], each.start, each.end) for each in found)
+        return max(phrase.times, math.ceil(phrase.metres / max(longest, 0.1) - 0.2))
+    assert phrase.seconds is not None
+    return max(phrase.times, math.ceil(phrase.seconds / max(lengths) - 0.2))
+
+
+def long_enough(
+    found: Sequence[PhraseCandidate], phrase: Phrase, library: Store
+) -> Sequence[PhraseCandidate]:
+    """Candidates that are as long as a phrase asks for, if there are any."""
+    if phrase.seconds is None:
+        return found
+    least = _ENOUGH * phrase.seconds
+    return [e for e in found if (e.end - e.start) / library.entry(e.motion).fps >= least] or found
+
+
+def part_of(phrase: Phrase, count: int) -> Phrase:
+    """One of `count` equal parts of a phrase with a duration or a distance."""
+    return replace(
+        phrase,
+        seconds=None if phrase.seconds is None else phrase.seconds / count,
+        metres=None if phrase.metres is None else phrase.metres / count,
+    )
+
+
+def _turn(text: str, phrase: Phrase) -> float | None:
+    """Degrees by which the turn of an event differs from what is asked; None if none is.
+
+    To turn left is a quarter turn, to turn around half a turn, if no number is said.
+    """
+    said = _DEGREES.search(text)
+    if said is None or _TURN.search(phrase.action) is None:
+        return None
+    number = _DEGREES.search(phrase.action)
+    around = re.search(r"\baround\b", phrase.action, re.IGNORECASE) is not None
+    asked = float(number[1]) if number is not None else 180.0 if around else 90.0
+    return float(said[1]) - asked
+
+
+def _segment(library: Store, text: str) -> PhraseCandidate | None:
+    """The segment that a text names, if it names one."""
+    after = _AFTER.search(text)
+    assert after is not None
+    name, written = split_segment(text[: after.start()])
+    if written is None or name not in library:
+        return None
+    part = Segment.parse(text[: after.start()], library[name])
+    a, b = part.start_frame, part.end_frame
+    return PhraseCandidate(
+        name, a, b, a, b, 1.0, text, side=after[2] or "", timed=True, mirrored=bool(after[1])
+    )
+
+
+def _timed(phrase: Phrase, event: IndexedEvent, fps: float, library: Store, name: str) -> Phrase:
+    """The phrase with a duration, if it has a distance: by the speed of the event."""
+    if phrase.metres is None:
+        return phrase
+    speed = _travel(library[name], event.start_frame, event.end_frame) / max(len(event) / fps, 0.1)
+    return replace(phrase, seconds=min(phrase.metres / max(speed, 0.05), 120.0), metres=None)
+
+
+def _travel(motion: Motion, start: int, end: int) -> float:
+    """Length of the path of the hips along the floor, metres."""
+    path = motion.root[start:end:3, [0, 2]].astype(np.float64)
+    return float(np.sum(np.linalg.norm(np.diff(path, axis=0), axis=1)))
+
+
+def _events_with(
+    index: TextIndex, verbs: Sequence[str]
+) -> Iterable[tuple[int, IndexedEvent, int, int]]:
+    """Events with any of some words: motion, event, other actions and states at the same time."""
+    clause = " OR ".join("' ' || words || ' ' LIKE ?" for _ in verbs)
+    lasting = ", ".join(f"'{each.name}'" for each in predicates() if each.state)
+    count = (
+        "(SELECT count(*) FROM events AS o WHERE o.take = e.take AND o.source = 'caption' AND "
+        "o.name {} IN ({}) AND o.start_frame < e.end_frame + {} AND o.end_frame > e.start_frame "
+        "- {} AND (o.name != e.name OR o.side != e.side OR o.start_frame != e.start_frame))"
+    )
+    near = round(0.3 * max(index.fps, default=30.0))
+    statement = (
+        "SELECT take, start_frame, end_frame, text, words, source, name, side, "
+        f"{count.format('NOT', lasting, near, near)}, {count.format('', lasting, 0, 0)} "
+        f"FROM events AS e WHERE {clause}"
+    )
+    for take, start, end, text, found, source, name, side, others, states in index.rows(
+        statement, [f"% {verb} %" for verb in verbs]
+    ):
+        event = IndexedEvent(start, end, text, frozenset(found.split()), source, name, side)
+        yield take, event, others, states
+
+
+def _candidate(
+    index: TextIndex, m: int, event: IndexedEvent, match: float, phrase: Phrase
+) -> PhraseCandidate | None:
+    fps, frames = index.fps[m], index.frames[m]
+    margin = round((MARGIN if phrase.seconds is None else SEAM) * fps)
+    seam = round(SEAM * fps) + 1
+    start, end = event.start_frame, event.end_frame
+    if phrase.seconds is not None and (end - start) / fps > phrase.seconds:
+        start += int(max(0.0, (end - start) - phrase.seconds * fps) / 2.0)
+        end = start + round(phrase.seconds * fps)
+    first, last = max(start - margin, seam), min(end + margin, frames - seam)
+    if first > start or last < end:  # too near to an end of the motion
+        start, end = max(start, first), min(end, last)
+    if end - start < 3 or first >= start + 1 and first > last:
+        return None
+    timed = phrase.seconds is not None
+    return PhraseCandidate(
+        index.names[m], start, end, first, last, match, event.text, event.name, event.side,
+        _count(event), timed,
+    )  # fmt: skip
+
+
+def _with(index: TextIndex, m: int, event: IndexedEvent, along: str) -> IndexedEvent:
+    """The part of an event in which another happens, too; without frames where none does."""
+    asked = index.words(along)
+    verbs = {word for word in asked if word not in MODIFIERS} or set(asked)
+    best = (event.start_frame, event.start_frame)
+    for other in index.events(m):
+        a, b = (
+            max(event.start_frame, other.start_frame),
+            min(event.end_frame, other.end_frame),
+        )
+        if other != event and verbs <= other.words and b - a > best[1] - best[0]:
+            best = (a, b)
+    text = f"{event.text} while {along}"
+    return replace(event, start_frame=best[0], end_frame=best[1], text=text)
+
+
+def _count(event: IndexedEvent) -> int:
+    for text, number in (("twice", 2), ("three times", 3), ("four times", 4), ("five times", 5),
+                         ("six times", 6)):  # fmt: skip
+        if event.text.endswith(text):
+            return number
+    head, _, last = event.text.rpartition(" ")
+    digits = head.rpartition(" ")[2]
+    return int(digits) if last == "times" and digits.isdigit() else 1
+
+
+def _varied(found: Sequence[PhraseCandidate]) -> list[PhraseCandidate]:
+    """The first of many candidates, few of one motion."""
+    kept: list[PhraseCandidate] = []
+    of: dict[str, int] = {}
+    for each in found:
+        if of.get(each.motion, 0) < 3:
+            of[each.motion] = of.get(each.motion, 0) + 1
+            kept.append(each)
+        if len(kept) == MOST:
+            break
+    return kept
+
+
+def pose_rows(motion: Motion, start: int, end: int, roles: Sequence[str] = _POSE) -> Array:
+    """Poses and velocities of frames ``[start, end)``, independent of size, place and heading."""
+    lead = 1
+    a, b = max(start - lead, 0), min(end + lead, len(motion))
+    part = motion[a:b]
+    places = part.role_positions(roles).astype(np.float64)
+    hips = part.role_positions(["hips"])[:, 0].astype(np.float64)
+    size = body_height(motion.skeleton) or leg_length(motion.skeleton) / 0.505
+    face = facing(part)
+    away = (places - hips[:, None] * [1.0, 0.0, 1.0]) / size
+    turned = (away[..., 2] + 1j * away[..., 0]) * np.conj(face)[:, None]
+    local = np.concatenate([turned.real, away[..., 1], turned.imag], axis=1)
+    path = (hips[:, 2] + 1j * hips[:, 0]) / size
+    step = np.gradient(path) * np.conj(face) if len(path) > 1 else np.zeros(len(path), complex)
+    speed = np.gradient(local, axis=0) if len(local) > 1 else np.zeros_like(local)
+    reach = _AHEAD * motion.fps
+    rows = np.concatenate(
+        [local, reach * speed, 3.0 * reach * np.column_stack([step.real, step.imag])], axis=1
+    )
+    return rows[start - a : start - a + (end - start)] / np.sqrt(local.shape[1])

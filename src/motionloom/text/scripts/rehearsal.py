@@ -1,0 +1,304 @@
+"""Acting a script: its plan becomes one motion, which is looked at before it is handed out.
+
+Segments are joined by the transitions of motion graphs (`motionloom.blending.transitions`), and
+feet are locked. Then the result is captioned: a phrase that it does not show, or a seam that is
+rough, is a reason to choose again without that segment, a few times, and the best attempt is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.examples import conform
+from motionloom.blending.transitions import Window, transition
+from motionloom.errors import RoleError
+from motionloom.motion import Motion, Provenance, Source
+from motionloom.motion.diagnostics.quality import quality_report
+from motionloom.motion.feet.clean import clean_feet
+from motionloom.motion.feet.contacts import FOOT_PARTS
+from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.store.store import Store
+from motionloom.text.captions import Event, events
+from motionloom.text.predicates import predicates
+from motionloom.text.scripts.candidates import SEAM
+from motionloom.text.scripts.layers import with_arms
+from motionloom.text.scripts.plan import (
+    Chosen,
+    PlannedPhrase,
+    Seams,
+    Verdicts,
+    chosen,
+    planned,
+    wanted,
+)
+from motionloom.text.signals import body_signals
+from motionloom.text.text_index import TextIndex
+
+ATTEMPTS = 6
+_ROUGH = 1.5  # greatest acceleration at a seam, over that of the sources
+_SLIDES = 0.01  # metres that a foot slides in a contact, greatest mean
+_AROUND = 0.35  # seconds around a phrase in which its event may be found
+_LASTING = frozenset(each.name for each in predicates() if each.state) | {"wave"}
+_WORSE = 0.4  # cost of a segment that turned out badly
+
+
+@dataclass(frozen=True, eq=False)
+class ActedScript:
+    """A motion made from a script, and the plan it follows."""
+
+    motion: Motion
+    plan: tuple[PlannedPhrase, ...]
+
+
+def act_script(index: TextIndex, library: Store, script: str) -> ActedScript:
+    """The motion of a script, the best of a few attempts; see `motionloom.Library.act`."""
+    asked = wanted(index, library, script)
+    seams, verdicts = Seams(library), Verdicts()
+    best: tuple[tuple[float, ...], ActedScript] | None = None
+    for _ in range(ATTEMPTS):
+        line = chosen(library, asked, verdicts, seams)
+        acted = act_plan(library, planned(line, seams), line)
+        faults = _faults(acted, line, verdicts)
+        if best is None or faults < best[0]:
+            best = (faults, acted)
+        if not any(faults):
+            break
+    assert best is not None
+    return best[1]
+
+
+def act_plan(library: Store, plan: Sequence[PlannedPhrase], line: Sequence[Chosen]) -> ActedScript:
+    """The motion of a plan."""
+    seam = {each.motion: round(SEAM * library.entry(each.motion).fps) for each in plan}
+    parts, offsets = [], []
+    for n, each in enumerate(plan):
+        frames, half = library.entry(each.motion).frames, seam[each.motion]
+        a, b = max(each.start_frame - half, 0), min(each.end_frame + half, frames)
+        take = line[n].candidate.frames(library, a, b)
+        parts.append(replace(take, name=f"part_{n}", provenance=None))
+        offsets.append((each.start_frame - a, each.end_frame - a, a))
+    rates = [part.fps for part in parts]
+    arms = {n: one.arms for n, one in enumerate(line) if one.arms is not None}
+    for n, part in arms.items():
+        take = part.frames(library, part.lead_in, part.lead_out)
+        parts.append(replace(take, name=f"arms_{n}", provenance=None))
+    ready = conform(parts)
+    fps = ready[0].fps
+    layers: list[tuple[int, Source]] = []
+    for (n, part), upper in zip(arms.items(), ready[len(plan) :], strict=True):
+        first, last = (round(fps / rates[n] * value) for value in offsets[n][:2])
+        made = with_arms(ready[n], upper, first, last, side=part.side, times=line[n].repeats)
+        ready[n] = replace(made.motion, name=f"part_{n}")
+        name = " and ".join(f"{side} arm" for side in made.sides)
+        skipped = part.lead_in + made.skipped * library.entry(part.motion).fps / fps
+        source = Source(part.motion, skipped, part.lead_out, made.start - first,
+                        made.end - first, part=name, mirrored=part.mirrored)  # fmt: skip
+        layers.append((n, source))
+    joined, places = _joined(ready[: len(plan)], plan, offsets, rates, round(SEAM * fps))
+    if layers:
+        made_of = joined.provenance
+        assert made_of is not None
+        more = [source.moved(places[n][0]) for n, source in layers]
+        entries = [frame for each in more for frame in (each.start, each.end)]
+        # Arms take over and give back there, which the quality looks at like at seams.
+        entries = [frame for frame in entries if 0 < frame < len(joined) - 1]
+        joined = replace(
+            joined,
+            provenance=Provenance(
+                (*made_of.sources, *more), tuple(sorted({*made_of.seams, *entries}))
+            ),
+        )
+    locked = clean_feet(joined)[0]
+    result = replace(joined, rotations=locked.rotations, root=locked.root)
+    result = result.with_quality(quality_report(result, sources=ready))
+    found = _captions(result)
+    timed = tuple(
+        replace(
+            each, start=start / fps, end=end / fps,
+            shown=None if found is None else _shown(result, one, start / fps, end / fps, found),
+        )
+        for each, one, (start, end) in zip(plan, line, places, strict=True)
+    )  # fmt: skip
+    return ActedScript(result, timed)
+
+
+def _captions(motion: Motion) -> list[Event] | None:
+    try:
+        return events(body_signals(motion))
+    except RoleError:
+        return None
+
+
+def _shown(
+    motion: Motion, one: Chosen, start: float, end: float, found: Sequence[Event]
+) -> bool | None:
+    """Whether the events of a phrase are found in the seconds of it; None without a caption.
+
+    What lasts is looked for in these seconds alone: a walk goes on through a turn, and a walk
+    forward and one backwards are one walk.
+    """
+    asked = [one.candidate] if one.arms is None else [one.candidate, one.arms]
+    if one.bridge or not any(each.name for each in asked):
+        return None
+    for each in asked:
+        times = one.repeats if each is one.arms else each.count
+        there: Sequence[Event]
+        if each.name in _LASTING:
+            a, b = (round(value * motion.fps) for value in (start, end))
+            there = _captions(motion[max(a, 0) : b]) or ()
+            least = 0.5 * (end - start) if each is not one.arms else 0.0
+        else:
+            there, least = found, 0.0
+        right = [
+            event
+            for event in there
+            if event.name == each.name
+            and event.side == each.side
+            and (there is not found or start - _AROUND <= event.moment <= end + _AROUND)
+        ]
+        if each.name and sum(event.end - event.start for event in right) <= least:
+            return False
+        if each.name not in _LASTING and len(right) < times:
+            return False
+    return True
+
+
+def _faults(acted: ActedScript, line: Sequence[Chosen], verdicts: Verdicts) -> tuple[float, ...]:
+    """How bad an attempt is, the worst first; what is to blame is noted in the verdicts."""
+
+    def blame(one: Chosen) -> None:
+        for each in (one.candidate, one.arms):
+            if each is not None:
+                verdicts.of[each] = verdicts.of.get(each, 0.0) + _WORSE
+
+    missing = 0
+    for one, row in zip(line, acted.plan, strict=True):
+        if row.shown is False:
+            missing += 1
+            blame(one)
+    for n in _unasked(acted, line):
+        missing += 1
+        blame(line[n])
+    quality = acted.motion.quality
+    assert quality is not None
+    rough = max((quality.seam_acceleration_ratio or 0.0) - _ROUGH, 0.0)
+    if rough and quality.worst_seam is not None:
+        at = quality.worst_seam.frame / acted.motion.fps
+        n = max((k for k, row in enumerate(acted.plan) if row.start <= at + 0.1), default=0)
+        if line[n].arms is not None and at > acted.plan[n].start + 0.1:
+            blame(line[n])
+        elif n:
+            pair = (line[n - 1].candidate, line[n].candidate)
+            verdicts.between[pair] = verdicts.between.get(pair, 0.0) + _WORSE
+    slides = max((quality.foot_slide_m or 0.0) - _SLIDES, 0.0)
+    return (float(missing), round(rough, 2), round(100.0 * slides, 1))
+
+
+def _unasked(acted: ActedScript, line: Sequence[Chosen]) -> list[int]:
+    """Phrases in whose seconds an action happens that only others ask for, or too often."""
+    left: list[tuple[str, str, int]] = []
+    for n, one in enumerate(line):
+        for each in (one.candidate, one.arms):
+            if each is not None and each.name:
+                left += [(each.name, each.side, n)] * max(each.count, one.repeats)
+    kinds = {name for name, _, _ in left} - _LASTING
+    blamed = []
+    for event in _captions(acted.motion) or ():
+        if event.name not in kinds:
+            continue
+        near = [
+            each
+            for each in left
+            if each[:2] == (event.name, event.side)
+            and acted.plan[each[2]].start - _AROUND <= event.moment
+            and event.moment <= acted.plan[each[2]].end + _AROUND
+        ]
+        if near:
+            left.remove(near[0])
+        else:
+            within = [n for n, row in enumerate(acted.plan) if row.start <= event.moment <= row.end]
+            blamed += within[:1]
+    return blamed
+
+
+def _joined(
+    ready: Sequence[Motion],
+    plan: Sequence[PlannedPhrase],
+    offsets: Sequence[tuple[int, int, int]],
+    rates: Sequence[float],
+    half: int,
+) -> tuple[Motion, list[tuple[int, int]]]:
+    """The parts one after the other, with transitions; frames of each in the result."""
+    skeleton, fps = ready[0].skeleton, ready[0].fps
+    rotations: list[NDArray] = []
+    roots: list[NDArray] = []
+    sources, seams, places = [], [], []
+    place = PlanarTransform(0.0, 0.0, 0.0)
+    at = 0
+    held: tuple[NDArray, NDArray] | None = None  # the transition into the next part
+    for n, (part, each) in enumerate(zip(ready, plan, strict=True)):
+        scale = fps / rates[n]
+        first, last = (round(scale * value) for value in offsets[n][:2])
+        last = min(max(last, first + 1), len(part))
+        start = first
+        begin = at
+        if held is not None:
+            rotations.append(held[0])
+            roots.append(held[1])
+            begin = at + len(held[0]) // 2  # in the middle of the transition
+            seams.append(begin)
+            at += len(held[0])
+            start = first + half
+        window = None
+        if n + 1 < len(ready):
+            after = ready[n + 1]
+            next_first = round(fps / rates[n + 1] * offsets[n + 1][0])
+            reach = min(half, last - start - 1, len(part) - last, next_first,
+                        len(after) - next_first)  # fmt: skip
+            reach = max(reach, 1)
+            window = (_window(part, last - reach, last + reach),
+                      _window(after, next_first - reach, next_first + reach))  # fmt: skip
+            stop = last - reach
+        else:
+            stop = last
+        q, p = place.apply_to_poses(part.rotations[start:stop], part.root[start:stop])
+        rotations.append(q)
+        roots.append(p)
+        at += max(stop - start, 0)
+        if window is not None:
+            crossing = transition(skeleton, *window)
+            q, p = place.apply_to_poses(crossing.rotations, crossing.root)
+            held = (q, p)
+            place = place @ crossing.transform
+            half = len(q) // 2
+        end = at + (half if window is not None else 0)
+        offset = offsets[n][2]
+        sources.append(
+            Source(
+                each.motion,
+                offset + first / scale,
+                offset + last / scale,
+                begin,
+                end,
+                mirrored=each.mirrored,
+            )
+        )
+        places.append((begin, end))
+    motion = Motion(
+        skeleton, np.concatenate(rotations), np.concatenate(roots), fps, name="act",
+        provenance=Provenance(tuple(sources), tuple(seams)),
+    )  # fmt: skip
+    return motion, places
+
+
+def _window(motion: Motion, start: int, end: int) -> Window:
+    contacts = motion.contacts()
+    held = np.zeros((len(motion), len(FOOT_PARTS)), bool)
+    for k, part in enumerate(FOOT_PARTS):
+        for a, b in contacts.intervals(part):
+            held[a:b, k] = True
+    return Window(motion.rotations[start:end], motion.root[start:end], held[start:end])

@@ -1,0 +1,401 @@
+"""The text index: names, labels and captions of all motions in SQLite's FTS5, and learnt words.
+
+::
+
+    derived/text-index.KEY.VERSION/
+      index.sqlite     takes: two FTS5 tables, `named` (names, folders, labels) and `captioned`;
+                       events: captions and labelled segments with their frames and words
+      learnt.npy       predicted words, (V, M), memory-mapped
+      learnt.json      vocabulary and confidence
+
+It depends on the motions, the labels and the synonyms; a change of these builds it again, from the
+captions, which are kept apart (`motionloom.text.caption_table`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.checked_arrays import check_shapes, open_array
+from motionloom.checked_files import check_regular, parse_json, read_regular
+from motionloom.errors import LibraryError
+from motionloom.parallel import Progress
+from motionloom.store.records import Entry, text_digest
+from motionloom.store.remote.folder import Folder
+from motionloom.store.store import Store
+from motionloom.text import caption_table as table
+from motionloom.text.captions import Event
+from motionloom.text.learnt import LearntWords, learn_words
+from motionloom.text.predicates import predicates
+from motionloom.text.vocabulary import (
+    RELATED,
+    Synonyms,
+    expanded,
+    library_synonyms,
+    own_synonyms,
+    words,
+)
+
+KIND = "text-index"
+_VERSION = 3
+_SCHEMA = """
+CREATE TABLE takes (number INTEGER PRIMARY KEY, name TEXT, fps REAL, frames INTEGER, told INTEGER);
+CREATE VIRTUAL TABLE named USING fts5(words, tokenize = "unicode61 remove_diacritics 0");
+CREATE VIRTUAL TABLE captioned USING fts5(words, tokenize = "unicode61 remove_diacritics 0");
+CREATE TABLE events (take INTEGER, start_frame INTEGER, end_frame INTEGER, text TEXT, words TEXT,
+                     source TEXT, name TEXT, side TEXT);
+CREATE INDEX events_of ON events (take);
+CREATE TABLE vocabulary (word TEXT PRIMARY KEY, takes INTEGER);
+"""
+
+# Every event is within the frames of its motion, and every motion has its words.
+_WRONG = """
+SELECT (SELECT count(*) FROM events e LEFT JOIN takes t ON t.number = e.take
+        WHERE t.number IS NULL OR typeof(start_frame) != 'integer'
+        OR typeof(end_frame) != 'integer' OR start_frame < 0 OR end_frame <= start_frame
+        OR end_frame > t.frames OR typeof(text) != 'text' OR typeof(words) != 'text'
+        OR typeof(source) != 'text' OR typeof(e.name) != 'text' OR typeof(side) != 'text')
+     + (SELECT count(*) FROM vocabulary WHERE typeof(word) != 'text' OR typeof(takes) != 'integer'
+        OR takes < 0)
+"""
+_ADVICE = "motionloom verify LIB --repair removes it, and it is built again"
+
+Array = NDArray[np.float64]
+# The index of each open library, which was checked when it was opened.
+_OPEN: WeakKeyDictionary[Store, tuple[tuple, TextIndex]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class IndexedEvent:
+    """A caption or a labelled segment: frames ``[start_frame, end_frame)`` and its words.
+
+    `name` and `side` are those of the predicate of a caption.
+    """
+
+    start_frame: int
+    end_frame: int
+    text: str
+    words: frozenset[str]
+    source: str  # "caption" or "label"
+    name: str = ""
+    side: str = ""
+
+    def __len__(self) -> int:
+        return self.end_frame - self.start_frame
+
+
+@dataclass(frozen=True)
+class IndexedTake:
+    """What is indexed of one motion."""
+
+    name: str
+    fps: float
+    frames: int
+    named: Sequence[str]  # words of name and labels
+    captioned: Sequence[str]
+    events: Sequence[IndexedEvent] = ()
+
+
+class TextIndex:
+    """An open text index; see `open_index` and `build_index`."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, learnt: LearntWords | None, synonyms: Synonyms
+    ) -> None:
+        self.connection = connection
+        self.learnt = learnt
+        self.synonyms = synonyms
+        rows = self.rows("SELECT name, fps, frames, told FROM takes ORDER BY number")
+        self.names = tuple(row[0] for row in rows)
+        self.fps = [row[1] for row in rows]
+        self.frames = [row[2] for row in rows]
+        # Whether name or labels say what the body does: "unknown" and "story 2" do not.
+        self.told = np.array([bool(row[3]) for row in rows], bool)
+        self.takes_with: dict[str, int] = dict(self.rows("SELECT word, takes FROM vocabulary"))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def rows(self, statement: str, values: Sequence[str | int] = ()) -> list[tuple]:
+        """Rows of a query; raises `LibraryError` if the index is damaged."""
+        try:
+            return self.connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise LibraryError(f"the text index is damaged: {error}; {_ADVICE}") from None
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, as they are indexed."""
+        return words(text, self.synonyms)
+
+    def known(self, word: str) -> bool:
+        """Whether any motion is found by a word."""
+        return word in self.takes_with or (
+            self.learnt is not None and word in self.learnt.vocabulary
+        )
+
+    def text_scores(self, field: str, query: Iterable[str]) -> Array:
+        """BM25 of every motion in the field ``named`` or ``captioned``, shape (M,)."""
+        scores = np.zeros(len(self))
+        weights = expanded(query, self.synonyms)
+        for weight in (1.0, RELATED):
+            asked = [word for word, w in weights.items() if w == weight]
+            if not asked:
+                continue
+            match = " OR ".join(f'"{word}"' for word in asked)
+            statement = f"SELECT rowid, bm25({field}) FROM {field} WHERE {field} MATCH ?"
+            for number, score in self.rows(statement, (match,)):
+                if not 0 <= number < len(self) or not isinstance(score, float):
+                    raise LibraryError(f"the text index is damaged: motion {number}; {_ADVICE}")
+                scores[number] -= weight * score  # FTS5: better is more negative
+        return scores
+
+    def events(self, take: int) -> list[IndexedEvent]:
+        """Captions and labelled segments of a motion, in order of time."""
+        statement = (
+            "SELECT start_frame, end_frame, text, words, source, name, side FROM events "
+            "WHERE take = ? ORDER BY start_frame, end_frame"
+        )
+        return [
+            IndexedEvent(start, end, text, frozenset(found.split()), *rest)
+            for start, end, text, found, *rest in self.rows(statement, (take,))
+        ]
+
+    def takes_named(self, words: Iterable[str]) -> set[int]:
+        """Motions whose name or labels have any of some words."""
+        match = " OR ".join(f'"{word}"' for word in words)
+        statement = "SELECT rowid FROM named WHERE named MATCH ?"
+        return {number for (number,) in self.rows(statement, (match,))}
+
+    def rarity(self, word: str) -> float:
+        """How much a word tells: the logarithm of the share of motions without it."""
+        return float(np.log(1.0 + len(self) / (1.0 + self.takes_with.get(word, 0))))
+
+
+def open_index(
+    library: Store, *, workers: int | None = None, progress: Progress | None = None
+) -> TextIndex:
+    """The text index of a library; built first where motions, labels or synonyms have changed."""
+    synonyms = library_synonyms(library.path)
+    options = {"version": _VERSION, "captions": table.options(), "texts": _texts_digest(library)}
+    artifacts = library.artifacts
+
+    def read(folder: Folder) -> TextIndex:
+        about = (folder / "index.sqlite").stat()
+        version = (str(folder), about.st_mtime_ns, about.st_size)
+        held = _OPEN.get(library)
+        if held is None or held[0] != version:
+            held = (version, _read(folder, synonyms, library.entries()))
+            _OPEN[library] = held
+        return held[1]
+
+    def needed(folder: Path, previous: Folder | None) -> None:
+        raise _NotBuilt
+
+    try:
+        return artifacts.derive(KIND, options, build=needed, read=read)
+    except _NotBuilt:
+        pass
+    _OPEN.pop(library, None)
+    # Captions first: an artifact must not be built within the build of another.
+    captions = table.caption_table(library, workers=workers, progress=progress)
+    for old in artifacts.list():  # of other labels and synonyms
+        if old.kind == KIND:
+            artifacts.delete(KIND, old.key)
+
+    def build(folder: Path, previous: Folder | None) -> None:
+        takes, texts, statistics = _takes(library, captions, synonyms)
+        learnt = learn_words(statistics, texts)
+        with closing(sqlite3.connect(folder / "index.sqlite")) as connection:
+            write_takes(connection, takes)
+        _save_learnt(folder, learnt)
+
+    return artifacts.derive(KIND, options, build=build, read=read)
+
+
+class _NotBuilt(Exception):
+    """There is no current index."""
+
+
+def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) -> None:
+    """Write the tables of the index."""
+    connection.executescript(_SCHEMA)
+    with connection:
+        count: dict[str, int] = {}
+        for number, take in enumerate(takes):
+            told = not motion_words().isdisjoint(take.named)
+            connection.execute(
+                "INSERT INTO takes VALUES (?, ?, ?, ?, ?)",
+                (number, take.name, take.fps, take.frames, told),
+            )
+            for field in ("named", "captioned"):
+                text = " ".join(getattr(take, field))
+                connection.execute(
+                    f"INSERT INTO {field} (rowid, words) VALUES (?, ?)", (number, text)
+                )
+            connection.executemany(
+                "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        number,
+                        e.start_frame,
+                        e.end_frame,
+                        e.text,
+                        " ".join(sorted(e.words)),
+                        e.source,
+                        e.name,
+                        e.side,
+                    )
+                    for e in take.events
+                ],
+            )
+            for word in {*take.named, *take.captioned}:
+                count[word] = count.get(word, 0) + 1
+        connection.executemany("INSERT INTO vocabulary VALUES (?, ?)", sorted(count.items()))
+
+
+def _texts_digest(library: Store) -> str:
+    return text_digest(
+        repr(sorted(library.catalogue.labels().items())),
+        repr(sorted(library.catalogue.segment_labels())),
+        own_synonyms(library.path),
+        repr(sorted(library_synonyms(library.path).same.items())),
+    )
+
+
+def _takes(
+    library: Store, captions: table.CaptionTable, synonyms: Synonyms
+) -> tuple[list[IndexedTake], list[tuple[int, list[str]]], NDArray[np.float32]]:
+    """All takes, the texts that words are learnt from, and the statistics of the motions."""
+    place = {name: m for m, name in enumerate(captions.names)}
+    labels, segments = library.catalogue.labels(), library.catalogue.segment_labels()
+    parts: dict[str, list[tuple[int, int, str]]] = {}
+    for name, start, end, label in segments:
+        parts.setdefault(name, []).append((start, end, label))
+    takes, texts = [], []
+    for entry in library.entries():
+        m = place[entry.name]
+        named = words(re.sub(r"[/\\]", " ", entry.name), synonyms)
+        for label in labels.get(entry.name, ()):
+            found = words(label, synonyms)
+            named += found
+            if entry.name not in captions.left_out:
+                texts.append((m, found))
+        events, captioned = captioned_events(captions.events[m], entry.fps, entry.frames, synonyms)
+        for start, end, label in parts.get(entry.name, ()):
+            found = words(label, synonyms)
+            named += found
+            events.append(IndexedEvent(start, end, label, frozenset(found), "label"))
+        takes.append(IndexedTake(entry.name, entry.fps, entry.frames, named, captioned, events))
+    return takes, texts, captions.statistics
+
+
+def captioned_events(
+    found: Sequence[Event], fps: float, frames: int, synonyms: Synonyms
+) -> tuple[list[IndexedEvent], list[str]]:
+    """Captions of a motion as they are indexed, and all their words."""
+    events, every = [], []
+    for event in found:
+        said = words(f"{event.text} {event.more}", synonyms)
+        start = min(round(event.start * fps), frames - 1)
+        end = min(max(round(event.end * fps), start + 1), frames)
+        row = (start, end, event.text, frozenset(said), "caption", event.name, event.side)
+        events.append(IndexedEvent(*row))
+        every += said
+    return events, every
+
+
+@cache
+def motion_words() -> frozenset[str]:
+    """All words that captions can say: those that tell what a body does."""
+    texts = [
+        text
+        for each in predicates()
+        for text in (
+            each.text, each.more,
+            *(choice.say for rows in each.words.values() for choice in rows),
+        )
+    ]  # fmt: skip
+    return frozenset(word for text in texts for word in words(re.sub(r"<.*?>|{.*?}", " ", text)))
+
+
+def _save_learnt(folder: Path, learnt: LearntWords | None) -> None:
+    about = None
+    if learnt is not None:
+        np.save(folder / "learnt.npy", learnt.predicted)
+        about = {
+            "vocabulary": learnt.vocabulary,
+            "idf": learnt.idf.tolist(),
+            "limits": learnt.limits.tolist(),
+            "confidence": learnt.confidence.tolist(),
+            "texts": learnt.texts,
+        }
+    (folder / "learnt.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def _read(folder: Folder, synonyms: Synonyms, entries: Sequence[Entry]) -> TextIndex:
+    try:
+        path = (folder / "index.sqlite").absolute()
+        check_regular(path)
+        connection = sqlite3.connect(
+            f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
+        )
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        if _schema(connection) != _own_schema():
+            raise ValueError("other tables than those of a text index")
+        index = TextIndex(connection, _read_learnt(folder, len(entries)), synonyms)
+        held = list(zip(index.names, index.fps, index.frames, strict=True))
+        if held != [(entry.name, entry.fps, entry.frames) for entry in entries]:
+            raise ValueError("other motions than those of the library")
+        if index.rows(_WRONG)[0][0]:
+            raise ValueError("events beyond their motions")
+        return index
+    except (ValueError, LookupError, TypeError, EOFError, ArithmeticError, sqlite3.Error) as error:
+        raise LibraryError(f"{folder}: the text index is damaged: {error}") from None
+
+
+def _read_learnt(folder: Folder, motions: int) -> LearntWords | None:
+    about = parse_json(read_regular(folder / "learnt.json"), finite=True)
+    if about is None:
+        return None
+    predicted = open_array(folder / "learnt.npy")
+    held = {key: np.array(about[key], np.float64) for key in ("idf", "limits", "confidence")}
+    check_shapes(
+        {"predicted": predicted, **held},
+        {
+            "predicted": ("float", ("V", "M")),
+            "idf": ("float", ("V",)),
+            "limits": ("float", ("B",)),
+            "confidence": ("float", ("B",)),
+        },
+        V=len(about["vocabulary"]),
+        M=motions,
+    )
+    if not all(isinstance(word, str) for word in about["vocabulary"]):
+        raise ValueError("learnt words that are no words")
+    return LearntWords(
+        tuple(about["vocabulary"]), held["idf"], predicted, held["limits"], held["confidence"],
+        int(about["texts"]),
+    )  # fmt: skip
+
+
+def _schema(connection: sqlite3.Connection) -> list[tuple]:
+    return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
+
+
+@cache
+def _own_schema() -> list[tuple]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_SCHEMA)
+        return _schema(connection)

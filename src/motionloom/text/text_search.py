@@ -1,0 +1,324 @@
+"""Finding motions by words: text and learnt words rank the motions, events give the frames.
+
+Three scores of every motion are standardized and added: BM25 over names and labels, BM25 over
+captions, and learnt words. Names and labels that say nothing about the motion ("unknown", "clean")
+are no reason to rank it below others: their score is taken from the other two. The best motions
+are then looked into: the events that match each part of the query, in the order that it asks for,
+give the segment, and how much of the query they answer is added to the score.
+
+"right foot kicks high, then turns left" has two parts, one after the other; "waves while walking"
+has two at the same time. Numbers are words like others: a caption says "jumps up three times".
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.text.text_index import IndexedEvent, TextIndex
+from motionloom.text.vocabulary import MODIFIERS, check_text, nearest, word_spans
+
+Array = NDArray[np.float64]
+
+# Weights of the standardized scores, chosen on sentences of other performers than those asked for.
+_NAMED, _CAPTIONED, _LEARNT = 0.6, 0.5, 1.0
+_LITERAL = 1000.0  # added where the name or the labels contain every word
+# Of the share of the query that events answer in its order: with one part, with several.
+_LOCATED = (0.15, 0.5)
+_LOOKED_INTO = 80  # motions whose events are read
+_MODIFIER = 0.3  # weight of words that say where and how, in events
+_LEAST = 0.35  # share of a part that an event must answer
+_NEARLY = 0.75  # share of the best answer of a motion that its other segments must reach
+_BY_HAND = 0.1  # added where the event is a labelled segment
+_SURE = 0.3  # confidence from which a learnt word is shown
+
+
+LONGEST = 2000  # characters of a query
+_THEN = re.compile(
+    r"\s*(?:[,;.]+\s*(?:and\s+)?(?:then|afterwards|finally|next|after that)\b|"
+    r"\b(?:and\s+)?(?:then|afterwards|followed by|before|after that)\b|[;.](?=\s|$)|->|→)[\s,]*",
+    re.IGNORECASE,
+)
+_WHILE = re.compile(r"\s*\b(?:while|whilst|at the same time(?: as)?|during)\b\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class QueryPart:
+    """Words that are looked for together.
+
+    `together` says that the part happens at the same time as the one before, not after it.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    together: bool = False
+
+
+def query_parts(text: str, words: Callable[[str], list[str]]) -> list[QueryPart]:
+    """The parts of a query, in order.
+
+    Raises
+    ------
+    InvalidInput
+        If the text has no words, or is too long.
+
+    Examples
+    --------
+    >>> from motionloom.text.vocabulary import words
+    >>> [part.words for part in query_parts("kicks high, then turns left", words)]
+    [('kick', 'high'), ('turn', 'left')]
+    """
+    check_text(text, "text", LONGEST, "describe one motion")
+    parts: list[QueryPart] = []
+    for step in _THEN.split(text):
+        for n, piece in enumerate(_WHILE.split(step)):
+            found = tuple(dict.fromkeys(words(piece)))
+            if found:
+                parts.append(QueryPart(piece.strip(" ,.;"), found, together=n > 0 and bool(parts)))
+    if not parts:
+        raise InvalidInput(f"text must have at least one word that says something; got {text!r}")
+    return parts
+
+
+@dataclass(frozen=True)
+class TextMatch:
+    """A segment that answers a query.
+
+    Attributes
+    ----------
+    motion : str
+    start_frame, end_frame : int
+        Frames ``[start_frame, end_frame)``; the whole motion where no event tells more.
+    start, end : float
+        Seconds.
+    score : float
+        Higher is better; comparable within one query only.
+    text : str
+        What is there: captions or labels that match, or else learnt words.
+    words : tuple of str
+        Words of the query that were found.
+    sources : tuple of str
+        Where they were found: ``name``, ``label``, ``caption``, ``learnt``.
+    spans : tuple of (int, int)
+        Characters ``[start, end)`` of `text` that are words of the query, to highlight.
+    """
+
+    motion: str
+    start_frame: int
+    end_frame: int
+    start: float
+    end: float
+    score: float
+    text: str
+    words: tuple[str, ...]
+    sources: tuple[str, ...]
+    whole: bool = False  # no event tells which part of the motion it is
+    spans: tuple[tuple[int, int], ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.motion}:{self.start_frame}-{self.end_frame}"
+
+
+@dataclass(frozen=True, eq=False)
+class TextMatches(Sequence[TextMatch]):
+    """What was found, best first, and the words that nothing is known of.
+
+    `unknown` maps each word without any motion to the known word that is spelt like it, or to "".
+    """
+
+    found: tuple[TextMatch, ...]
+    unknown: dict[str, str]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.found[k]
+
+    @property
+    def motions(self) -> tuple[str, ...]:
+        """Names of the motions, best first."""
+        return tuple(dict.fromkeys(each.motion for each in self.found))
+
+
+def find(
+    index: TextIndex,
+    text: str,
+    *,
+    among: Collection[str] | None = None,
+    literal: Mapping[str, int] | None = None,
+    most: int | None = 20,
+    every: bool = False,
+) -> TextMatches:
+    """The segments that answer a text, best first; see `motionloom.Library.find`.
+
+    Motions of `literal` come first, the higher their number the earlier.
+    """
+    parts = query_parts(text, index.words)
+    unknown: dict[str, str] = {}
+    for word in {word for part in parts for word in part.words}:
+        if not index.known(word):
+            unknown[word] = nearest(word, index.takes_with) or ""
+    parts = [_respelt(part, unknown) for part in parts]
+    asked = [word for part in parts for word in part.words if index.known(word)]
+    if not len(index) or not (asked or literal):
+        return TextMatches((), unknown)
+    scores, matched = rank(index, asked)
+    for name, tier in (literal or {}).items():
+        m = bisect_left(index.names, name)
+        matched[m] = True
+        scores[m] += _LITERAL * tier
+    allowed = np.array([among is None or name in among for name in index.names])
+    order = [int(m) for m in np.argsort(-scores, kind="stable") if matched[m] and allowed[m]]
+    looked = order[:_LOOKED_INTO]
+    bonus = _LOCATED[len(parts) > 1]
+    rows: list[tuple[float, int, tuple[IndexedEvent, ...]]] = []
+    for m in looked:
+        segments = _segments(index.events(m), parts, index.rarity, every=every)
+        for share, events in islice(segments, most):  # the best ones first
+            rows.append((scores[m] + bonus * share, m, events))
+    rows.sort(key=lambda row: -row[0])
+    if most is None:
+        rows += [(scores[m], m, ()) for m in order[_LOOKED_INTO:]]
+    found = [_found(index, m, score, events, asked) for score, m, events in rows[:most]]
+    return TextMatches(tuple(found), unknown)
+
+
+def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
+    """Score of every motion for the words of a query, and whether any of them was found there."""
+    named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
+    moving = _CAPTIONED * _standard(captioned)
+    matched = (named > 0.0) | (captioned > 0.0)
+    if index.learnt is not None and asked:
+        learnt = index.learnt.scores(asked)
+        moving = moving + _LEARNT * _standard(learnt)
+        matched |= learnt > 0.0
+    return moving + _NAMED * _told(named, _standard(moving), index.told), matched
+
+
+def _told(named: Array, moving: Array, told: NDArray[np.bool_]) -> Array:
+    """Standardized scores of names and labels; of those that say nothing, what is expected."""
+    if not told.any():
+        return _standard(named)
+    known = named[told]
+    scores = (named - known.mean()) / (known.std() + 1e-9)
+    silent = ~told
+    scores[silent] = np.where(named[silent] > 0.0, np.maximum(scores, moving)[silent],
+                              moving[silent])  # fmt: skip
+    return scores
+
+
+def locate(
+    events: Sequence[IndexedEvent], parts: Sequence[QueryPart], rarity: Callable[[str], float]
+) -> tuple[float, tuple[IndexedEvent, ...]]:
+    """Share of a query that events answer in its order, and the events.
+
+    Each part takes one event, or none. An event of a later part may not start before that of the
+    part before it; one that happens together must overlap it.
+    """
+    weights = [
+        {word: rarity(word) * (_MODIFIER if word in MODIFIERS else 1.0) for word in part.words}
+        for part in parts
+    ]
+    best: list[tuple[float, tuple[IndexedEvent, ...]]] = [(0.0, ())]
+    for part, weight in zip(parts, weights, strict=True):
+        total = sum(weight.values())
+        options = []
+        for event in events:
+            answered = sum(w for word, w in weight.items() if word in event.words)
+            if answered >= _LEAST * total:
+                # What a person wrote comes before what a rule found.
+                options.append((answered / total + _BY_HAND * (event.source == "label"), event))
+        options.sort(key=lambda each: -each[0])
+        grown = list(best)
+        for score, chosen in best:
+            for value, event in options[:40]:
+                if not chosen or _follows(event, chosen[-1], together=part.together):
+                    grown.append((score + value, (*chosen, event)))
+        # Of chains with the same end, the best; few are kept.
+        kept: dict[tuple[int, int], tuple[float, tuple[IndexedEvent, ...]]] = {}
+        for score, chosen in grown:
+            key = (chosen[-1].start_frame, chosen[-1].end_frame) if chosen else (-1, -1)
+            if key not in kept or kept[key][0] < score:
+                kept[key] = (score, chosen)
+        best = sorted(kept.values(), key=lambda each: -each[0])[:60]
+    score, chosen = max(best, key=lambda each: each[0])
+    return score / len(parts), chosen
+
+
+def _segments(
+    events: Sequence[IndexedEvent],
+    parts: Sequence[QueryPart],
+    rarity: Callable[[str], float],
+    *,
+    every: bool,
+) -> Iterator[tuple[float, tuple[IndexedEvent, ...]]]:
+    """The best answer of a motion; with `every`, all that answer nearly as much and are apart."""
+    best, chosen = locate(events, parts, rarity)
+    yield best, chosen
+    while every and chosen:
+        start = min(event.start_frame for event in chosen)
+        end = max(event.end_frame for event in chosen)
+        events = [e for e in events if e.end_frame <= start or e.start_frame >= end]
+        share, chosen = locate(events, parts, rarity)
+        if share < _NEARLY * best:
+            return
+        if chosen:
+            yield share, chosen
+
+
+def _follows(event: IndexedEvent, before: IndexedEvent, *, together: bool) -> bool:
+    if together:
+        return event.start_frame < before.end_frame and before.start_frame < event.end_frame
+    return event is not before and event.start_frame > before.start_frame
+
+
+def _respelt(part: QueryPart, unknown: dict[str, str]) -> QueryPart:
+    words = tuple(unknown.get(word) or word for word in part.words)
+    return QueryPart(part.text, words, part.together)
+
+
+def _standard(scores: Array) -> Array:
+    return (scores - scores.mean()) / (scores.std() + 1e-9)
+
+
+def _found(
+    index: TextIndex, m: int, score: float, events: Sequence[IndexedEvent], asked: Sequence[str]
+) -> TextMatch:
+    fps, frames = index.fps[m], index.frames[m]
+    start = min((event.start_frame for event in events), default=0)
+    end = max((event.end_frame for event in events), default=frames)
+    sources: dict[str, set[str]] = {}
+    for event in events:
+        sources.setdefault(event.source, set()).update(event.words & set(asked))
+    name = set(index.words(index.names[m])) & set(asked)
+    if name:
+        sources.setdefault("name", set()).update(name)
+    statement = "SELECT words FROM {} WHERE rowid = ?"
+    for field, source in (("named", "label"), ("captioned", "caption")):
+        held = index.rows(statement.format(field), (m,))
+        known = str(held[0][0]).split() if held else []
+        more = set(known) & set(asked) - set().union(*sources.values(), set())
+        if more:
+            sources.setdefault(source, set()).update(more)
+    text = "; ".join(dict.fromkeys(event.text for event in events))
+    if index.learnt is not None:
+        sure = [word for word, share in index.learnt.words_of(m, 12) if share >= _SURE]
+        more = set(sure) & set(asked) - set().union(*sources.values(), set())
+        if more:
+            sources.setdefault("learnt", set()).update(more)
+        text = text or ("perhaps " + ", ".join(sure[:4]) if sure else "")
+    matched = [word for word in dict.fromkeys(asked) if any(word in s for s in sources.values())]
+    return TextMatch(
+        index.names[m], start, end, start / fps, end / fps, float(score), text,
+        tuple(matched), tuple(sorted(sources)), not events,
+        word_spans(text, asked, index.synonyms),
+    )  # fmt: skip

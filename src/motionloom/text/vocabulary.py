@@ -1,0 +1,214 @@
+"""Texts as words: splitting, endings, words without meaning, synonyms.
+
+All texts are treated alike: names, labels, descriptions, captions and queries. ``kick_front_1`` and
+"He is kicking to the front" have the words kick and forward in common. Synonyms are a plain file
+(``synonyms.txt``), which a library can extend by its own.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from motionloom.checked_files import below, read_regular_text
+from motionloom.errors import InvalidInput
+
+_WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
+_ENDINGS = ("ingly", "edly", "ings", "ing", "ies", "ied", "es", "ed", "s", "ly")
+_FULL = frozenset(
+    "his this is was as its always across towards bus yes less pass cross dress guess miss toss "
+    "press class glass process ring thing bring king sing spring string wing swing during".split()
+)
+# Words that say nothing about the motion.
+STOP = frozenset(
+    "a an the this that these those i it its he she they his her him their them himself herself "
+    "itself themselves is are was were be been being am do does did doing done has have "
+    "had having of to and or on in at for from with without by as into onto out off so very much "
+    "while when where who whom which what than then again also but if not no like seems seem some "
+    "something someone somebody thing things anything person persons people human humans man woman "
+    "boy girl guy subject actor performer character body somebody perform performs "
+    "performing performed make makes making made use uses using used start "
+    "starts starting begin begins move moves moving movement movements motion action act acts kind "
+    "way bit approximately about meter meters metre metres cm centimeters m there here get gets "
+    "getting other each both all any degree degrees".split()
+)
+# Words that say where, how much and how, rather than what.
+MODIFIERS = frozenset(
+    "left right forward backward up down side sidestep high low slow fast straight far big small "
+    "hand leg foot head floor around 1 2 3 4 5 6 7 8 9 10 45 90 135 180 225 270 315 360".split()
+)
+_OWN = "synonyms.txt"
+_LARGEST = 1 << 20  # bytes of that file
+RELATED = 0.5  # weight of related words
+
+
+@dataclass(frozen=True)
+class Synonyms:
+    """Words replaced by others, and words that are related."""
+
+    same: Mapping[str, str]
+    related: Mapping[str, tuple[str, ...]]
+
+
+def words(text: str, synonyms: Synonyms | None = None) -> list[str]:
+    """The words of a text, without endings, each replaced by the first of its synonyms.
+
+    Examples
+    --------
+    >>> words("A person is kicking_2 twice, while walking backwards")
+    ['kick', '2', '2', 'walk', 'backward']
+    """
+    known = synonyms or built_in_synonyms()
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    found = []
+    for word in _WORD.findall(plain):
+        if word not in STOP:
+            short = known.same.get(word) or stem(word)
+            found.append(known.same.get(short, short))
+    return found
+
+
+def word_spans(
+    text: str, asked: Collection[str], synonyms: Synonyms | None = None
+) -> tuple[tuple[int, int], ...]:
+    """Characters ``[start, end)`` of a text that are some words, or synonyms of them.
+
+    Examples
+    --------
+    >>> text = "kicks forward, twice"
+    >>> [text[start:end] for start, end in word_spans(text, ["kick", "2"])]
+    ['kicks', 'twice']
+    """
+    return tuple(
+        found.span() for found in _WORD.finditer(text) if {*words(found[0], synonyms)} & {*asked}
+    )
+
+
+def check_text(text: str, what: str, longest: int, advice: str) -> None:
+    r"""Raise `InvalidInput` if a text is too long or has control characters.
+
+    Examples
+    --------
+    >>> check_text("walk" + chr(0), "text", 2000, "describe one motion")
+    Traceback (most recent call last):
+        ...
+    motionloom.errors.InvalidInput: text must not have control characters; got '\x00'
+    """
+    if len(text) > longest:
+        raise InvalidInput(
+            f"{what} must have at most {longest} characters; got {len(text)}: {advice}"
+        )
+    strange = [c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\r\t"]
+    if strange:
+        raise InvalidInput(f"{what} must not have control characters; got {strange[0]!r}")
+
+
+def stem(word: str) -> str:
+    """A word without its ending.
+
+    Examples
+    --------
+    >>> [stem(word) for word in ("walks", "running", "carried", "jumped", "kneeling", "dance")]
+    ['walk', 'run', 'carry', 'jump', 'kneel', 'danc']
+    """
+    if word in _FULL:
+        return word
+    for ending in _ENDINGS:
+        rest = word[: len(word) - len(ending)]
+        if word.endswith(ending) and len(rest) >= 3:
+            if ending in ("ies", "ied"):
+                return f"{rest}y"
+            if len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "lsz":
+                rest = rest[:-1]
+            return rest[:-1] if rest.endswith("e") and len(rest) > 3 else rest
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+def expanded(query: Iterable[str], synonyms: Synonyms | None = None) -> dict[str, float]:
+    """Words of a query with their weights, and the related ones with half of it."""
+    known = synonyms or built_in_synonyms()
+    weights: dict[str, float] = {}
+    for word in query:
+        weights[word] = 1.0
+    for word in list(weights):
+        for other in known.related.get(word, ()):
+            weights.setdefault(other, RELATED)
+    return weights
+
+
+def nearest(word: str, vocabulary: Iterable[str]) -> str | None:
+    """The word of a vocabulary that is spelt nearly like `word`, or None.
+
+    Examples
+    --------
+    >>> nearest("cartwel", ["walk", "cartwheel"])
+    'cartwheel'
+    """
+    if len(word) < 4:
+        return None
+    close = difflib.get_close_matches(word, vocabulary, n=1, cutoff=0.8)
+    return close[0] if close else None
+
+
+@cache
+def built_in_synonyms() -> Synonyms:
+    """The synonyms that come with motionloom."""
+    text = resources.files("motionloom.text").joinpath("synonyms.txt").read_text("utf-8")
+    return parse_synonyms(text, "synonyms.txt")
+
+
+def own_synonyms(folder: Path) -> str:
+    """The text of the file ``synonyms.txt`` in a library; empty if there is none."""
+    try:
+        return read_regular_text(below(folder, _OWN), largest=_LARGEST)
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{folder / _OWN}: cannot be read as UTF-8 text: {error}") from None
+
+
+def library_synonyms(folder: Path) -> Synonyms:
+    """The built-in synonyms and those of the file ``synonyms.txt`` in a library, if any."""
+    base = built_in_synonyms()
+    text = own_synonyms(folder)
+    if not text:
+        return base
+    added = parse_synonyms(text, str(folder / _OWN))
+    return Synonyms({**base.same, **added.same}, {**base.related, **added.related})
+
+
+def parse_synonyms(text: str, where: str) -> Synonyms:
+    """Synonyms from the lines of a text; raises `InvalidInput` for a line that is none.
+
+    Examples
+    --------
+    >>> parse_synonyms("run: sprint", "a text").same
+    {'sprint': 'run'}
+    """
+    same: dict[str, str] = {}
+    related: dict[str, tuple[str, ...]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.partition("#")[0].strip().casefold()
+        if not line:
+            continue
+        found = re.fullmatch(r"(\w+)\s*([:~])\s*(.+)", line)
+        if found is None:
+            raise InvalidInput(
+                f"{where}: line {number}: expected WORD: SYNONYM ... or WORD ~ RELATED ...; "
+                f"got {line!r}"
+            )
+        head, others = stem(found[1]), found[3].split()
+        if found[2] == ":":
+            for other in others:
+                for form in (other, stem(other)):
+                    if form != head:
+                        same[form] = head
+        else:
+            related[head] = (*related.get(head, ()), *(stem(other) for other in others))
+    return Synonyms(same, related)
