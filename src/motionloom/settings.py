@@ -1,55 +1,70 @@
-"""Settings of a verb: frozen dataclasses whose fields are typed, documented and checked.
+"""Settings: one frozen dataclass per verb, and one per method that a verb can choose.
 
-Each verb of `motionloom.Library` has one settings class. A field carries its default, the
-sentence that explains it, its unit and its limits; the options and the help of the command, the
-form in the studio and its TypeScript type are derived from these fields.
+A settings class is the interface of its verb. It is built once, at the edge (a Python call, a
+command line, a request, a file), and passed down unchanged. Each field carries its default, the
+sentence that explains it, its unit and its limits; the signature and the documentation of the verb,
+the options and the help of the command, the schema of the HTTP interface and the forms of the page
+are all derived from it.
 
-Options that belong to one method only live in a settings class of that method, which is chosen by
-name: ``method="lazy", k=64`` is short for ``method=LazyGraph(k=64)``. An option that the chosen
-method does not have is refused by name.
+Three kinds of fields:
 
-A field called ``preset`` names the settings of a paper, listed in the attribute ``PRESETS`` of the
-class: they take the place of the defaults.
+- a plain value: ``max=20``;
+- a *method*: settings of one of several ways to do the job, chosen by name or given as an object.
+  ``method="lazy"`` is short for ``method=LazyGraph()``; its options are set there and nowhere else;
+- a *group*: settings that are rarely needed, such as ``expansion=Expansion(join_distance=0.1)``.
+
+A preset is a constructor (`preset`): ``SearchSettings.kg04(max=20)`` has the values of the paper
+except for those that are given, also where a given value equals a default.
+
+Commands and presets have no objects to type. They take *flat* options (`Settings.of`): the options
+of the chosen method and of the groups by their own names.
 """
 
 from __future__ import annotations
 
-import sys
+import inspect
 import types
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from math import isfinite
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Any, Generic, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from motionloom.errors import InvalidInput
+
+S = TypeVar("S", bound="Settings")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a field of a settings class says besides its name, type and default.
+    """Everything about a field besides its name, type and default.
 
     Attributes
     ----------
     help : str
         One sentence: what it does.
     unit : str
-        Unit of the value, for example ``"m"``; empty where there is none.
+        Unit of the value, for example ``"m"``; empty if it has none.
     least, greatest : float, optional
         Inclusive limits.
     above : float, optional
         Exclusive lower limit.
     option : str
-        Name on the command line where it differs from the field's, for example ``"--max"``.
-    old_options : tuple of str
-        Earlier names on the command line, accepted and not shown.
+        Name on the command line if it differs from the field's, for example ``"--tempo"``.
     metavar : str
-        What the help shows for the value, for example ``"LABEL"``.
+        Placeholder for the value in the help, for example ``"LABEL"``.
     commas : bool
-        Whether the command line takes several values in one text, separated by commas.
+        Whether the command line takes several values separated by commas.
     label : str
-        Name in a form; default: the field's, with spaces.
+        Name in a form. Default: the field's, with spaces.
     command : bool
         Whether the command line has it.
+    expert : bool
+        Whether the default help of a command and the form of a page hide it.
+    methods : mapping of str to settings class
+        The methods that the field chooses among; empty for other fields.
     """
 
     help: str
@@ -58,35 +73,21 @@ class Setting:
     greatest: float | None = None
     above: float | None = None
     option: str = ""
-    old_options: tuple[str, ...] = ()
     metavar: str = ""
     commas: bool = False
     label: str = ""
     command: bool = True
+    expert: bool = False
+    methods: Mapping[str, type[Settings]] = field(default_factory=dict)
 
 
-LABEL = Setting(
-    "Only motions with this label; may be repeated.", metavar="LABEL", old_options=("--within",)
-)
+LABEL = Setting("Only motions with this label; may be repeated.", metavar="LABEL")
 ONLY = Setting("Only these motions.", metavar="NAME,...", commas=True)
-EXCLUDE = Setting(
-    "Leave out these motions.", metavar="NAME,...", commas=True, old_options=("--without",)
-)
+EXCLUDE = Setting("Exclude these motions.", metavar="NAME,...", commas=True)
 """Settings that choose motions, for every verb that takes ``label``, ``only`` and ``exclude``."""
-
-PRESET = Setting(
-    "Settings as in a paper, by its initials and year; other options win where they differ from "
-    "their defaults.",
-)
-"""Setting of every verb that has presets; the papers are those of `docs/papers.md`."""
 
 Names = str | tuple[str, ...] | None
 """Type of such a field: one name, several, or None for no choice."""
-
-
-def names(given: str | Iterable[str] | None) -> Names:
-    """One name or several as the value of a field of type `Names`."""
-    return given if given is None or isinstance(given, str) else tuple(given)
 
 
 def setting(default: Any, help: str | Setting, **details: Any) -> Any:
@@ -106,7 +107,7 @@ def setting(default: Any, help: str | Setting, **details: Any) -> Any:
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Lazy(Settings):
-    ...     k: int = setting(256, "Neighbours per query frame.", least=1)
+    ...     k: int = setting(256, "Neighbors per query frame.", least=1)
     >>> Lazy(k=64).k
     64
     >>> Lazy(k=0)
@@ -114,78 +115,230 @@ def setting(default: Any, help: str | Setting, **details: Any) -> Any:
         ...
     motionloom.errors.InvalidInput: k must be at least 1; got 0
     """
-    about = help if isinstance(help, Setting) else Setting(help, **details)
+    about = replace(help, **details) if isinstance(help, Setting) else Setting(help, **details)
     return field(default=default, metadata={"setting": about})
+
+
+class Preset(Generic[S]):
+    """A constructor that begins with the values of a paper; see `preset`."""
+
+    def __init__(self, values: Callable[[type[S]], S]) -> None:
+        self.values = values
+        self.__doc__ = values.__doc__
+
+    def __get__(self, _: S | None, cls: type[S]) -> Callable[..., S]:
+        """The constructor: takes flat options, which replace the values of the paper."""
+        return lambda **explicit: cls.of(explicit, start=self.values(cls))
+
+
+def preset(values: Callable[[Any], S]) -> Preset[S]:
+    """Make a method that returns the settings of a paper a constructor with explicit options.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Graph(Settings):
+    ...     tiers: int = setting(1, "Rounds of query expansion.")
+    ...
+    ...     @preset
+    ...     def kg04(cls):
+    ...         return cls(tiers=9)
+    >>> Graph.kg04().tiers, Graph.kg04(tiers=1).tiers
+    (9, 1)
+    """
+    return Preset(values)
+
+
+def presets_of(cls: type[Settings]) -> tuple[str, ...]:
+    """Names of the presets of a settings class."""
+    mro = reversed(cls.__mro__)
+    return tuple(
+        dict.fromkeys(n for base in mro for n, v in vars(base).items() if isinstance(v, Preset))
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """Base of all settings classes: checks types and limits of the fields when made."""
 
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-
     def __post_init__(self) -> None:
-        values = preset_values(type(self), getattr(self, "preset", None)) if self.PRESETS else {}
         for each in fields(self):
-            if each.name in values and getattr(self, each.name) == each.default:
-                object.__setattr__(self, each.name, values[each.name])
-        for name, (kind, about) in described(type(self)).items():
-            check_value(name, getattr(self, name), kind, about)
+            kind, about = described(type(self))[each.name]
+            value = _normalized(getattr(self, each.name), each, kind, about)
+            object.__setattr__(self, each.name, value)
+            if not isinstance(value, Settings):
+                check_value(each.name, value, kind, about)
         self.check()
 
     def check(self) -> None:
         """Check what depends on several fields; raises `InvalidInput`."""
 
-    def arguments(self) -> dict[str, Any]:
-        """Field name to value, as keyword arguments of the verb.
+    @classmethod
+    def given(cls, settings: Self | None, options: Mapping[str, Any]) -> Self:
+        """The settings of a call: an object, single fields, or an object with fields replaced.
 
         Examples
         --------
-        >>> Settings().arguments()
-        {}
+        >>> MotionChoice.given(None, {"only": ["walk", "jog"]}).only
+        ('walk', 'jog')
+        >>> MotionChoice.given(MotionChoice(only="walk"), {"label": "calm"})
+        MotionChoice(label='calm', only='walk', exclude=None)
+        >>> MotionChoice.given(None, {"within": "walk"})
+        Traceback (most recent call last):
+            ...
+        motionloom.errors.InvalidInput: MotionChoice has no within; it has label, only, exclude
         """
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        if settings is not None and not isinstance(settings, cls):
+            raise InvalidInput(
+                f"settings must be {cls.__name__}(...); got {type(settings).__name__}"
+            )
+        for name in options:
+            if name not in described(cls):
+                raise InvalidInput(_unknown(cls, name))
+        return replace(settings, **options) if settings is not None else cls(**options)
 
     @classmethod
-    def from_arguments(cls, arguments: Mapping[str, Any], **others: Any) -> Self:
-        """Settings from the arguments of a verb: those named as fields, or as options of methods.
+    def from_preset(cls, name: str, **explicit: Any) -> Self:
+        """The settings of a preset by its name; what is explicit wins."""
+        if name not in presets_of(cls):
+            raise InvalidInput(f"preset must be one of {', '.join(presets_of(cls))}; got {name!r}")
+        return getattr(cls, name)(**explicit)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], *, start: Self | None = None) -> Self:
+        """Settings from flat options: fields, and options of the method and of the groups.
 
         Parameters
         ----------
-        arguments : mapping
-            Argument name to value, the ``locals()`` of the verb. An option of a method that is
-            None is not given.
-        **others
-            Values that take the place of arguments.
+        options : mapping
+            Name to value. All that is here wins over `start`.
+        start : settings, optional
+            Values of everything else. Default: the defaults.
+
+        Raises
+        ------
+        InvalidInput
+            If the chosen method does not have an option.
 
         Examples
         --------
-        >>> def verb(*, label=None, only=None, exclude=None, progress=None):
-        ...     return MotionChoice.from_arguments(locals())
-        >>> verb(only=["walk", "jog"]).only
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class Lazy(Settings):
+        ...     k: int = setting(256, "Neighbors per query frame.", least=1)
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class Web(Settings):
+        ...     alpha: float = setting(0.15, "Width of the valid region.")
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class Search(Settings):
+        ...     method: Lazy | Web = setting(Lazy(), "", methods={"lazy": Lazy, "web": Web})
+        >>> Search.of({"k": 64}).method
+        Lazy(k=64)
+        >>> Search.of({"method": "web", "k": 64})
+        Traceback (most recent call last):
+            ...
+        motionloom.errors.InvalidInput: k is not an option of method web, which has alpha
+        """
+        start = cls() if start is None else start
+        own = {name: value for name, value in options.items() if name in described(cls)}
+        rest = {name: value for name, value in options.items() if name not in own}
+        for each in fields(cls):
+            inner = getattr(start, each.name)
+            if not isinstance(each.default, Settings):
+                continue
+            if each.name in own:
+                picked = _normalized(own[each.name], each, *described(cls)[each.name])
+                # The method of the preset by its name: its values stay.
+                inner = inner if own[each.name] == name_of(inner) else picked
+            if not isinstance(inner, Settings):
+                continue
+            taken = {name: rest.pop(name) for name in list(rest) if name in described(type(inner))}
+            if taken or each.name in own:
+                own[each.name] = replace(inner, **taken)
+        if rest:
+            chosen = {
+                each.name: own.get(each.name, getattr(start, each.name)) for each in fields(cls)
+            }
+            raise InvalidInput(_not_taken(cls, next(iter(rest)), chosen))
+        return replace(start, **own)
+
+    def changed(self, start: Self | None = None) -> dict[str, Any]:
+        """Fields that differ from those of `start`, by default a fresh object; name to value."""
+        start = type(self)() if start is None else start
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in own.items() if value != getattr(start, name)}
+
+    def to_json(self, start: Self | None = None) -> dict[str, Any]:
+        """The fields that differ from those of `start`, by default a fresh object, as JSON.
+
+        A method is an object with its ``name`` and options.
+
+        Examples
+        --------
+        >>> MotionChoice(only=("walk", "jog")).to_json()
+        {'only': ['walk', 'jog']}
+        """
+        defaults = {each.name: each.default for each in fields(self)}
+        return {
+            name: _json_value(value, None if name_of(value) else defaults[name])
+            for name, value in self.changed(start).items()
+        }
+
+    @classmethod
+    def from_json(cls, values: Any, start: Self | None = None) -> Self:
+        """The settings that `to_json` wrote; a method may be its name alone.
+
+        Examples
+        --------
+        >>> MotionChoice.from_json({"only": ["walk", "jog"]}).only
         ('walk', 'jog')
         """
-        own = {name: arguments[name] for name in described(cls) if name not in others} | others
-        own |= {name: names(own[name]) for name in described(MotionChoice) if name in own}
-        for what in [each.name for each in fields(cls) if isinstance(each.default, Settings)]:
-            methods = methods_of(cls, what).values()
-            options = {name: arguments[name] for method in methods for name in described(method)}
-            own[what] = chosen_of(cls, what, own[what], options, own.get("preset"))
-        return cls(**own)
+        if isinstance(values, cls):
+            return values
+        if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+            raise InvalidInput(f"{cls.__name__} must be an object; got {_shortened(values)}")
+        given: dict[str, Any] = {}
+        for name, value in values.items():
+            if name not in described(cls):
+                raise InvalidInput(_unknown(cls, name))
+            about = described(cls)[name][1]
+            default = next(each.default for each in fields(cls) if each.name == name)
+            if about.methods and isinstance(value, Mapping):
+                options = dict(value)
+                kind = method_class(name, options.pop("name", name_of(default)), about.methods)
+                value = kind.from_json(options)
+            elif isinstance(default, Settings) and not about.methods:
+                value = type(default).from_json(value, default)
+            given[name] = value
+        return cls(**given) if start is None else replace(start, **given)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Let FastAPI take the class itself: values are checked here and nowhere else."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(
+            cls.from_json,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda own: own.to_json()
+            ),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        return json_schema(cls)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MotionChoice(Settings):
-    """Which motions of a library a command takes."""
+    """Which motions of a library a verb uses."""
 
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
     exclude: Names = setting(None, EXCLUDE)
 
-
-def motion_choice(settings: Any) -> dict[str, Any]:
-    """The fields `label`, `only` and `exclude` of settings as keyword arguments; None if empty."""
-    return {name: getattr(settings, name) or None for name in ("label", "only", "exclude")}
+    def motions(self) -> dict[str, Names]:
+        """The fields `label`, `only` and `exclude` as keyword arguments; None if empty."""
+        return {name: getattr(self, name) or None for name in ("label", "only", "exclude")}
 
 
 def described(cls: type[Settings]) -> dict[str, tuple[Any, Setting]]:
@@ -202,20 +355,34 @@ def described(cls: type[Settings]) -> dict[str, tuple[Any, Setting]]:
 _DESCRIBED: dict[type, dict[str, tuple[Any, Setting]]] = {}
 
 
+def name_of(method: Any) -> str:
+    """Name by which a method is chosen; empty for other values."""
+    return str(getattr(method, "NAME", "")) if isinstance(method, Settings) else ""
+
+
+def method_class(what: str, name: Any, methods: Mapping[str, type[Settings]]) -> type[Settings]:
+    """The settings class of a method, by name; raises `InvalidInput` if there is none."""
+    if not isinstance(name, str) or name not in methods:
+        raise InvalidInput(f"{what} must be one of {', '.join(methods)}; got {_shortened(name)}")
+    return methods[name]
+
+
 def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
     """Raise `InvalidInput` if a value has the wrong type or is beyond its limits.
 
-    Only numbers, texts, flags and ``Literal`` types are checked; other types are left to the
+    Only numbers, strings, flags and ``Literal`` types are checked; other types are left to the
     functions that use them.
     """
     choices = choices_of(kind)
-    simple = [each for each in _members(kind) if each in (int, float, bool, str, type(None))]
+    members = _members(kind)
+    simple = [each for each in members if each in (int, float, bool, str, type(None))]
     if choices is not None:
-        if value not in choices and not (value is None and type(None) in _members(kind)):
-            named = ", ".join(str(each) for each in choices)
-            raise InvalidInput(f"{name} must be one of {named}; got {value!r}")
+        is_choice = isinstance(value, str | int | float) and value in choices
+        if not is_choice and not (value is None and type(None) in members):
+            listed = ", ".join(str(each) for each in choices)
+            raise InvalidInput(f"{name} must be one of {listed}; got {value!r}")
         return
-    if len(simple) == len(_members(kind)) and not any(_is(value, each) for each in simple):
+    if len(simple) == len(members) and not any(_is(value, each) for each in simple):
         wanted = " or ".join(_WORDS[each] for each in simple if each is not type(None))
         raise InvalidInput(f"{name} must be {wanted}; got {value!r}")
     if not isinstance(value, Real) or isinstance(value, bool):
@@ -229,148 +396,309 @@ def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
         raise InvalidInput(f"{name} must be at most {about.greatest:g}; got {value}")
 
 
-def preset_values(cls: type[Settings], preset: str | None) -> Mapping[str, Any]:
-    """Field name to value of a preset; empty for None.
+def parsed_value(cls: type[Settings], name: str, text: str) -> Any:
+    """The value of a field that a command line or a file gives as text.
 
-    Raises
-    ------
-    InvalidInput
-        If the class has no such preset.
-    """
-    if preset is None:
-        return {}
-    if preset not in cls.PRESETS:
-        raise InvalidInput(f"preset must be one of {', '.join(cls.PRESETS)}; got {preset!r}")
-    return cls.PRESETS[preset]
-
-
-def chosen_of(
-    cls: type[Settings],
-    what: str,
-    choice: str | Settings,
-    options: dict[str, Any],
-    preset: str | None = None,
-) -> Settings:
-    """The method that the field `what` of a settings class chooses; see `chosen`.
-
-    Where the method of the preset, or the default one, is chosen, the options refine the method
-    of the preset.
-    """
-    methods = methods_of(cls, what)
-    start = preset_values(cls, preset).get(what)
-    default = next(each.default for each in fields(cls) if each.name == what)
-    if start is None or methods.get(str(choice)) not in (type(start), type(default)):
-        return chosen(what, choice, methods, options)
-    name = next(key for key, each in methods.items() if type(start) is each)
-    given = {option: value for option, value in options.items() if value is not None}
-    chosen(what, name, methods, given)  # refuses options that the method does not have
-    return replace(start, **given)
-
-
-def chosen(
-    what: str, choice: str | Settings, kinds: Mapping[str, type[Settings]], options: dict[str, Any]
-) -> Settings:
-    """The settings of a method, chosen by name and refined by options.
-
-    Parameters
-    ----------
-    what : str
-        Name of the argument, for messages: ``"method"``.
-    choice : str or Settings
-        A name in `kinds`, or ready-made settings (then no further options may be given).
-    kinds : mapping of str to settings class
-        The methods there are.
-    options : dict
-        Option name to value; None means not given.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no such method, or the method has no such option.
+    Lists are separated by commas, pairs are ``KEY=VALUE,...``, flags are true or false.
 
     Examples
     --------
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class Lazy(Settings):
-    ...     k: int = setting(256, "Neighbours per query frame.", least=1)
-    >>> chosen("method", "lazy", {"lazy": Lazy}, {"k": 64}).k
-    64
-    >>> chosen("method", "lazy", {"lazy": Lazy}, {"steps": "classic"})
-    Traceback (most recent call last):
-        ...
-    motionloom.errors.InvalidInput: steps is not an option of method lazy, which has k
+    >>> parsed_value(MotionChoice, "only", "walk, jog")
+    ('walk', 'jog')
     """
-    given = {name: value for name, value in options.items() if value is not None}
-    if isinstance(choice, str):
-        if choice not in kinds:
-            known = ", ".join(kinds)
-            raise InvalidInput(f"{what} must be one of {known}; got {choice!r}")
-        cls = kinds[choice]
-        for name in given:
-            if name not in described(cls):
-                has = ", ".join(described(cls)) or "no options"
-                raise InvalidInput(f"{name} is not an option of {what} {choice}, which has {has}")
-        return cls(**given)
-    if given:
-        names = ", ".join(given)
-        raise InvalidInput(f"{names}: set on the {what} itself, {type(choice).__name__}(...)")
-    return choice
+    if name not in described(cls):
+        raise InvalidInput(_unknown(cls, name))
+    kind, about = described(cls)[name]
+    members = _members(kind)
+    if choices_of(kind) is not None:
+        return text
+    if any(get_origin(each) is tuple and get_args(each)[:2] == (float, float) for each in members):
+        try:
+            return tuple(float(part) for part in text.split(","))
+        except ValueError:
+            raise InvalidInput(
+                f"{name} must be numbers with commas between; got {text!r}"
+            ) from None
+    if about.commas:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    for plain, convert in ((bool, _flag), (int, int), (float, float)):
+        if plain in members:
+            try:
+                return convert(text)
+            except ValueError:
+                continue
+    if str in members or Path in members or Any in members:
+        return text
+    wanted = " or ".join(_WORDS[each] for each in members if each in _WORDS)
+    raise InvalidInput(f"{name} must be {wanted}; got {text!r}")
 
 
-def form(cls: type[Settings]) -> list[dict[str, Any]]:
-    """The fields of a settings class as plain data, for the form of a page.
+def _flag(text: str) -> bool:
+    if text.lower() not in ("true", "false", "yes", "no", "1", "0", "on", "off"):
+        raise ValueError(text)
+    return text.lower() in ("true", "yes", "1", "on")
 
-    A field that chooses a method has the methods' names as ``choices``, and under ``methods``
-    what each is and the fields that it has.
 
-    Examples
-    --------
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class Lazy(Settings):
-    ...     k: int = setting(256, "Neighbours per query frame.", least=1)
-    >>> form(Lazy)[0]["name"], form(Lazy)[0]["type"], form(Lazy)[0]["default"]
-    ('k', 'integer', 256)
+def takes(cls: type[Settings]) -> Callable[[F], F]:
+    """Give a verb the signature and the parameter documentation of its settings class.
+
+    The verb is written as ``def search(self, query, settings=None, **options)``; readers,
+    notebooks and the documentation see every field with its default and its help.
     """
-    defaults = {each.name: each.default for each in fields(cls)}
+
+    def wrap(verb: F) -> F:
+        own = inspect.signature(verb)
+        plain = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        shown = [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=each.default,
+                annotation=each.type,
+            )
+            for each in fields(cls)
+        ]
+        runtime = [each for each in plain if each.kind is each.KEYWORD_ONLY]
+        data = [each for each in plain if each.kind is not each.KEYWORD_ONLY]
+        verb.__signature__ = own.replace(parameters=[*data, *shown, *runtime])  # type: ignore[attr-defined]
+        verb.__doc__ = _with_fields(verb.__doc__ or "", cls)
+        verb.settings_class = cls  # type: ignore[attr-defined]
+        return verb
+
+    return wrap
+
+
+def described_fields(cls: type[Settings]) -> list[tuple[str, str]]:
+    """Each field as ``name : type`` and the sentences about it, for documentation."""
     rows = []
-    for name, (kind, about) in described(cls).items():
-        default = defaults[name]
-        row = {
-            "name": name,
-            "label": about.label or name.replace("_", " ").capitalize(),
-            "type": _json_type(kind),
-            "default": None if default is MISSING else default,
-            "choices": choices_of(kind),
-            "help": about.help,
-            "unit": about.unit,
-            "least": about.least,
-            "greatest": about.greatest,
-        }
-        if isinstance(default, Settings):
-            methods = methods_of(cls, name)
-            row |= {
-                "type": "string",
-                "default": next(key for key, each in methods.items() if type(default) is each),
-                "choices": tuple(methods),
-                "methods": {
-                    key: {"help": (each.__doc__ or "").partition("\n")[0], "fields": form(each)}
-                    for key, each in methods.items()
-                },
-            }
-        rows.append(row)
+    for each in fields(cls):
+        kind, about = described(cls)[each.name]
+        text = about.help
+        if about.unit:
+            text = f"{text.removesuffix('.')} ({about.unit})."
+        if about.methods:
+            text += (
+                " Methods: "
+                + ", ".join(
+                    f"``{name}`` (`{method.__name__}`)" for name, method in about.methods.items()
+                )
+                + "."
+            )
+        rows.append((f"{each.name} : {_type_text(kind, each, about)}", text))
     return rows
 
 
-def methods_of(cls: type[Settings], name: str) -> Mapping[str, type[Settings]]:
-    """The methods that the field `name` of a settings class chooses among.
+def json_schema(cls: type[Settings]) -> dict[str, Any]:
+    """JSON schema of a settings class, for the HTTP interface and the forms of a page.
 
-    They stand in an attribute of the class: those of ``method`` in ``METHODS``.
+    A method is ``oneOf`` its variants, each with its ``name``; a unit is ``x-unit``, and
+    ``x-expert`` marks fields that a form shows on request.
     """
-    # Interned: CPython's cache of attributes keeps every text it was asked by.
-    return getattr(cls, sys.intern(f"{name.upper()}S"))
+    properties: dict[str, Any] = {}
+    for each in fields(cls):
+        kind, about = described(cls)[each.name]
+        row: dict[str, Any]
+        if about.methods:
+            default = name_of(each.default) or None
+            row = {
+                "oneOf": [_variant(name, method) for name, method in about.methods.items()],
+                "discriminator": {"propertyName": "name"},
+                "default": {"name": default},
+            }
+        elif isinstance(each.default, Settings):
+            row = json_schema(type(each.default))
+            row["default"] = each.default.to_json()
+        else:
+            row = _value_schema(kind, about)
+            if each.default is not MISSING:
+                row["default"] = _json_value(each.default)
+        row["title"] = about.label or each.name.replace("_", " ").capitalize()
+        row["description"] = about.help
+        if about.unit:
+            row["x-unit"] = about.unit
+        if about.expert:
+            row["x-expert"] = True
+        properties[each.name] = row
+    return {
+        "type": "object",
+        "title": cls.__name__,
+        "description": (cls.__doc__ or "").partition("\n")[0],
+        "properties": properties,
+        "additionalProperties": False,
+    }
 
 
-_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+def _variant(name: str, method: type[Settings]) -> dict[str, Any]:
+    schema = json_schema(method)
+    schema["properties"] = {"name": {"type": "string", "const": name}, **schema["properties"]}
+    schema["required"] = ["name"]
+    return schema
+
+
+def _value_schema(kind: Any, about: Setting) -> dict[str, Any]:
+    """Schema of a plain value: type, choices and limits."""
+    choices = choices_of(kind)
+    members = [each for each in _members(kind) if each is not type(None)]
+    if choices is not None:
+        row: dict[str, Any] = {"type": "string", "enum": list(choices)}
+    elif kind == Names:
+        return {"type": ["array", "null"], "items": {"type": "string"}}
+    elif any(get_origin(each) is tuple for each in members):
+        several = next(each for each in members if get_origin(each) is tuple)
+        inner = [each for each in get_args(several) if each is not Ellipsis]
+        row = {"type": "array", "items": _value_schema(inner[0], Setting("")) if inner else {}}
+        if Ellipsis not in get_args(several):
+            row |= {"minItems": len(inner), "maxItems": len(inner)}
+    else:
+        types_ = [_JSON_TYPES[each] for each in members if each in _JSON_TYPES]
+        row = (
+            {}
+            if Any in members or not types_
+            else {"type": types_[0] if len(types_) == 1 else types_}
+        )
+    limits = {"minimum": about.least, "maximum": about.greatest, "exclusiveMinimum": about.above}
+    row |= {name: limit for name, limit in limits.items() if limit is not None}
+    if len(members) < len(_members(kind)) and "type" in row:
+        listed = row["type"] if isinstance(row["type"], list) else [row["type"]]
+        row["type"] = [*listed, "null"]
+        if "enum" in row:
+            row["enum"] = [*row["enum"], None]
+    return row
+
+
+def choices_of(kind: Any) -> tuple[Any, ...] | None:
+    """Values of a ``Literal``, also within an optional; None for other types."""
+    members = [each for each in _members(kind) if each is not type(None)]
+    if members and all(get_origin(each) is Literal for each in members):
+        return tuple(dict.fromkeys(value for each in members for value in get_args(each)))
+    return None
+
+
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
+_JSON_TYPES: dict[Any, str] = {
+    bool: "boolean", int: "integer", float: "number", str: "string", Path: "string",
+}  # fmt: skip
+
+
+def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
+    """A value as its field holds it: a method by its name, names and lists as tuples."""
+    if about.methods:
+        if isinstance(value, str):
+            return method_class(each.name, value, about.methods)()
+        if type(value) not in about.methods.values():
+            raise InvalidInput(
+                f"{each.name} must be one of {', '.join(about.methods)} or the settings of one; "
+                f"got {_shortened(value)}"
+            )
+        return value
+    if isinstance(each.default, Settings):
+        if not isinstance(value, type(each.default)):
+            wanted = type(each.default).__name__
+            raise InvalidInput(f"{each.name} must be {wanted}(...); got {_shortened(value)}")
+        return value
+    if kind == Names and value is not None and not isinstance(value, str):
+        if not isinstance(value, Iterable):
+            raise InvalidInput(f"{each.name} must be a name or several; got {_shortened(value)}")
+        return tuple(value)
+    value = _frozen(value)
+    if get_origin(kind) is tuple and get_args(kind) == (float, float):
+        try:
+            low, high = (float(bound) for bound in value)
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"{each.name} must be two numbers; got {_shortened(value)}"
+            ) from None
+        return low, high
+    return value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value
+
+
+def _json_value(value: Any, default: Any = None) -> Any:
+    """A value as JSON has it; a group by what differs from the default of its field."""
+    if isinstance(value, Settings):
+        inner = value.to_json(default if isinstance(default, Settings) else None)
+        return {"name": name_of(value), **inner} if name_of(value) else inner
+    if isinstance(value, tuple):
+        return [_json_value(each) for each in value]
+    if value is None or isinstance(value, str | bool | Mapping):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value) if isfinite(float(value)) else str(float(value))
+    return str(value)
+
+
+def _unknown(cls: type[Settings], name: str) -> str:
+    """Message for a name that is not a field; says where it is one, if it is."""
+    for each in fields(cls):
+        about = described(cls)[each.name][1]
+        inner = about.methods.values() if about.methods else [type(each.default)]
+        for kind in inner:
+            if isinstance(kind, type) and issubclass(kind, Settings) and name in described(kind):
+                return (
+                    f"{name} is an option of {kind.__name__}: write "
+                    f"{each.name}={kind.__name__}({name}=...)"
+                )
+    return f"{cls.__name__} has no {name}; it has {', '.join(described(cls))}"
+
+
+def _not_taken(cls: type[Settings], name: str, chosen: Mapping[str, Any]) -> str:
+    """Message for a flat option that neither the chosen method nor a group has."""
+    for each in fields(cls):
+        about = described(cls)[each.name][1]
+        if any(name in described(kind) for kind in about.methods.values()):
+            method = chosen[each.name]
+            if isinstance(method, str):
+                method = about.methods[method]()
+            has = ", ".join(described(type(method))) or "no options"
+            return f"{name} is not an option of {each.name} {name_of(method)}, which has {has}"
+    return _unknown(cls, name)
+
+
+def _with_fields(text: str, cls: type[Settings]) -> str:
+    """A docstring with the fields of a settings class at the end of its parameters."""
+    text = inspect.cleandoc(text)
+    rows = [f"{head}\n    {about}" for head, about in described_fields(cls)]
+    listed = "\n".join(rows)
+    head, heading, tail = text.partition("\nParameters\n----------\n")
+    for section in ("Returns", "Raises", "Examples", "Notes"):
+        mark = f"\n{section}\n{'-' * len(section)}\n"
+        part = tail if heading else head
+        at = part.find(mark)
+        if at >= 0:
+            before, after = part[:at].rstrip("\n"), part[at:]
+            break
+    else:
+        before, after = (tail if heading else head).rstrip("\n"), ""
+    if heading:
+        return f"{head}{heading}{before}\n{listed}\n{after}"
+    return f"{before}\n\nParameters\n----------\n{listed}\n{after}"
+
+
+def _type_text(kind: Any, each: Field[Any], about: Setting) -> str:
+    choices = choices_of(kind)
+    if about.methods:
+        text = "str or settings"
+    elif isinstance(each.default, Settings):
+        text = type(each.default).__name__
+    elif choices is not None:
+        text = "{" + ", ".join(repr(choice) for choice in choices) + "}"
+    elif kind == Names:
+        text = "str or several"
+    else:
+        names = [getattr(m, "__name__", str(m)) for m in _members(kind) if m is not type(None)]
+        text = " or ".join(name for name in names if name != "Any") or "object"
+    is_optional = type(None) in _members(kind) or (each.default is None)
+    return f"{text}, optional" if is_optional else text
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _is(value: Any, kind: type) -> bool:
@@ -384,21 +712,5 @@ def _is(value: Any, kind: type) -> bool:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """Types of a union; the type itself where it is none."""
+    """Types of a union; the type itself otherwise."""
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
-
-
-def choices_of(kind: Any) -> tuple[Any, ...] | None:
-    """Values of a ``Literal``, also within an optional; None for other types."""
-    members = [each for each in _members(kind) if each is not type(None)]
-    if members and all(get_origin(each) is Literal for each in members):
-        return tuple(dict.fromkeys(value for each in members for value in get_args(each)))
-    return None
-
-
-def _json_type(kind: Any) -> str:
-    if choices_of(kind) is not None:
-        return "string"
-    members = set(_members(kind)) - {type(None)}
-    names = {bool: "boolean", int: "integer", float: "number", str: "string"}
-    return names.get(next(iter(members)), "any") if len(members) == 1 else "any"

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from motionloom.checked_files import parse_json, parse_toml, read_regular_text
 from motionloom.dance.settings import MAX_SEAM, TUNE
 from motionloom.errors import InvalidInput
-from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
+from motionloom.settings import LABEL, MotionChoice, Names, Settings, preset, setting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,26 +44,35 @@ _BELOW_PACE = 0.24  # m/s by which files may be slower than the slowest take; th
 _SHORTEST, _LONGEST = 0.2, 36_000.0  # seconds
 
 
-@dataclass(frozen=True, kw_only=True)
-class CrowdSettings(Settings):
-    """Settings that all crowds share."""
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
 
-    music: str | None = setting(
-        None, f"MIDI or audio file, or {TUNE}: a generated one.", metavar="FILE"
-    )
-    tempo_bpm: float | None = setting(
-        None,
-        f"Beats per minute, instead of a music file or for a {TUNE}.",
-        least=40.0,
-        greatest=240.0,
-        option="--tempo",
-        metavar="BPM",
-    )
-    seconds: float | None = setting(
-        None, "Length. [as the music]", unit="s", least=_SHORTEST, greatest=_LONGEST
-    )
-    seed: int = setting(0, "Random seed.", least=0)
-    fps: float = setting(30.0, "Frames per second.", least=10.0, greatest=240.0)
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _row(name: str, value: Any, parts: str, count: int) -> tuple[float, ...]:
+    """`value` if it is `count` finite numbers; `parts` says what they are."""
+    if not _is_list(value) or len(value) != count:
+        raise InvalidInput(f"{name} must be {parts}; got {value!r}")
+    for one in value:
+        if isinstance(one, bool) or not isinstance(one, int | float) or not abs(one) <= 1e6:
+            raise InvalidInput(f"{name}: {parts} must be numbers up to 1e6; got {one!r}")
+    return tuple(value)
+
+
+def _rows(name: str, value: Any, parts: str, count: int) -> list[tuple[float, ...]]:
+    """`value` if it is a list of rows of `count` finite numbers."""
+    if not _is_list(value):
+        raise InvalidInput(f"{name} must be a list of {parts}; got {value!r}")
+    return [_row(f"{name}[{k}]", one, parts, count) for k, one in enumerate(value)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrowdMovements(Settings):
+    """Where the movements of a crowd come from, and how they may follow each other."""
+
     library: str | None = setting(None, "Use takes of this library.", command=False)
     takes: tuple[str, ...] = setting(
         (), "Names of takes, or files if no library is given.", metavar="NAME,...", commas=True
@@ -93,25 +102,56 @@ class CrowdSettings(Settings):
         "onto another foot, or with a jump of the body.",
         above=0.0,
     )
-    preset: Literal["kp03"] | None = setting(None, PRESET)
+
+    align: Literal["landings", "beats"] = setting(
+        "landings",
+        "What of a take meets the beats of the music: its foot landings, or its motion beats, as "
+        "in the paper.",
+        expert=True,
+    )
+
+    def check(self) -> None:
+        """Check the names."""
+        if self.library == "":
+            raise InvalidInput("library must be the path of a library; got ''")
+        for name in ("takes", "label"):
+            given = getattr(self, name) or ()
+            if not _is_list(given) or not all(isinstance(each, str) and each for each in given):
+                raise InvalidInput(f"{name} must be a list of names; got {given!r}")
+
+    def __bool__(self) -> bool:
+        """Whether they come from takes of the user, not from the built-in ones."""
+        return bool(self.library or self.takes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrowdSettings(Settings):
+    """Settings that all crowds share."""
+
+    music: str | None = setting(
+        None, f"MIDI or audio file, or {TUNE}: a generated one.", metavar="FILE"
+    )
+    tempo_bpm: float | None = setting(
+        None,
+        f"Beats per minute, instead of a music file or for a {TUNE}.",
+        least=40.0,
+        greatest=240.0,
+        option="--tempo",
+        metavar="BPM",
+    )
+    seconds: float | None = setting(
+        None, "Length. [as the music]", unit="s", least=_SHORTEST, greatest=_LONGEST
+    )
+    seed: int = setting(0, "Random seed.", least=0)
+    fps: float = setting(30.0, "Frames per second.", least=10.0, greatest=240.0)
+    movements: CrowdMovements = setting(CrowdMovements(), "Where the movements come from.")
 
     def check(self) -> None:
         """Check music and takes."""
         if self.music is not None:
             self._check_music()
-        elif self.tempo_bpm is None:
-            raise InvalidInput(
-                "there is no music; give a file (music), beats per minute (tempo_bpm), or "
-                f'music = "{TUNE}"'
-            )
-        if self.library == "":
-            raise InvalidInput("library must be the path of a library; got ''")
-        for name in ("takes", "label"):
-            given = getattr(self, name) or ()
-            if not _is_list(given) or not all(isinstance(one, str) and one for one in given):
-                raise InvalidInput(f"{name} must be a list of names; got {given!r}")
-        if self.label and self.library is None:
-            raise InvalidInput("label selects takes of a library; name the library, too")
+        if self.movements.label and self.movements.library is None:
+            raise InvalidInput("label selects takes of a library; name the library as well")
 
     def _check_music(self) -> None:
         from motionloom.dance.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES
@@ -131,7 +171,7 @@ class CrowdSettings(Settings):
     @property
     def has_takes(self) -> bool:
         """Whether the movements come from takes of the user, not from the built-in ones."""
-        return bool(self.library or self.takes)
+        return bool(self.movements)
 
     def loaded_music(self, meter: int, default_seconds: float = 30.0) -> Music:
         """The music: from the file, a generated tune, or a steady beat."""
@@ -158,22 +198,9 @@ class CrowdSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BallroomSettings(CrowdSettings):
-    """Couples in a room; see `motionloom.Library.ballroom`.
+class Ballfloor(Settings):
+    """A room with columns, and the discs that couples fill in it."""
 
-    The origin is the centre of the room; each couple fills a disc around its centre.
-
-    Examples
-    --------
-    >>> BallroomSettings(couples=20, tempo_bpm=90.0).starts().shape
-    (20, 2)
-    """
-
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kp03": {"groups": 5, "transition_phase": 0.0, "facing": 0.0}
-    }
-
-    couples: int = setting(20, "Number of couples.", least=1, greatest=10_000)
     room: tuple[float, float] | None = setting(
         (14.0, 10.0), "Width (x) and depth (z) of the room; None: no walls.", unit="m",
         command=False,
@@ -194,17 +221,7 @@ class BallroomSettings(CrowdSettings):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Check that the couples fit into the room."""
-        super().check()
-        self._check_room()
-        places = len(self._places)
-        if places < self.couples:
-            raise InvalidInput(
-                f"{self.couples} couples of radius {self.disc_radius:g} m do not fit into the "
-                f"room; there are places for {places}. Use fewer couples or a larger room"
-            )
-
-    def _check_room(self) -> None:
+        """Check room and columns."""
         if self.room is not None:
             width, depth = _row("room", self.room, "width and depth in metres", 2)
             if min(width, depth) <= 0.0 or max(width, depth) > 1000.0:
@@ -227,11 +244,47 @@ class BallroomSettings(CrowdSettings):
         """Radius of the disc that a couple fills, metres."""
         return RADIUS if self.radius is None else self.radius
 
+
+@dataclass(frozen=True, kw_only=True)
+class BallroomSettings(CrowdSettings):
+    """Couples in a room; see `motionloom.Library.ballroom`.
+
+    The origin is the centre of the room; each couple fills a disc around its centre.
+
+    Examples
+    --------
+    >>> BallroomSettings(couples=20, tempo_bpm=90.0).starts().shape
+    (20, 2)
+    """
+
+    couples: int = setting(20, "Number of couples.", least=1, greatest=10_000)
+    floor: Ballfloor = setting(Ballfloor(), "The room, and how couples fill it.")
+
+    @preset
+    def kp03(cls) -> BallroomSettings:
+        """Kim, Park and Shin 2003."""
+        return cls(
+            movements=CrowdMovements(groups=5, transition_phase=0.0, max_seam=None, align="beats"),
+            floor=Ballfloor(facing=0.0),
+        )
+
+    def check(self) -> None:
+        """Check that the couples fit into the room."""
+        super().check()
+        places = len(self._places)
+        if places < self.couples:
+            raise InvalidInput(
+                f"{self.couples} couples of radius {self.floor.disc_radius:g} m do not fit into "
+                f"the room; there are places for {places}. Use fewer couples or a larger room"
+            )
+
     @cached_property
     def _places(self) -> Array:
         from motionloom.crowd.floor_plan import couple_places
 
-        return couple_places(self.room, self.columns, self.disc_radius + SWAY, self.couples)
+        return couple_places(
+            self.floor.room, self.floor.columns, self.floor.disc_radius + SWAY, self.couples
+        )
 
     def starts(self) -> Array:
         """Start positions of the couples, (A, 2)."""
@@ -242,23 +295,9 @@ class BallroomSettings(CrowdSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarchSettings(CrowdSettings):
-    """Soldiers in formation on a street; see `motionloom.Library.march`.
+class Formation(Settings):
+    """Soldiers in ranks and files."""
 
-    Examples
-    --------
-    >>> corner = ((0, 0), (0, 12), (0, 24), (12, 24), (24, 24))
-    >>> MarchSettings(points=corner, ranks=10, files=4, tempo_bpm=96.0).street.length > 35.0
-    True
-    """
-
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kp03": {"groups": 2, "transition_phase": 0.0}
-    }
-
-    points: tuple[tuple[float, float], ...] = setting(
-        (), "Control points (x, z) of the street, a cubic B-spline.", unit="m", command=False
-    )
     ranks: int = setting(10, "Soldiers one behind the other.", least=1, greatest=10_000)
     files: int = setting(4, "Soldiers side by side.", least=1, greatest=10_000)
     spacing: float = setting(1.2, "Distance of neighbours.", unit="m", least=0.5, greatest=10.0)
@@ -267,42 +306,15 @@ class MarchSettings(CrowdSettings):
         least=0.1, greatest=4.0,
     )  # fmt: skip
 
-    def check(self) -> None:
-        """Check street and formation."""
-        super().check()
-        _rows("points", self.points, "x and z", 2)
-        self.street.check_files(self.offsets)
-        if self.seconds_on_street < _SHORTEST:
-            raise InvalidInput(
-                f"the street is {self.street.length:.1f} m long and the formation "
-                f"{(self.ranks - 1) * self.spacing:.1f} m; there is no room to march"
-            )
-        if not self.has_takes and self.music in (None, TUNE):
-            tempo = (self.tempo_bpm or DEFAULT_TEMPO) / CADENCE
-            self.check_pace(tempo * PACE[0], tempo * PACE[1])
-
-    def check_pace(self, slowest: float, fastest: float, *, spare: float = 0.0) -> None:
-        """Raise if files are slower or, by more than `spare`, faster than the takes, m/s."""
-        slow, fast = (self.pace * scale for scale in self.street.speed_range(self.offsets))
-        if fast > fastest + spare + 1e-9 or slow < slowest - _BELOW_PACE - 1e-9:
-            where = "on the straight street" if fast - slow < 1e-6 else "in the sharpest corner"
-            raise InvalidInput(
-                f"{where} files would march at {slow:.2f} to {fast:.2f} m/s; the takes march at "
-                f"{slowest:.2f} to {fastest:.2f} at this tempo. Use another speed, rounder "
-                "corners or fewer files"
-            )
-
     @property
     def pace(self) -> float:
         """Speed along the street, m/s."""
         return SPEED if self.speed is None else self.speed
 
-    @cached_property
-    def street(self) -> Street:
-        """The middle of the street."""
-        from motionloom.crowd.floor_plan import Street
-
-        return Street.through(self.points)
+    @property
+    def depth(self) -> float:
+        """Distance from the first rank to the last, meters."""
+        return (self.ranks - 1) * self.spacing
 
     @property
     def offsets(self) -> Array:
@@ -313,33 +325,87 @@ class MarchSettings(CrowdSettings):
             self.spacing * (np.arange(self.files) - 0.5 * (self.files - 1)), np.float64
         )
 
+
+@dataclass(frozen=True, kw_only=True)
+class MarchSettings(CrowdSettings):
+    """Soldiers in formation on a street; see `motionloom.Library.march`.
+
+    Examples
+    --------
+    >>> corner = ((0, 0), (0, 12), (0, 24), (12, 24), (24, 24))
+    >>> MarchSettings(points=corner, tempo_bpm=96.0).street.length > 35.0
+    True
+    """
+
+    points: tuple[tuple[float, float], ...] = setting(
+        STREET, "Control points (x, z) of the street, a cubic B-spline.", unit="m", command=False
+    )
+    formation: Formation = setting(Formation(), "Ranks, files and speed.")
+
+    @preset
+    def kp03(cls) -> MarchSettings:
+        """Kim, Park and Shin 2003."""
+        return cls(
+            movements=CrowdMovements(groups=2, transition_phase=0.0, max_seam=None),
+        )
+
+    def check(self) -> None:
+        """Check street and formation."""
+        super().check()
+        _rows("points", self.points, "x and z", 2)
+        self.street.check_files(self.formation.offsets)
+        if self.seconds_on_street < _SHORTEST:
+            raise InvalidInput(
+                f"the street is {self.street.length:.1f} m long and the formation "
+                f"{self.formation.depth:.1f} m; there is no room to march"
+            )
+        if not self.has_takes and self.music in (None, TUNE):
+            tempo = (self.tempo_bpm or DEFAULT_TEMPO) / CADENCE
+            self.check_pace(tempo * PACE[0], tempo * PACE[1])
+
+    def check_pace(self, slowest: float, fastest: float, *, spare: float = 0.0) -> None:
+        """Raise if files are slower or, by more than `spare`, faster than the takes, m/s."""
+        slow, fast = (
+            self.formation.pace * scale for scale in self.street.speed_range(self.formation.offsets)
+        )
+        if fast > fastest + spare + 1e-9 or slow < slowest - _BELOW_PACE - 1e-9:
+            where = "on the straight street" if fast - slow < 1e-6 else "in the sharpest corner"
+            raise InvalidInput(
+                f"{where} files would march at {slow:.2f} to {fast:.2f} m/s; the takes march at "
+                f"{slowest:.2f} to {fastest:.2f} at this tempo. Use another speed, rounder "
+                "corners or fewer files"
+            )
+
+    @cached_property
+    def street(self) -> Street:
+        """The middle of the street."""
+        from motionloom.crowd.floor_plan import Street
+
+        return Street.through(self.points)
+
     @property
     def seconds_on_street(self) -> float:
         """Seconds until the first rank reaches the end of the street."""
-        way = self.street.length - (self.ranks - 1) * self.spacing
-        return float(way / self.pace)
+        way = self.street.length - self.formation.depth
+        return float(way / self.formation.pace)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DanceFloorSettings(Settings):
+class DanceFloorSettings(MotionChoice):
     """Characters that dance next to each other; see `motionloom.Library.dance_floor`."""
 
-    count: int = setting(12, "Number of characters.", least=1, old_options=("-n",))
+    count: int = setting(12, "Number of characters.", least=1)
     seconds: float = setting(60.0, "Length.", unit="s")
     seed: int = setting(0, "Random seed.", least=0)
     method: Literal["auto", "choreography", "graph"] = setting(
         "auto",
         "Movements from a choreography (rhythmic takes), a motion graph, or auto: "
         "a choreography if any take is rhythmic.",
-        old_options=("--kind",),
     )
     floor: tuple[float, float] | None = setting(
         None, "Width and depth of the floor. [as large as needed]", unit="m", command=False
     )
     width: float = setting(BODY_WIDTH, "Least distance of two bodies.", unit="m", above=0.0)
-    label: Names = setting(None, LABEL)
-    only: Names = setting(None, ONLY)
-    exclude: Names = setting(None, EXCLUDE)
 
     def check(self) -> None:
         """Check the size of the floor."""
@@ -395,8 +461,6 @@ def file_values(path: str | Path) -> dict[str, Any]:
         raise InvalidInput(f"{path}: cannot be read as a crowd description: {reason}") from None
     if not isinstance(given, dict):
         raise InvalidInput(f"{path}: a crowd description is a table of names and values")
-    if "within" in given:  # its name in release 0.1
-        given["label"] = given.pop("within")
     for name in ("music", "library"):
         file = given.get(name)
         if isinstance(file, str) and file and not (name == "music" and file == TUNE):
@@ -411,23 +475,25 @@ def settings_from(
     kind: str, given: Mapping[str, Any], path: str | Path | None = None
 ) -> BallroomSettings | MarchSettings:
     """The settings of plain values; `path` is named in errors."""
-    cls = CROWDS[kind]
-    known = {field.name for field in fields(cls)}
-    unknown = sorted(set(given) - known)
-    prefix = "" if path is None else f"{path}: "
-    if unknown:
-        raise InvalidInput(
-            f"{prefix}a {kind} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}"
-        )
     values = {name: _frozen(value) for name, value in given.items()}
     if values.get("room") == OPEN:
         values["room"] = None
     for name in ("takes", "label"):
         if isinstance(values.get(name), str):
             values[name] = (values[name],)
+    paper = values.pop("preset", None)
+    cls = CROWDS[kind]
     try:
-        return cls(**values)
+        if path is not None and values.get("music") is None and values.get("tempo_bpm") is None:
+            raise InvalidInput(
+                "there is no music; give a file (music), beats per minute (tempo_bpm), or "
+                f'music = "{TUNE}"'
+            )
+        if path is not None and kind == "march":
+            values.setdefault("points", ())
+        return cls.of(values) if paper is None else cls.from_preset(paper, **values)
     except InvalidInput as error:
+        prefix = "" if path is None else f"{path}: "
         raise InvalidInput(f"{prefix}{error}") from None
 
 
@@ -442,28 +508,3 @@ def _read_music(path: str, changed: float, meter: int | None) -> Music:
 def _relative(path: Path, take: str) -> str:
     """Files of a take (``LEADER+FOLLOWER``), relative to the crowd description."""
     return "+".join(str(path.parent / name) for name in take.split("+"))
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _row(name: str, value: Any, parts: str, count: int) -> tuple[float, ...]:
-    """`value` if it is `count` finite numbers; `parts` says what they are."""
-    if not _is_list(value) or len(value) != count:
-        raise InvalidInput(f"{name} must be {parts}; got {value!r}")
-    for one in value:
-        if isinstance(one, bool) or not isinstance(one, int | float) or not abs(one) <= 1e6:
-            raise InvalidInput(f"{name}: {parts} must be numbers up to 1e6; got {one!r}")
-    return tuple(value)
-
-
-def _rows(name: str, value: Any, parts: str, count: int) -> list[tuple[float, ...]]:
-    """`value` if it is a list of rows of `count` finite numbers."""
-    if not _is_list(value):
-        raise InvalidInput(f"{name} must be a list of {parts}; got {value!r}")
-    return [_row(f"{name}[{k}]", one, parts, count) for k, one in enumerate(value)]

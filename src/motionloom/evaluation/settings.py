@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 from motionloom.errors import InvalidInput
-from motionloom.search import settings
-from motionloom.settings import PRESET, Settings, described, setting
+from motionloom.search.methods import AngleDtw, ClipMethod, Emd, UniformScaling, clip_methods
+from motionloom.settings import Settings, parsed_value, preset, setting
 
 DEFAULT_METHODS = ("statistics", "dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
-CLIP_METHODS = tuple(
-    name for name, kind in settings.METHODS.items() if issubclass(kind, settings.ClipMethod)
-)
+PAPER_NAMES = {"dtw": "dtw-angles"}
+"""Names in the literature of measures that have another name here (``dtw`` is a search)."""
 SHORTEST_SECONDS = 0.3  # of a clip
 
 
@@ -21,84 +20,75 @@ SHORTEST_SECONDS = 0.3  # of a clip
 class EvaluateSettings(Settings):
     """Settings of an evaluation of clip measures; see `motionloom.Library.evaluate`."""
 
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "tz07": {  # section 4; weights of joints are not given
-            "methods": ("emd", "dtw", "scaling"),
-            "curve_threshold": 10.0,
-            "line_distance": "perpendicular",
-            "time_weight": 1.0,
-            "clip_frames": 128,
-            "band": 0.1,
-            "scale_factor": 1.2,
-            "stretch_only": True,
-        }
-    }
-
     labels: str | Any = setting(
         None,
         "CSV file with columns clip and label. [the library's labels]",
         metavar="FILE",
     )
-    methods: tuple[Any, ...] | None = setting(
+    methods: tuple[Any, ...] | Mapping[str, Any] | None = setting(
         None,
         "Clip measures: statistics, dtw-clip, emd, dtw (or dtw-angles), scaling, dtw-e15, "
-        "dtw-pc11, dtw-jrd. "
+        "dtw-pc11, dtw-jrd; with options as in emd:time_weight=0. "
         f"[{', '.join(DEFAULT_METHODS)}]",
         metavar="NAME,...",
         commas=True,
     )
     label_column: str | None = setting(None, "Column of the CSV file that holds the label. [label]")
-    covariance_weight: float | None = setting(None, settings.COVARIANCE_WEIGHT)
-    spectrum_weight: float | None = setting(None, settings.SPECTRUM_WEIGHT)
-    trend_weight: float | None = setting(None, settings.TREND_WEIGHT)
-    length_weight: float | None = setting(None, settings.LENGTH_WEIGHT)
-    turn_weight: float | None = setting(None, settings.TURN_WEIGHT)
-    joint_spread: bool | None = setting(None, settings.JOINT_SPREAD)
-    curve_threshold: float | None = setting(None, settings.CURVE_THRESHOLD)
-    line_distance: Literal["time", "perpendicular"] | None = setting(None, settings.LINE_DISTANCE)
-    time_weight: float | None = setting(None, settings.TIME_WEIGHT)
-    clip_frames: int | None = setting(None, settings.CLIP_FRAMES)
-    joint_weights: str | Any = setting(None, settings.JOINT_WEIGHTS)
-    whole_turns: bool | None = setting(None, settings.WHOLE_TURNS)
-    band: float | None = setting(None, settings.CURVE_BAND)
-    scale_factor: float | None = setting(None, settings.SCALE_FACTOR)
-    stretch_only: bool | None = setting(None, settings.STRETCH_ONLY)
-    preset: Literal["tz07"] | None = setting(None, PRESET)
 
-    def clip_methods(self) -> dict[str, settings.ClipMethod]:
-        """Methods by the name shown, with the options that are given.
+    @preset
+    def tz07(cls) -> EvaluateSettings:
+        """Tam et al. 2007, section 4; the paper does not give its weights of joints."""
+        return cls(methods={"emd": Emd.tz07(), "dtw": AngleDtw(), "scaling": UniformScaling.tz07()})
+
+    def clip_methods(self) -> dict[str, ClipMethod]:
+        """Methods by the name shown.
 
         Raises
         ------
         InvalidInput
-            If there is no such method, or none of them has an option that is given.
+            If there is no such method, or it does not have an option that is given.
         """
+        if isinstance(self.methods, Mapping):
+            return dict(self.methods)
         chosen = DEFAULT_METHODS if self.methods is None else self.methods
         if not chosen:
-            raise InvalidInput(f"methods must name at least one of {', '.join(_known())}")
-        given = {
-            name: value
-            for name, value in self.arguments().items()
-            if name not in ("labels", "methods", "label_column", "preset") and value is not None
-        }
-        out: dict[str, settings.ClipMethod] = {}
-        used: set[str] = set()
-        for one in chosen:
-            if isinstance(one, settings.ClipMethod):
-                out[_shown(one)] = one
-                continue
-            if one not in _known():
-                raise InvalidInput(
-                    f"no measure of clips is called {one!r}; there are {', '.join(_known())}"
-                )
-            kind = settings.METHODS[PAPER_NAMES.get(one, one)]
-            own = {name: value for name, value in given.items() if name in described(kind)}
-            used |= set(own)
-            out[one] = kind(**own)  # type: ignore[assignment]
-        for name in given:
-            if name not in used and self.preset is None:
-                raise InvalidInput(f"{name} is an option of none of {', '.join(out)}")
-        return out
+            raise InvalidInput(f"methods must name at least one of {', '.join(_names())}")
+        methods = [each if isinstance(each, ClipMethod) else _method(each) for each in chosen]
+        shown = [each if isinstance(each, str) else _shown(each) for each in chosen]
+        return dict(zip(shown, methods, strict=True))
+
+
+def _method(text: str) -> ClipMethod:
+    """The method of ``NAME`` or ``NAME:OPTION=VALUE:...``.
+
+    Examples
+    --------
+    >>> _method("emd:time_weight=0").time_weight
+    0.0
+    """
+    name, *options = str(text).split(":")
+    if name not in _names():
+        raise InvalidInput(
+            f"no measure of clips is called {name!r}; there are {', '.join(_names())}"
+        )
+    kind = clip_methods()[PAPER_NAMES.get(name, name)]
+    pairs = dict(option.partition("=")[::2] for option in options)
+    return kind.of({name: parsed_value(kind, name, value) for name, value in pairs.items()})
+
+
+def _names() -> tuple[str, ...]:
+    return (*clip_methods(), *PAPER_NAMES)
+
+
+def _shown(method: ClipMethod) -> str:
+    """Name of a method and its options that are not the defaults.
+
+    Examples
+    --------
+    >>> _shown(Emd(time_weight=0.0))
+    'emd:time_weight=0.0'
+    """
+    return ":".join([method.NAME, *(f"{name}={value}" for name, value in method.changed().items())])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,28 +109,6 @@ class ProtocolSettings(Settings):
     keep: str | Any = setting(
         "evaluation-sets", "Folder where libraries of the sets are kept.", metavar="FOLDER"
     )
-
-
-PAPER_NAMES = {"dtw": "dtw-angles"}
-"""Names in the literature of measures that have another name here (``dtw`` is a search)."""
-
-
-def _known() -> tuple[str, ...]:
-    clips = [n for n, kind in settings.METHODS.items() if issubclass(kind, settings.ClipMethod)]
-    return (*clips, *PAPER_NAMES)
-
-
-def _shown(method: settings.ClipMethod) -> str:
-    """Name of a method and its options that are not the defaults.
-
-    Examples
-    --------
-    >>> _shown(settings.Emd(time_weight=0.0))
-    'emd:time_weight=0.0'
-    """
-    usual = type(method)().arguments()
-    changed = {n: v for n, v in method.arguments().items() if v != usual[n]}
-    return ":".join([method.NAME, *(f"{name}={value}" for name, value in changed.items())])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from motionloom.errors import InvalidInput
-from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
+from motionloom.settings import MotionChoice, preset, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class FatGraphSettings(Settings):
+class FatGraphSettings(MotionChoice):
     """How a fat graph is built; see `motionloom.Library.fat_graph`.
 
     Examples
@@ -20,10 +19,6 @@ class FatGraphSettings(Settings):
     >>> FatGraphSettings(examples=4).radius
     0.07
     """
-
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kt10": {"features": "e15", "normalize": "paper"}
-    }
 
     radius: float = setting(
         0.07,
@@ -44,10 +39,11 @@ class FatGraphSettings(Settings):
         True, "Make transitions between gaits that share no pose, such as walks and jogs."
     )
     seed: int | Any = setting(0, "Random seed for sampling blends.", least=0)
-    label: Names = setting(None, LABEL)
-    only: Names = setting(None, ONLY)
-    exclude: Names = setting(None, EXCLUDE)
-    preset: Literal["kt10"] | None = setting(None, PRESET)
+
+    @preset
+    def kt10(cls) -> FatGraphSettings:
+        """Krüger et al. 2010."""
+        return cls(features="e15", normalize="paper")
 
     def check(self) -> None:
         """Check that the radius is finite."""

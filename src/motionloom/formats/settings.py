@@ -30,19 +30,20 @@ class LoadSettings(Settings):
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
     partial: bool = setting(False, PARTIAL)
     strict: bool = setting(False, STRICT)
-    root: str | None = setting(None, "Name of the ROOT to read, if a file has several figures.")
     keep_carrier: bool = setting(
         False, "Keep joints above the hips; by default the hips become the root."
     )
     tpose: bool | None = setting(None, "BVH: whether frame 0 is an added T-pose.", command=False)
-    asf: str | Path | None = setting(None, "Acclaim: the skeleton file.", metavar="FILE")
     max_gap: float | None = setting(None, "Acclaim: longest gap to interpolate. [0.5]", unit="s")
-    skin: str | int | None = setting(None, "glTF: name or number of the skin to read. [first]")
     animation: str | int | None = setting(
         None, "glTF, FBX: name or number of the animation to read. [first]"
     )
-    skeleton: str | None = setting(None, "USD, FBX: path or root of the skeleton to read. [first]")
-    timeout: float | None = setting(None, "USD, FBX: time limit of reading. [600]", unit="s")
+    skeleton: str | int | Path | None = setting(
+        None,
+        "Which figure of the file to read: name of the ROOT (BVH), name or number of the skin "
+        "(glTF), path or root of the skeleton (USD, FBX); the .asf file of an Acclaim motion. "
+        "[first]",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,7 @@ class ConvertSettings(Settings):
     fps: float | None = setting(None, "Resample to this rate.")
     unit: str | None = setting(None, "Unit of the written file.")
     up: str | None = setting(None, "Up axis of the written file: y or z.")
-    roles: str | None = setting(None, ROLES.help, metavar="MAP", old_options=("--joints",))
+    roles: str | None = setting(None, ROLES.help, metavar="MAP")
     onto: str | None = setting(None, "Retarget onto the skeleton of this file.", metavar="SKELETON")
     character: str | None = setting(
         None,
@@ -97,7 +98,6 @@ class ConvertSettings(Settings):
         None,
         "Format of the files when OUT is a folder: glb, bvh, ...",
         metavar="SUFFIX",
-        old_options=("--format",),
     )
     clean: bool = setting(False, "Remove foot skate first.")
 

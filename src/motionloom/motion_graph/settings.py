@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import radians
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from motionloom.checked_files import csv_rows
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.settings import EXCLUDE, LABEL, ONLY, PRESET, Names, Settings, setting
+from motionloom.settings import MotionChoice, Settings, preset, setting
 
 if TYPE_CHECKING:
     from motionloom.features import FrameDistance
@@ -21,8 +20,10 @@ if TYPE_CHECKING:
 class Sectors(Settings):
     """The least error in every sector of the error function, pruned by three conditions."""
 
+    NAME: ClassVar[str] = "sectors"
+
     sector_seconds: float = setting(
-        0.5, "Side of a sector; at least the blend.", unit="s", above=0.0, command=False
+        0.5, "Side of a sector; at least the blend.", unit="s", above=0.0
     )
 
 
@@ -30,56 +31,34 @@ class Sectors(Settings):
 class Minima(Settings):
     """Every local minimum of the error function (Kovar, Gleicher & Pighin 2002)."""
 
+    NAME: ClassVar[str] = "minima"
+
 
 @dataclass(frozen=True, kw_only=True)
-class TransitionSettings(Settings):
-    """How transitions between motions are found.
+class TransitionRules(Settings):
+    """Which transition candidates are used, and how they are blended."""
 
-    Examples
-    --------
-    >>> TransitionSettings(per_minute=30.0).blend_seconds
-    0.4
-    """
-
-    METHODS: ClassVar[Mapping[str, type[Settings]]] = {"sectors": Sectors, "minima": Minima}
-
-    distance: str | Any = setting("jrd", "Frame distance: jrd, pc11, ...")
-    method: Sectors | Minima = setting(
-        Sectors(), "Transition candidates: sectors (least error of each sector) or minima (local)."
-    )
-    max_distance: float | None = setting(
-        None,
-        "Largest frame distance at a transition, in the unit of the distance. [by --per-minute]",
-        above=0.0,
-        old_options=("--threshold",),
-    )
-    per_minute: float = setting(
-        60.0,
-        "Transitions per minute of motion, counting both directions as one; sets the largest "
-        "frame distance where none is given.",
-        above=0.0,
-    )
     blend_seconds: float = setting(
         0.4, "Duration of a transition.", unit="s", above=0.0, option="--blend"
     )
     apart_seconds: float = setting(
-        0.6, "Least time between two frames of one motion.", unit="s", least=0.0, command=False
+        0.6, "Least time between two frames of one motion.", unit="s", least=0.0, expert=True
     )
     match_feet: bool = setting(
         True, "Require the same feet to be in contact on both sides of a transition."
     )
     connect: float = setting(
         3.0,
-        "Relax the frame distance up to this factor for motions that would be cut off; 1: never.",
-        command=False,
+        "Relax the frame distance up to this factor for motions that would be cut off; 1: never. A "
+        "maximum distance that is given is never relaxed.",
+        expert=True,
     )
     smooth: float | None = setting(
         1.2,
         "Largest acceleration of a transition, relative to the 99.9th percentile of the motions.",
         above=0.0,
-        command=False,
+        expert=True,
     )
-
     bridge: bool = setting(
         False,
         "Join parts that would be cut off, such as walks and runs, at their most similar poses, if "
@@ -90,12 +69,52 @@ class TransitionSettings(Settings):
         "Frames that are blended at a transition (i, j): those around i and j (centred), or k "
         "frames from i on and the k frames up to j, as in Kravcevich 2014 (kr14). Of a .mogra file "
         "also directed: like kr14, without the transitions back. [centred; of a file kr14]",
+        expert=True,
     )
 
-    @property
-    def method_name(self) -> str:
-        """Name of the method."""
-        return next(name for name, kind in self.METHODS.items() if isinstance(self.method, kind))
+    def check(self) -> None:
+        """Check that the numbers are finite."""
+        for name in ("blend_seconds", "smooth"):
+            _check_finite(name, getattr(self, name))
+
+
+def _check_finite(name: str, value: float | None) -> None:
+    if value is not None and not value < float("inf"):
+        raise InvalidInput(f"{name} must be finite; got {value}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransitionSettings(Settings):
+    """How transitions between motions are found.
+
+    Examples
+    --------
+    >>> TransitionSettings(per_minute=30.0).rules.blend_seconds
+    0.4
+    """
+
+    distance: str | Any = setting(
+        "jrd",
+        "Frame distance: jrd, pc11, ...; or a file with weights of joint pairs for jrd, as `learn` "
+        "writes it.",
+    )
+    method: Sectors | Minima = setting(
+        Sectors(),
+        "Transition candidates: sectors (least error of each sector) or minima (local).",
+        methods={"sectors": Sectors, "minima": Minima},
+    )
+    max_distance: float | None = setting(
+        None,
+        "Largest frame distance at a transition, in the unit of the distance. [by per-minute]",
+        above=0.0,
+    )
+    per_minute: float = setting(
+        60.0,
+        "Transitions per minute of motion, counting both directions as one; sets the largest "
+        "frame distance if none is given.",
+        above=0.0,
+    )
+    rules: TransitionRules = setting(TransitionRules(), "Which candidates are used, and the blend.")
 
     @property
     def sector_seconds(self) -> float:
@@ -103,116 +122,58 @@ class TransitionSettings(Settings):
         return getattr(self.method, "sector_seconds", Sectors().sector_seconds)
 
     def frame_distance(self) -> FrameDistance:
-        """The frame distance itself."""
+        """The frame distance itself, read from its file if `distance` names one."""
+        if isinstance(self.distance, Path) or str(self.distance).endswith(".json"):
+            from motionloom.features.joint_weights import load_weights
+
+            return load_weights(self.distance)
         from motionloom.features import frame_distance
 
         return frame_distance(self.distance)
 
     def check(self) -> None:
         """Check that the numbers are finite."""
-        for name in ("max_distance", "per_minute", "blend_seconds", "smooth"):
-            value = getattr(self, name)
-            if value is not None and not value < float("inf"):
-                raise InvalidInput(f"{name} must be finite; got {value}")
+        for name in ("max_distance", "per_minute"):
+            _check_finite(name, getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraphSettings(TransitionSettings):
+class GraphSettings(TransitionSettings, MotionChoice):
     """Which motions a graph is built of, and how; see `motionloom.Library.motion_graph`.
 
     Examples
     --------
-    >>> GraphSettings(label="walk").arguments()["per_minute"]
-    60.0
+    >>> GraphSettings.kr14(max_distance=20.0).max_distance
+    20.0
     """
 
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kr14": {
-            "distance": "jrd",
-            # Section 5.3, at 30 frames a second: sectors of 50 by 50 frames, k = 30, threshold 15.
-            "method": Sectors(sector_seconds=50.0 / 30.0),
-            "max_distance": 15.0,
-            "blend_seconds": 1.0,
-            "apart_seconds": 0.0,
-            "match_feet": False,
-            "connect": 1.0,
-            "smooth": None,
-            "window": "kr14",
-        }
-    }
-
-    joint_weights: str | Any = setting(
-        None,
-        "Weights of joint pairs for jrd, a file that `learn` wrote.",
-        metavar="FILE",
-        old_options=("--weights",),
-    )
     transitions: str | Any = setting(
-        None, "Take the transitions of this .mogra file; none are searched.", metavar="FILE"
+        None,
+        "Take the transitions of this .mogra file; none are searched. Its motions are numbered in "
+        "the order of `only`, or in that of the library.",
+        metavar="FILE",
     )
     mirror: bool = setting(
         False, "Also use each motion mirrored, left and right exchanged: turns to both sides."
     )
-    preset: Literal["kr14"] | None = setting(None, PRESET)
-    label: Names = setting(None, LABEL)
-    only: Names = setting(None, ONLY)
-    exclude: Names = setting(None, EXCLUDE)
+
+    @preset
+    def kr14(cls) -> GraphSettings:
+        """Kravcevich 2014, section 5.3: sectors of 50 by 50 frames, k = 30, threshold 15, 30 Hz."""
+        return cls(
+            method=Sectors(sector_seconds=50.0 / 30.0),
+            max_distance=15.0,
+            rules=TransitionRules(
+                blend_seconds=1.0, apart_seconds=0.0, match_feet=False, connect=1.0, smooth=None,
+                window="kr14",
+            ),
+        )  # fmt: skip
 
     def check(self) -> None:
-        """Check the numbers, and that weights of joint pairs are used with jrd."""
+        """Check the numbers, and that a file of transitions is used alone."""
         super().check()
-        if self.joint_weights is not None and self.distance != "jrd":
-            raise InvalidInput(f"joint_weights need the distance jrd; got {self.distance}")
         if self.mirror and self.transitions is not None:
-            raise InvalidInput("transitions of a file know no mirrored motions: mirror=False")
-
-    def frame_distance(self) -> FrameDistance:
-        """The frame distance, with the weights of joint pairs if there are any."""
-        if self.joint_weights is None:
-            return super().frame_distance()
-        from motionloom.features.joint_weights import load_weights
-
-        return load_weights(self.joint_weights)
-
-    def to_dict(self, names: Iterable[str] | None = None) -> dict[str, Any]:
-        """Some fields as JSON values, by the names of release 0.1.
-
-        Default: the fields that differ from their defaults.
-        """
-        usual, own = GraphSettings().arguments(), self.arguments()
-        if names is None:
-            names = [name for name, value in own.items() if value != usual[name]]
-        said: dict[str, Any] = {}
-        for name in sorted(names, key=_ORDER.index):
-            value = self.method_name if name == "method" else own[name]
-            value = str(value) if isinstance(value, Path) else value
-            said[_WRITTEN.get(name, name)] = list(value) if isinstance(value, tuple) else value
-        return said
-
-    @classmethod
-    def from_dict(cls, said: Mapping[str, Any]) -> GraphSettings:
-        """The settings that `to_dict` describes."""
-        names = {old: new for new, old in _WRITTEN.items()}
-        given = {names.get(name, name): value for name, value in said.items()}
-        given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
-        if isinstance(given.get("method"), str):
-            given["method"] = cls.METHODS[given["method"]]()
-        return cls(**given)
-
-
-# Field -> its name in files and page requests, which keep the words of release 0.1.
-_WRITTEN = {
-    "max_distance": "threshold",
-    "match_feet": "footing",
-    "joint_weights": "weights",
-    "label": "within",
-    "exclude": "without",
-}
-_ORDER = (
-    "distance", "method", "max_distance", "per_minute", "blend_seconds", "label", "only",
-    "exclude", "match_feet", "joint_weights", "apart_seconds", "connect", "smooth", "window",
-    "transitions", "mirror", "bridge", "preset",
-)  # fmt: skip
+            raise InvalidInput("transitions of a file do not know mirrored motions: mirror is off")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,28 +10,19 @@ from typing import Any, Literal
 
 from motionloom.errors import InvalidInput
 from motionloom.motion_graph.settings import WalkSettings
-from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
+from motionloom.settings import MotionChoice, Names, Settings, setting
 
 HORIZONS = (1.0 / 3.0, 2.0 / 3.0, 1.0)  # seconds ahead: 20, 40 and 60 frames at 60 Hz
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchingSettings(Settings):
-    """How a matching database is built; see `motionloom.Library.motion_matching`.
+class MatchingWeights(Settings):
+    """Weights of the features of motion matching.
 
-    The weights convert every feature to metres, so that a cost is a distance: 1 m of a foot, 1 m/s
-    of a foot, 1 m of the trajectory and 1 radian of its facing count as many metres as given.
-
-    Examples
-    --------
-    >>> MatchingSettings(mirror=False).foot_position
-    1.5
+    They convert every feature to meters, so that a cost is a distance: 1 m of a foot, 1 m/s of a
+    foot, 1 m of the trajectory and 1 radian of its facing count as many meters as given.
     """
 
-    mirror: bool = setting(True, "Also use each take mirrored, left and right exchanged.")
-    fps: float | None = setting(
-        None, "Frames per second of the database. [that of the first take]", above=0.0
-    )
     foot_position: float = setting(1.5, "Weight of the positions of the feet.", least=0.0)
     foot_velocity: float = setting(
         0.4, "Weight of the velocities of the feet.", unit="s", least=0.0
@@ -48,20 +39,17 @@ class MatchingSettings(Settings):
         "Divide features by one unit each, or by the standard deviation of their group, as most "
         "engines do; the weights then have no unit.",
     )
-    label: Names = setting(None, LABEL)
-    only: Names = setting(None, ONLY)
-    exclude: Names = setting(None, EXCLUDE)
 
     def check(self) -> None:
         """Check that weights are finite and not all zero."""
-        weights = self.weights
+        weights = self.values
         if not all(isfinite(weight) for weight in weights):
             raise InvalidInput(f"weights must be finite; got {', '.join(map(str, weights))}")
         if not any(weights):
             raise InvalidInput("at least one weight must be above zero; all are 0")
 
     @property
-    def weights(self) -> tuple[float, float, float, float, float]:
+    def values(self) -> tuple[float, float, float, float, float]:
         """Weights of feet, their velocities, hips, trajectory and its facing."""
         return (
             self.foot_position,
@@ -70,6 +58,23 @@ class MatchingSettings(Settings):
             self.trajectory_position,
             self.trajectory_facing,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchingSettings(MotionChoice):
+    """How a matching database is built; see `motionloom.Library.motion_matching`.
+
+    Examples
+    --------
+    >>> MatchingSettings(mirror=False).weights.foot_position
+    1.5
+    """
+
+    mirror: bool = setting(True, "Also use each take mirrored, left and right exchanged.")
+    fps: float | None = setting(
+        None, "Frames per second of the database. [that of the first take]", above=0.0
+    )
+    weights: MatchingWeights = setting(MatchingWeights(), "Weights of the features.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from motionloom.settings import PRESET, Settings, setting
+from motionloom.settings import Settings, preset, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,15 +17,6 @@ class ParametrizeSettings(Settings):
     >>> ParametrizeSettings(samples=100).delta
     0.1
     """
-
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kg04": {
-            "samples": 1000,
-            "spacing": 0.0127,
-            "sampling": "nearest",
-            "redundant_by": "interpolated",
-        }
-    }
 
     samples: int = setting(
         1000, "Random blends by which the map from parameters to weights is learned.", least=0
@@ -56,14 +46,18 @@ class ParametrizeSettings(Settings):
         "How the others reach a redundant example: by interpolating nearby ones (interpolated, as "
         "in Kovar & Gleicher 2004), or by any blend of them (refined).",
     )
-    leave_out_unmatched: bool = setting(
-        False, "Leave out examples whose foot contacts do not match the query's, and list them."
+    drop_unmatched: bool = setting(
+        False, "Drop examples whose foot contacts do not match the query's, and list them."
     )
-    leave_out_unclear: bool = setting(
-        False, "Leave out examples without a time alignment in the valid region, and list them."
+    drop_unclear: bool = setting(
+        False, "Drop examples without a time alignment in the valid region, and list them."
     )
     seed: int | Any = setting(0, "Random seed for sampling.", least=0)
-    preset: Literal["kg04"] | None = setting(None, PRESET)
+
+    @preset
+    def kg04(cls) -> ParametrizeSettings:
+        """Kovar & Gleicher 2004, section 4."""
+        return cls(samples=1000, spacing=0.0127, sampling="nearest", redundant_by="interpolated")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +70,6 @@ class SynthesisSettings(Settings):
     'samples'
     """
 
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kg04": {"refine": False, "scheme": "samples"}
-    }
-
     refine: bool = setting(True, "Refine the interpolated weights until the target is reached.")
     tolerance: float = setting(
         0.01, "Largest distance to the target, in the unit of the parameters."
@@ -89,4 +79,8 @@ class SynthesisSettings(Settings):
         "Interpolate the samples (weights are bounded), or the examples by cardinal basis "
         "functions (cardinal).",
     )
-    preset: Literal["kg04"] | None = setting(None, PRESET)
+
+    @preset
+    def kg04(cls) -> SynthesisSettings:
+        """Kovar & Gleicher 2004, section 4: the interpolated weights alone."""
+        return cls(refine=False, scheme="samples")

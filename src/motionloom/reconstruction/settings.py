@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
+from motionloom.settings import MotionChoice, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReconstructSettings(Settings):
+class ReconstructSettings(MotionChoice):
     """How a body is reconstructed from markers; see `motionloom.Library.reconstruct`.
 
     Examples
@@ -34,6 +34,3 @@ class ReconstructSettings(Settings):
     features: str | Any = setting("e15", "Features by which neighbours are searched.")
     # On 86_01 of CMU, 1024 neighbours were no better and slower.
     neighbours: int = setting(512, "Poses of a local model.", least=8, command=False)
-    label: Names = setting(None, LABEL)
-    only: Names = setting(None, ONLY)
-    exclude: Names = setting(None, EXCLUDE)

@@ -1,0 +1,51 @@
+"""The search methods: a settings class each, which says how it searches.
+
+A module of this folder imports nothing heavy: the command line builds its options from it.
+"""
+
+from motionloom.search.methods.method import METHODS, Method, register_method
+from motionloom.search.methods.segments import (
+    Dtw,
+    FeatureOptions,
+    LazyGraph,
+    MatchWeb,
+    NeighbourOptions,
+    SegmentOptions,
+    WebOptions,
+)
+
+from motionloom.search.methods.clips import (  # isort: skip  # the order of the table
+    AngleDtw,
+    ClipDtw,
+    ClipMethod,
+    ClipStatistics,
+    Emd,
+    JointRelativeDtw,
+    PointCloudDtw,
+    PoseDtw,
+    UniformScaling,
+    clip_methods,
+)
+
+__all__ = [
+    "METHODS",
+    "AngleDtw",
+    "ClipDtw",
+    "ClipMethod",
+    "ClipStatistics",
+    "Dtw",
+    "Emd",
+    "FeatureOptions",
+    "JointRelativeDtw",
+    "LazyGraph",
+    "MatchWeb",
+    "Method",
+    "NeighbourOptions",
+    "PointCloudDtw",
+    "PoseDtw",
+    "SegmentOptions",
+    "UniformScaling",
+    "WebOptions",
+    "clip_methods",
+    "register_method",
+]

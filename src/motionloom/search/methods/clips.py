@@ -1,0 +1,260 @@
+"""Methods that compare whole clips."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from motionloom.errors import InvalidInput
+from motionloom.search.methods.method import METHODS, Method, register_method
+from motionloom.settings import Setting, preset, setting
+
+if TYPE_CHECKING:
+    from motionloom.search.candidates import Candidate
+    from motionloom.search.clips.measures import ClipMeasure
+    from motionloom.search.clips.search import WholeClips
+    from motionloom.search.query import Query
+    from motionloom.search.settings import SearchSettings
+    from motionloom.store.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipMethod(Method):
+    """Options of methods that compare whole clips."""
+
+    k: int | None = setting(None, "Maximum number of clips.", least=1)
+
+    def candidates(
+        self, library: Store, query: Query, settings: SearchSettings
+    ) -> tuple[list[Candidate], WholeClips]:
+        """The nearest clips."""
+        from motionloom.search.clips.search import clip_search
+
+        return clip_search(library, query, settings)
+
+    def measure(self) -> ClipMeasure:
+        """The distance between clips, with the options of this method."""
+        raise NotImplementedError
+
+    def unit(self) -> str:
+        """Unit of the distances."""
+        return self.measure().unit
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class ClipStatistics(ClipMethod):
+    """Whole clips: statistics of poses and travel, in any order and of any length."""
+
+    NAME = "statistics"
+
+    covariance_weight: float = setting(
+        1.0, "Weight of which joints move together, and around which pose.", least=0.0
+    )
+    spectrum_weight: float = setting(
+        1.0, "Weight of how fast each joint moves, in octaves.", least=0.0
+    )
+    trend_weight: float = setting(
+        1.0, "Weight of what comes first in a clip and what last.", least=0.0
+    )
+    length_weight: float = setting(0.2, "Weight of the logarithm of the duration.", least=0.0)
+    turn_weight: float = setting(0.1, "Weight of how far the body turns, left or right.", least=0.0)
+
+    def check(self) -> None:
+        """At least one weight must be above zero."""
+        weights = {name: value for name, value in vars(self).items() if name != "k"}
+        if not any(weights.values()):
+            raise InvalidInput(f"at least one of {', '.join(weights)} must be above 0")
+
+    def measure(self) -> ClipMeasure:
+        """The distance between clips."""
+        from motionloom.search.clips.measures import StatisticsMeasure
+
+        return StatisticsMeasure(
+            covariance_weight=self.covariance_weight,
+            spectrum_weight=self.spectrum_weight,
+            trend_weight=self.trend_weight,
+            length_weight=self.length_weight,
+            turn_weight=self.turn_weight,
+        )
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class ClipDtw(ClipMethod):
+    """Whole clips: banded DTW of poses, travel and length, and spread of the joints."""
+
+    NAME = "dtw-clip"
+
+    joint_spread: bool = setting(
+        True, "Add how differently the joints spread over a clip, in any order."
+    )
+
+    def measure(self) -> ClipMeasure:
+        """The distance between clips."""
+        from motionloom.search.clips.measures import pose_and_travel_dtw
+
+        return pose_and_travel_dtw(spread=self.joint_spread)
+
+
+JOINT_WEIGHTS = Setting(
+    "Weights of the joints: importance (limbs and trunk above fingers), equal, or those of some "
+    "joints, JOINT=WEIGHT,...",
+    metavar="importance|equal|JOINT=WEIGHT,...",
+)
+CLIP_FRAMES = Setting("Frames that a clip is resampled to.", least=2)
+WHOLE_TURNS = Setting("Compare angles up to whole turns: 179 and -179 degrees are 2 degrees apart.")
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class Emd(ClipMethod):
+    """Whole clips: Earth Mover's Distance of rotation curves (Tam et al. 2007)."""
+
+    NAME = "emd"
+
+    curve_threshold: float = setting(
+        10.0,
+        "Tolerance of the Douglas-Peucker points of a curve.",
+        unit="degrees",
+        least=0.0,
+    )
+    line_distance: Literal["time", "perpendicular"] = setting(
+        "time",
+        "Distance of a frame from the line of its curve: at its time, or perpendicular (a frame "
+        "counts as a degree).",
+    )
+    time_weight: float = setting(
+        1.0, "Degrees that one frame counts for in the Earth Mover's Distance.", least=0.0
+    )
+    clip_frames: int = setting(128, CLIP_FRAMES)
+    joint_weights: str | Any = setting("importance", JOINT_WEIGHTS)
+    whole_turns: bool = setting(True, WHOLE_TURNS)
+
+    def measure(self) -> ClipMeasure:
+        """The distance between clips."""
+        from motionloom.search.clips.measures import EmdMeasure
+
+        return EmdMeasure(
+            threshold=self.curve_threshold,
+            line_distance=self.line_distance,
+            time_weight=self.time_weight,
+            frames=self.clip_frames,
+            joint_weights=_weights(self.joint_weights),
+            whole_turns=self.whole_turns,
+        )
+
+    @preset
+    def tz07(cls) -> Emd:
+        """Tam et al. 2007, section 4."""
+        return cls(line_distance="perpendicular")
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class AngleDtw(ClipMethod):
+    """Whole clips: banded DTW of rotation curves."""
+
+    NAME = "dtw-angles"
+
+    band: float = setting(
+        0.1, "Half-width of the band, as a fraction of the clip.", least=0.0, greatest=1.0
+    )
+    clip_frames: int = setting(128, CLIP_FRAMES)
+    joint_weights: str | Any = setting("importance", JOINT_WEIGHTS)
+    whole_turns: bool = setting(True, WHOLE_TURNS)
+
+    def measure(self) -> ClipMeasure:
+        """The distance between clips."""
+        from motionloom.search.clips.measures import AngleDtwMeasure
+
+        return AngleDtwMeasure(
+            band=self.band,
+            frames=self.clip_frames,
+            joint_weights=_weights(self.joint_weights),
+            whole_turns=self.whole_turns,
+        )
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class UniformScaling(ClipMethod):
+    """Whole clips: uniform scaling of rotation curves (Keogh et al. 2004)."""
+
+    NAME = "scaling"
+
+    scale_factor: float = setting(
+        1.2, "Largest factor by which the speed of a clip is changed.", least=1.0
+    )
+    stretch_only: bool = setting(False, "Never compare a beginning that is shorter than the query.")
+    joint_weights: str | Any = setting("importance", JOINT_WEIGHTS)
+    whole_turns: bool = setting(True, WHOLE_TURNS)
+
+    def measure(self) -> ClipMeasure:
+        """The distance between clips."""
+        from motionloom.search.clips.measures import ScalingMeasure
+
+        return ScalingMeasure(
+            factor=self.scale_factor,
+            stretch_only=self.stretch_only,
+            joint_weights=_weights(self.joint_weights),
+            whole_turns=self.whole_turns,
+        )
+
+    @preset
+    def tz07(cls) -> UniformScaling:
+        """Tam et al. 2007, section 4: a beginning is never shorter than the query."""
+        return cls(stretch_only=True)
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class PoseDtw(ClipMethod):
+    """Whole clips: banded DTW of poses alone."""
+
+    NAME = "dtw-e15"
+
+    def measure(self) -> ClipMeasure:
+        """The distance between clips."""
+        from motionloom.search.clips.measures import pose_dtw
+
+        return pose_dtw()
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class PointCloudDtw(ClipMethod):
+    """Whole clips: banded DTW of point clouds."""
+
+    NAME = "dtw-pc11"
+
+    def measure(self) -> ClipMeasure:
+        """The distance between clips."""
+        from motionloom.search.clips.measures import FrameDistanceMeasure
+
+        return FrameDistanceMeasure("dtw-pc11", "pc11", "banded DTW of point clouds")
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class JointRelativeDtw(ClipMethod):
+    """Whole clips: banded DTW of joint relative distances."""
+
+    NAME = "dtw-jrd"
+
+    def measure(self) -> ClipMeasure:
+        """The distance between clips."""
+        from motionloom.search.clips.measures import FrameDistanceMeasure
+
+        return FrameDistanceMeasure("dtw-jrd", "jrd", "banded DTW of joint relative distances")
+
+
+def clip_methods() -> dict[str, type[ClipMethod]]:
+    """Methods that compare whole clips, by name."""
+    return {name: kind for name, kind in METHODS.items() if issubclass(kind, ClipMethod)}
+
+
+def _weights(given: Any) -> Any:
+    """Joint weights as a measure takes them: mappings as sorted pairs."""
+    return tuple(sorted(given.items())) if isinstance(given, Mapping) else given

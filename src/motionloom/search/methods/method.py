@@ -1,0 +1,57 @@
+"""`Method`, the base of all search methods, and the table of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from motionloom.errors import InvalidInput
+from motionloom.settings import Settings
+
+if TYPE_CHECKING:
+    from motionloom.search.candidates import Candidate
+    from motionloom.search.clips.search import WholeClips
+    from motionloom.search.match import Timeline
+    from motionloom.search.query import Query
+    from motionloom.search.settings import SearchSettings
+    from motionloom.store.store import Store
+
+M = TypeVar("M", bound="type[Method]")
+
+METHODS: dict[str, type[Method]] = {}
+"""Search methods by name. This is the only table of them; `register_method` adds to it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(Settings):
+    """A way to search: its options, and `candidates`, which does the work.
+
+    To add one, write a subclass and `register_method` it; see CONTRIBUTING.md.
+    """
+
+    NAME: ClassVar[str]
+
+    def candidates(
+        self, library: Store, query: Query, settings: SearchSettings
+    ) -> tuple[list[Candidate], Timeline | WholeClips]:
+        """Candidates of the query, nearest first, and the timeline that they count frames of."""
+        raise NotImplementedError
+
+    def unit(self) -> str:
+        """Unit of the distances."""
+        return "m"
+
+
+def register_method(method: M) -> M:
+    """Add a search method; every verb, command and form that chooses a method then has it.
+
+    Use it as a decorator. See "A search method" in CONTRIBUTING.md.
+
+    Raises
+    ------
+    InvalidInput
+        If another method has the name.
+    """
+    if METHODS.setdefault(method.NAME, method) is not method:
+        raise InvalidInput(f"a search method is already called {method.NAME!r}")
+    return method

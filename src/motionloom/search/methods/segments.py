@@ -1,0 +1,255 @@
+"""Methods that find segments of motions, and the options that they share.
+
+The module imports nothing heavy: the command line builds its options from these classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from motionloom.errors import InvalidInput
+from motionloom.search.methods.method import Method, register_method
+from motionloom.settings import Setting, Settings, preset, setting
+
+if TYPE_CHECKING:
+    from motionloom.search.candidates import Candidate
+    from motionloom.search.match import Timeline
+    from motionloom.search.query import Query
+    from motionloom.search.settings import SearchSettings
+    from motionloom.store.store import Store
+
+ANY_DURATION = (0.0, float("inf"))
+MAX_OVERLAP = 0.3  # adjacent repetitions of an action may share this part of the shorter one
+# Matches of the web are at least half and at most twice as long as the query, also in later rounds
+# of query expansion: a family must not shrink from round to round until everything is similar.
+WEB_DURATIONS = (0.5, 2.0)
+# Neighbors of Krüger et al.; with bridges, four fifths of what DTW finds in a fifth of its time.
+LAZY_K = 256
+NEAR_FRAMES = 200_000  # of a library, from which its match web is one of near cells
+NEAR_MATCHES = 0.1  # meters; matches that a web of near cells has
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureOptions(Settings):
+    """Options of methods that compare feature vectors."""
+
+    features: str | Any = setting(
+        "e15", "Feature set that frames are compared by; dtw also takes any frame distance."
+    )
+    normalize: Literal["heading", "full", "paper"] | None = setting(
+        None,
+        "Remove heading and place of every pose, or position and whole rotation of the pelvis "
+        "(full and paper). [heading]",
+    )
+    scale_free: bool | None = setting(None, "Scale performers of all sizes to one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighbourOptions(Settings):
+    """Options of methods that search nearest neighbours."""
+
+    k: int | None = setting(
+        None,
+        "Neighbours of each query frame, at most (lazy: 256); number of clips (clip methods).",
+        least=1,
+    )
+    radius: float | None = setting(
+        None, "Only neighbours within this distance.", unit="m", least=0.0
+    )
+    index: Literal["bucket", "kdtree", "shards"] = setting(
+        "bucket", "Nearest-neighbour index; all give the same answers."
+    )
+    epsilon: float = setting(
+        0.0, "Relative error allowed for the k-th distance; 0 is exact.", least=0.0
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentOptions(Settings):
+    """Options of methods that find segments, as opposed to whole clips."""
+
+    max_overlap: float = setting(
+        MAX_OVERLAP,
+        "Part of the shorter of two matches that they may share; with 1, matches may end at every "
+        "frame.",
+        least=0.0,
+        greatest=1.0,
+    )
+    durations: tuple[float, float] = setting(
+        ANY_DURATION,
+        "Least and greatest length of a match, in lengths of the query.",
+    )
+
+    def check(self) -> None:
+        """Check the range of durations."""
+        low, high = self.durations
+        if not 0.0 <= low <= high:
+            raise InvalidInput(
+                f"durations must be the least and the greatest ratio; got {self.durations}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebOptions(Settings):
+    """Options of a match web (Kovar & Gleicher 2004, sections 3.1 and 3.2)."""
+
+    distance: str | Any = setting("pc11", "Frame distance of the match web.")
+    alpha: float = setting(
+        0.15,
+        "Match web: the valid region ends where the squared distance exceeds that of a minimum by "
+        "this fraction.",
+        least=0.0,
+    )
+    max_slope: int = setting(
+        3, "Match web: frames of one motion that correspond to one of the other, at most.", least=1
+    )
+    chain_seconds: float = setting(
+        0.25, "Match web: shorter chains of minima are dropped.", unit="s", least=0.0
+    )
+    bridge_seconds: float = setting(
+        2.0,
+        "Match web: bridges between chains span less than this, the sum of both motions.",
+        unit="s",
+        least=0.0,
+    )
+    squares: bool = setting(
+        False,
+        "Match web: average squared distances, as in the paper; a match has the root of the mean.",
+    )
+    rules: Literal["default", "paper"] = setting(
+        "default", "Match web: rules of chains, of motionloom or of the paper alone."
+    )
+    cells: Literal["auto", "all", "near"] = setting(
+        "auto",
+        "Match web: compare all frames, or only where poses are near neighbours, which finds "
+        f"matches up to {NEAR_MATCHES} m (auto: near from {NEAR_FRAMES:,} frames on, if the web is "
+        "not built yet).",
+    )
+
+    @preset
+    def kg04(cls) -> WebOptions:
+        """Kovar & Gleicher 2004, sections 3.1 and 3.2."""
+        return cls(squares=True, rules="paper")
+
+
+Steps = Literal["slope", "classic"]
+_STEPS = Setting("Alignment steps: slope (half to twice the speed of the query) or classic.")
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class Dtw(SegmentOptions, FeatureOptions, Method):
+    """Subsequence DTW over the whole library: exact."""
+
+    NAME: ClassVar = "dtw"
+
+    steps: Steps = setting("slope", _STEPS)
+    weights: Literal["moving", "equal"] | None = setting(
+        None,
+        "Weight joints equally, or by how far they move in the query. [equal; in families moving]",
+    )
+    rank: Literal["movement", "distance"] | None = setting(
+        None,
+        "Rank by the distance of movements or by the mean distance of poses; lazy also "
+        "by the sum of distances. [movement; in families distance]",
+    )
+    speed_seconds: float = setting(
+        0.15,
+        "Weight of joint speeds where the start and end of a match are refined; 0: none.",
+        unit="s",
+        least=0.0,
+    )
+
+    def candidates(
+        self, library: Store, query: Query, settings: SearchSettings
+    ) -> tuple[list[Candidate], Timeline]:
+        """Subsequence DTW."""
+        from motionloom.search.subsequence.dtw import dtw_search
+
+        return dtw_search(library, query, settings)
+
+    def unit(self) -> str:
+        """Unit of the frame distance."""
+        return _unit_of(self.features)
+
+    def for_families(self) -> Dtw:
+        """Rank by poses of the joints that move: similar movements need not blend."""
+        return replace(self, rank=self.rank or "distance", weights=self.weights or "moving")
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class LazyGraph(SegmentOptions, NeighbourOptions, FeatureOptions, Method):
+    """Lazy neighbourhood graph (Krüger et al. 2010): alignments of near neighbours only."""
+
+    NAME: ClassVar = "lazy"
+
+    steps: Steps = setting("slope", _STEPS)
+    bridge: int | None = setting(
+        None,
+        "Query frames without a neighbour that a path may pass over; 0 is the paper's graph. "
+        "[any number]",
+        least=0,
+    )
+    rank: Literal["distance", "sum"] = setting(
+        "distance",
+        "Rank by the mean distance per cell of the alignment, or by the sum over the cells, as in "
+        "the paper.",
+    )
+
+    def candidates(
+        self, library: Store, query: Query, settings: SearchSettings
+    ) -> tuple[list[Candidate], Timeline]:
+        """Paths in the lazy neighborhood graph."""
+        from motionloom.search.lazy_graph import lazy_search
+
+        return lazy_search(library, query, settings)
+
+    def unit(self) -> str:
+        """Unit of the features."""
+        return _unit_of(self.features)
+
+    @preset
+    def kt10(cls) -> LazyGraph:
+        """Krüger et al. 2010. The paper gives neither k nor radius; both are ours."""
+        return cls(features="e15", normalize="paper", steps="classic", bridge=0, rank="sum")
+
+
+@register_method
+@dataclass(frozen=True, kw_only=True)
+class MatchWeb(SegmentOptions, WebOptions, Method):
+    """Match web (Kovar & Gleicher 2004), built beforehand: the fastest.
+
+    The options of the web are those that it was built with.
+    """
+
+    NAME: ClassVar = "web"
+
+    durations: tuple[float, float] = setting(
+        WEB_DURATIONS,
+        "Least and greatest length of a match, in lengths of the query.",
+    )
+
+    def candidates(
+        self, library: Store, query: Query, settings: SearchSettings
+    ) -> tuple[list[Candidate], Timeline]:
+        """Matches in the webs of the query's motion."""
+        from motionloom.search.match_web.search import web_search
+
+        return web_search(library, query, settings)
+
+    def unit(self) -> str:
+        """Unit of the frame distance."""
+        return _unit_of(self.distance)
+
+    @preset
+    def kg04(cls) -> MatchWeb:
+        """Kovar & Gleicher 2004."""
+        return cls(squares=True, rules="paper", max_overlap=0.8, durations=ANY_DURATION)
+
+
+def _unit_of(distance: Any) -> str:
+    from motionloom.features import frame_distance
+
+    return frame_distance(distance).unit
