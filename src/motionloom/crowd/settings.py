@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from motionloom.checked_files import parse_json, parse_toml, read_regular_text
 from motionloom.dance.settings import MAX_SEAM, TUNE
@@ -128,6 +128,8 @@ class CrowdMovements(Settings):
 class CrowdSettings(Settings):
     """Settings that all crowds share."""
 
+    STEADY_TEMPO: ClassVar[float] = DEFAULT_TEMPO  # beats per minute without music
+
     music: str | None = setting(
         None, f"MIDI or audio file, or {TUNE}: a generated one.", metavar="FILE"
     )
@@ -169,6 +171,12 @@ class CrowdSettings(Settings):
             raise InvalidInput(f"{self.music}: there is no such music file")
 
     @property
+    def tempo(self) -> float:
+        """Beats per minute of a generated tune or a steady beat."""
+        usual = self.STEADY_TEMPO if self.music is None else DEFAULT_TEMPO
+        return float(self.tempo_bpm or usual)
+
+    @property
     def has_takes(self) -> bool:
         """Whether the movements come from takes of the user, not from the built-in ones."""
         return bool(self.movements)
@@ -179,7 +187,7 @@ class CrowdSettings(Settings):
 
         from motionloom.dance.music.music import AUDIO_SUFFIXES, Music, tune
 
-        tempo = float(self.tempo_bpm or DEFAULT_TEMPO)
+        tempo = self.tempo
         seconds = self.seconds or default_seconds
         if self.music == TUNE:
             bars = int(np.ceil(seconds * tempo / 60.0 / meter)) + 1
@@ -337,6 +345,8 @@ class MarchSettings(CrowdSettings):
     True
     """
 
+    STEADY_TEMPO: ClassVar[float] = CADENCE
+
     points: tuple[tuple[float, float], ...] = setting(
         STREET, "Control points (x, z) of the street, a cubic B-spline.", unit="m", command=False
     )
@@ -360,7 +370,7 @@ class MarchSettings(CrowdSettings):
                 f"{self.formation.depth:.1f} m; there is no room to march"
             )
         if not self.has_takes and self.music in (None, TUNE):
-            tempo = (self.tempo_bpm or DEFAULT_TEMPO) / CADENCE
+            tempo = self.tempo / CADENCE
             self.check_pace(tempo * PACE[0], tempo * PACE[1])
 
     def check_pace(self, slowest: float, fastest: float, *, spare: float = 0.0) -> None:
