@@ -18,18 +18,16 @@ from motionloom.motion_graph.settings import GraphSettings, WalkSettings
 from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.reconstruction.settings import ReconstructSettings
+from motionloom.search.methods import METHODS as SEARCH_METHODS
+from motionloom.search.methods import Dtw, LazyGraph, MatchWeb
+from motionloom.search.methods.segments import LAZY_K
 from motionloom.search.settings import (
     FAMILY_DISTANCE,
     JOIN_DISTANCE,
-    LAZY_K,
-    Dtw,
     FamilySettings,
-    LazyGraph,
-    MatchWeb,
     SearchSettings,
     WebSettings,
 )
-from motionloom.search.settings import METHODS as SEARCH_METHODS
 from motionloom.store.settings import ImportSettings
 from motionloom.text.settings import ClusterSettings, FindSettings
 
