@@ -90,7 +90,7 @@ def export(
     chosen = motion_choice(choice)
     count = len(library.select(**chosen))
     with progress("exporting", count) as advance:
-        written = library.export_motions(
+        written = library.export(
             folder, to="parquet" if parquet else to, **chosen, progress=advance
         )
     if json:
@@ -192,7 +192,7 @@ def find(
         return
     for each in shown:
         place = each.motion if each.whole else str(each)
-        print("  ".join([place, each.text or ", ".join(lib.labels(each.motion))]).rstrip())
+        print("  ".join([place, each.text or ", ".join(lib.labels[each.motion])]).rstrip())
     for word, near in found.unknown.items():
         remark(f"no motion is described by {word!r}" + (f"; {near!r} was looked for" * bool(near)))
     remark(f"{counted(len(shown), 'result')} of {counted(len(lib), 'motion')}")
@@ -201,7 +201,7 @@ def find(
 def _found(lib: Library, each: TextMatch) -> dict:
     return {
         "motion": each.motion,
-        "labels": list(lib.labels(each.motion)),
+        "labels": list(lib.labels[each.motion]),
         "start_frame": each.start_frame,
         "end_frame": each.end_frame,
         "start": round(each.start, 3),
@@ -250,7 +250,7 @@ def label(
     """
     lib = open_library(library)
     if from_file is not None:
-        report = lib.import_labels(from_file)
+        report = lib.labels.read(from_file)
         if json:
             print_json(report)
         else:
@@ -262,7 +262,7 @@ def label(
             )
         return
     if to_file is not None:
-        count = lib.export_labels(to_file, only=motion)
+        count = lib.labels.write(to_file, only=motion)
         print_json({"file": str(to_file), "labels": count}) if json else remark(
             f"{counted(count, 'label')} written to {to_file}"
         )
@@ -270,11 +270,15 @@ def label(
     if motion is None:
         raise InvalidInput("name a motion of the library, or give --import or --export")
     if labels:
-        lib.label(motion, *labels, remove=remove)
-    name = lib.entry(motion if motion in lib else split_segment(motion)[0]).name
-    segments = [{"segment": str(part), "label": text} for part, text in lib.segment_labels(name)]
-    gaits = [] if labels else [{"gait": g, "start": a, "end": b} for g, a, b in lib.gaits(name)]
-    shown = lib.captions(name) if captions else []
+        lib.labels.remove(motion, *labels)
+    name = lib.store.entry(motion if motion in lib else split_segment(motion)[0]).name
+    segments = [{"segment": str(part), "label": text} for part, text in lib.labels.segments(name)]
+    gaits = (
+        []
+        if labels
+        else [{"gait": g, "start": a, "end": b} for g, a, b in gait_segments(lib[name])]
+    )
+    shown = lib.captions[name] if captions else []
     if json:
         measured: dict = {} if labels else {"gaits": gaits}
         if captions:
@@ -283,10 +287,10 @@ def label(
                  "text": e.text, "count": e.count}
                 for e in shown
             ]  # fmt: skip
-        all_labels = {"labels": list(lib.labels(name)), "segments": segments}
+        all_labels = {"labels": list(lib.labels[name]), "segments": segments}
         print_json({"motion": name, **all_labels, **measured})
         return
-    print("  ".join([name, *lib.labels(name)]))
+    print("  ".join([name, *lib.labels[name]]))
     for each in segments:
         print(f"{each['segment']}  {each['label']}")
     for event in shown:

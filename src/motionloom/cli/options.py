@@ -52,7 +52,7 @@ def export_clips(
     if folder is None:
         return
     with progress("exporting", len(matches), quiet=quiet) as advance:
-        library.export(matches, folder, suffix=suffix, progress=advance)
+        library.export(folder, matches, to=suffix, progress=advance)
     remark(f"{counted(len(matches), 'clip')} written to {folder}")
 
 

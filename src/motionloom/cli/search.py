@@ -170,7 +170,7 @@ def _tell_cut_edges(family: Family) -> None:
 def _hint_at_long_query(lib: Library, family: Family) -> None:
     """Suggest a segment where the query is a long take: families are of single actions."""
     node = family.nodes[0]
-    seconds = (node.end_frame - node.start_frame) / lib.entry(node.motion).fps
+    seconds = (node.end_frame - node.start_frame) / lib.store.entry(node.motion).fps
     if len(family.matches) < _FEW and seconds > _LONG_QUERY:
         remark(
             f"the query lasts {seconds:.0f} s; families are of single actions: name the frames of "
@@ -318,11 +318,11 @@ def web(
             "--output and --query are for the web of two motions: web LIB A B -o FILE"
         )
     lib = open_library(library)
-    left = lib.missing_webs(**settings.arguments())
+    left = lib.webs.missing(**settings.arguments())
     if not json:
         _announce(left, workers)
     with progress("pairs", left.pairs, quiet=json) as advance:
-        report = lib.build_web(**settings.arguments(), workers=workers, progress=advance)
+        report = lib.webs.build(**settings.arguments(), workers=workers, progress=advance)
     if json:
         print_json(asdict(report))
         return

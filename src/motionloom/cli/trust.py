@@ -42,7 +42,7 @@ def verify(
         repaired.insert(
             0, f"the catalogue was made again: {counted(recovered, 'motion')} listed; {lost}"
         )
-    deleted = lib.empty_trash() if empty_trash else 0
+    deleted = lib.store.empty_trash() if empty_trash else 0
     if json:
         print_json(
             {

@@ -101,7 +101,7 @@ def _analysed(texts: list[str], options: dict[str, Any]) -> tuple[list[Motion], 
     place, names = _in_library(texts)
     if place is not None and not any(":" in name for name in names):
         lib = open_library(place)
-        return [lib[name] for name in names], lib.beats(names, **options)
+        return [lib[name] for name in names], lib.beats.of(names, **options)
     loaded = [motion_from(text) for text in texts]
     return loaded, beats_of(loaded, **options)
 
@@ -122,7 +122,7 @@ def _save_beats(texts: list[str], settings: BeatSettings, *, json: bool) -> None
         raise InvalidInput(
             f"--save keeps beats with a library; name takes as LIB:NAME, got {' '.join(texts)}"
         )
-    changed = open_library(place).set_beats(
+    changed = open_library(place).beats.set(
         "+".join(names), bpm=settings.bpm, first_beat=settings.first_beat
     )
     if json:
@@ -145,7 +145,7 @@ def _edit_beats(texts: list[str], move: list[str], add: list[float], remove: lis
             moved[int(number)] = float(seconds)
         except ValueError:
             raise InvalidInput(f"--move must be K:SECONDS, as in 3:1.25; got {text}") from None
-    open_library(place).edit_beats(names[0], move=moved, add=add, remove=remove)
+    open_library(place).beats.edit(names[0], move=moved, add=add, remove=remove)
 
 
 def _print_beats(found: Beats) -> None:
@@ -235,9 +235,9 @@ def movements(
     """
     lib = open_library(library)
     if graph is not None:
-        made = lib.load_choreography(graph)
+        made = lib.choreographies.load(graph)
     elif source := saved or kept:
-        made = lib.saved_choreography(source)
+        made = lib.choreographies[source]
     else:
         with progress("analysing takes", len(lib), quiet=json) as advance:
             made = lib.choreography(
@@ -249,7 +249,7 @@ def movements(
     for path in output or []:
         _write(made, path)
     if target := name or keep:
-        lib.save_choreography(made, target)
+        lib.choreographies[target] = made
     facts = {
         "movements": len(made.movements),
         "nodes": len(made.graph),

@@ -114,7 +114,7 @@ def dance(
     elif takes or graph or any(motion_choice(motions).values()):
         raise InvalidInput("--kind names a saved choreography; leave out --takes, --label, --graph")
     else:
-        steps = lib.choreography_for(song, kind=None if kind == ANY else kind, meter=meter)
+        steps = lib.choreographies.for_music(song, kind=None if kind == ANY else kind, meter=meter)
     made = steps.dance_to(
         steps.music(song, meter=meter, tempo_bpm=tempo),
         **settings.arguments() | {"synced": not unsynced, "follow": path, "skeleton": skeleton},
@@ -160,7 +160,7 @@ def _choreography(
     quiet: bool,
 ) -> Choreography:
     if graph is not None:
-        return lib.load_choreography(graph)
+        return lib.choreographies.load(graph)
     with progress("analysing takes", len(lib), quiet=quiet) as advance:
         return lib.choreography(takes=takes_from(takes), progress=advance, **options)
 

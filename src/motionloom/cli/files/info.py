@@ -69,15 +69,15 @@ def library_facts(library: Library) -> dict[str, Any]:
                 "frames": entry.frames,
                 "fps": entry.fps,
                 "seconds": entry.seconds,
-                "labels": list(library.labels(entry.name)),
+                "labels": list(library.labels[entry.name]),
             }
             for entry in entries
         ],
         "frames": library.frames,
         "seconds": library.seconds,
         "skeletons": len({entry.skeleton for entry in entries}),
-        "labels": library.label_counts(),
-        "parametric": list(library.parametric_names),
+        "labels": library.labels.counts(),
+        "parametric": list(tuple(library.parametric)),
     }
 
 

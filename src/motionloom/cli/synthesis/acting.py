@@ -45,9 +45,9 @@ def act(
         check_output(output)
     lib = open_library(library)
     with progress("describing", len(lib), quiet=json) as advance:
-        lib.describe(progress=advance)
+        lib.captions.describe(progress=advance)
     if plan or output is None:
-        rows = lib.plan(script)
+        rows = lib.act(script).plan
         print_json([_row(each) for each in rows]) if json else _print_plan(rows)
         return
     acted = lib.act(script)

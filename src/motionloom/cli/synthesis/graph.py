@@ -109,14 +109,14 @@ def graph(
         if not transition:
             raise InvalidInput(f"graph {action} needs --transition NAME:FRAME,NAME:FRAME")
         for text in transition:
-            lib.edit_motion_graph(action, text)  # type: ignore[arg-type]
+            lib.graphs.edit(action, text)  # type: ignore[arg-type]
     if any_footing:
         settings = _changed(settings, match_feet=False)
     settings, given = used_settings(lib, context, settings)
     if file is not None:
         settings = _changed(settings, transitions=str(file.absolute()))
         given = [*(given or []), "transitions"]
-    if action in ("info", *_EDITS) and not lib.has_motion_graph(settings):
+    if action in ("info", *_EDITS) and not lib.graphs.is_built(settings):
         _print_unbuilt(lib, settings, json)
         return
     with warnings.catch_warnings(record=True) as said:
@@ -125,7 +125,7 @@ def graph(
     for each in said:
         remark(str(each.message))
     if action in ("build", "import"):
-        lib.save_graph_settings(settings, fields=given)
+        lib.graphs.keep(settings, fields=given)
     elif action == "picture" and output is not None:
         from motionloom.plots.distance_matrix import write_error_function
 
@@ -136,7 +136,7 @@ def graph(
         if output.suffix.lower() == ".mogra":
             _print_numbers(made.names)
     if action == "import":
-        _print_numbers(lib.motion_graph_names(settings))
+        _print_numbers(lib.graphs.motions(settings))
     if json:
         print_json({**made.info(), **({"file": str(output)} if output else {})})
     elif action in ("build", "import", "info", *_EDITS):
@@ -168,14 +168,14 @@ def used_settings(
         settings = _changed(settings, joint_weights=file)
     if given:
         return settings, given
-    return lib.last_graph_settings or settings, None
+    return lib.graphs.settings or settings, None
 
 
 def built_graph(lib: Library, settings: GraphSettings) -> MotionGraph:
     """The graph, stored with the library or built now."""
-    pairs = _pair_count(len(lib.motion_graph_names(settings)))
+    pairs = _pair_count(len(lib.graphs.motions(settings)))
     with progress("pairs of motions", pairs) as advance:
-        return lib.edited_motion_graph(settings, progress=advance).graph
+        return lib.graphs.edited(settings, progress=advance).graph
 
 
 def _changed(settings: GraphSettings, **changes: object) -> GraphSettings:
@@ -189,8 +189,8 @@ def _pair_count(motions: int) -> int:
 
 def _print_unbuilt(lib: Library, settings: GraphSettings, json: bool) -> None:
     """Print what a graph would be built of; figures that only a graph has are null."""
-    names, edits = lib.motion_graph_names(settings), lib.motion_graph_edits
-    frames = sum(lib.entry(name).frames for name in names)
+    names, edits = lib.graphs.motions(settings), lib.graphs.edits
+    frames = sum(lib.store.entry(name).frames for name in names)
     if json:
         figures = ("transitions", "nodes", "edges", "removed", "transitions_per_minute")
         print_json({"motions": len(names), "frames": frames, **dict.fromkeys(figures)})
@@ -265,7 +265,7 @@ def _learn(
 ) -> None:
     if tags is None or output is None:
         raise InvalidInput("graph learn needs --tags FILE and -o FILE")
-    learned = lib.learn_joint_weights(
+    learned = lib.graphs.learn_weights(
         tags,
         method=method,  # type: ignore[arg-type]
         max_weights=max_weights,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import motionloom as ml
 from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.search import hint_at_small_family
 from motionloom.cli.settings_options import settings_options
@@ -92,15 +93,15 @@ def parametrize(
         family = lib.family(
             query,
             method=examples.method,
-            join_distance=examples.join_distance,
             max=examples.max,
             label=examples.label,
             only=examples.only,
             exclude=examples.exclude,
+            expansion=ml.Expansion(join_distance=examples.join_distance),
         )
     with progress("blends", settings.samples, quiet=json) as advance:
         motion = lib.parametrize(
-            lib.names_with(query, **chosen) if family is None else family,
+            lib.select(first=query) if family is None else family,
             list(by),
             **settings.arguments(),
             name=name,
