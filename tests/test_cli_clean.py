@@ -10,7 +10,7 @@ from commands import invoked
 from test_clean_feet import skating
 
 import motionloom as ml
-from motionloom.cli.files.clean import clean
+from motionloom.cli.library.clean import clean
 from motionloom.errors import InvalidInput
 
 app = typer.Typer()

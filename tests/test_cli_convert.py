@@ -10,7 +10,7 @@ from commands import invoked
 from rigs.bodies import performed
 
 import motionloom as ml
-from motionloom.cli.files.convert import convert
+from motionloom.cli.library.convert import convert
 from motionloom.errors import InvalidInput, MotionloomError
 
 app = typer.Typer()

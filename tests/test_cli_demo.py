@@ -8,7 +8,7 @@ from commands import invoked
 from typer.testing import CliRunner
 
 from motionloom.cli import app
-from motionloom.cli.demo.steps import STEPS
+from motionloom.cli.tools.demo.steps import STEPS
 from motionloom.demo import corpus
 from motionloom.errors import InvalidInput
 

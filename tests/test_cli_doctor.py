@@ -12,7 +12,7 @@ from commands import invoked
 
 import motionloom as ml
 from motionloom import cli
-from motionloom.cli.files.doctor import doctor
+from motionloom.cli.library.doctor import doctor
 from motionloom.errors import InvalidInput, MotionFormatError
 
 app = typer.Typer()
