@@ -336,9 +336,10 @@ class MotionChoice(Settings):
     only: Names = setting(None, ONLY)
     exclude: Names = setting(None, EXCLUDE)
 
-    def motions(self) -> dict[str, Names]:
-        """The fields `label`, `only` and `exclude` as keyword arguments; None if empty."""
-        return {name: getattr(self, name) or None for name in ("label", "only", "exclude")}
+
+def motion_choice(settings: Settings) -> dict[str, Names]:
+    """The fields `label`, `only` and `exclude` of settings as keyword arguments; None if empty."""
+    return {name: getattr(settings, name, None) or None for name in ("label", "only", "exclude")}
 
 
 def described(cls: type[Settings]) -> dict[str, tuple[Any, Setting]]:

@@ -3,47 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from motionloom.cli.command import Argument, Option
+from motionloom.cli.command import Argument, Fields, Option
 from motionloom.cli.find.search import hint_at_small_family
 from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import JOIN_DISTANCE, ParametrizeSettings, SynthesisSettings
-from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
+from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
+from motionloom.search.settings import FamilySettings
+from motionloom.settings import motion_choice
 
 if TYPE_CHECKING:
     from motionloom.library import ParametricMotion
 
 
 BY = (
-    "Parameter: JOINT@FRAME, final_root_position, lowest(JOINT), highest(JOINT), average_speed, "
+    "Parameter, such as right_ankle@33 or lowest(hips); may be repeated. "
+    "JOINT@FRAME, final_root_position, lowest(JOINT), highest(JOINT), average_speed, "
     "average_curvature, turn; height(JOINT), joint_speed(JOINT), angular_velocity(JOINT), "
     "curvature(JOINT) or centre_of_mass with @FRAME or @highest(JOINT) (lowest, fastest, "
     "farthest); minimum(...), maximum(...) or mean(...) of one of these, or of position(JOINT), "
     "with @START-END for some frames; scores FILE.csv or FILE.csv:COLUMN,...; MODULE:FUNCTION"
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExampleSettings(Settings):
-    """Which motions are the examples of a parametric motion."""
-
-    method: str = setting("dtw", "Search method of the family: dtw, lazy, web.")
-    join_distance: float | None = setting(
-        None, replace(JOIN_DISTANCE, old_options=("--max-distance", "--threshold"))
-    )
-    max: int = setting(100, "At most this many members of the family.", metavar="N")
-    label: Names = setting(None, LABEL)
-    only: Names = setting(None, ONLY)
-    exclude: Names = setting(None, EXCLUDE)
-    whole: bool = setting(
-        False,
-        "No search: the examples are whole motions, QUERY (a NAME) and those chosen by label.",
-    )
 
 
 def parametrize(
@@ -53,9 +36,12 @@ def parametrize(
     ],
     by: Annotated[
         list[str],
-        Option(BY + "; may be repeated.", metavar="PARAMETER"),
+        Option(BY, metavar="PARAMETER"),
     ],
-    examples: ExampleSettings,
+    examples: Annotated[
+        FamilySettings,
+        Fields(show=("join_distance",), hide=("exclude_query",), preset=False),
+    ],
     settings: ParametrizeSettings,
     name: Annotated[
         str | None,
@@ -65,7 +51,10 @@ def parametrize(
         Path | None,
         Option("Write a description (.json).", "-o --output", metavar="FILE"),
     ] = None,
-    out: Annotated[Path | None, Option("", "--out", HIDDEN=1)] = None,
+    whole: Annotated[
+        bool,
+        Option("No search: examples are whole motions, QUERY (a NAME) and those chosen."),
+    ] = False,
     picture: Annotated[
         Path | None,
         Option("Draw the parameters in reach (.png, .svg, .pdf).", metavar="FILE"),
@@ -74,29 +63,17 @@ def parametrize(
 ) -> None:
     """Learn a parametric motion from everything similar to the query, and store it by name."""
     lib = open_library(library)
-    output = output or out
     if picture is not None:
         check_picture(picture)
     if output is not None and output.suffix.lower() != ".json":
         raise InvalidInput(f"{output}: a parametric motion is described in a .json file")
     name = name or (output.stem if output is not None else query.split(":")[0])
-    chosen = {"label": examples.label, "only": examples.only, "exclude": examples.exclude}
-    family = None
-    if not examples.whole:
-        family = lib.family(
-            query,
-            method=examples.method,
-            join_distance=examples.join_distance,
-            max=examples.max,
-            label=examples.label,
-            only=examples.only,
-            exclude=examples.exclude,
-        )
+    family = None if whole else lib.family(query, examples)
     with progress("blends", settings.samples, quiet=json) as advance:
         motion = lib.parametrize(
-            lib.names_with(query, **chosen) if family is None else family,
+            lib.select(first=query, **motion_choice(examples)) if family is None else family,
             list(by),
-            **settings.arguments(),
+            settings,
             name=name,
             progress=advance,
         )
@@ -122,7 +99,7 @@ def parametrize(
     if unclear:
         more = f" and {len(unclear) - 3} more" if len(unclear) > 3 else ""
         named = ", ".join(unclear[:3]) + more
-        print(f"  no clear time alignment (--leave-out-unclear leaves them out): {named}")
+        print(f"  no clear time alignment (--drop-unclear leaves them out): {named}")
     for axis, a, b in zip(motion.axes, low, high, strict=True):
         print(f"  {axis}: {a:.3f} to {b:.3f}")
     middle = ",".join(f"{value:.2f}" for value in motion.space.examples.mean(axis=0))
@@ -156,8 +133,8 @@ def synthesize(
     check_output(output)  # before the work
     if inspect is not None:
         check_picture(inspect)
-    motion = open_library(library).parametric(name, by=by or None)
-    found = motion.reach(_numbers(at, motion), **settings.arguments())
+    motion = open_library(library).parametric.load(name, by=by)
+    found = motion.reach(_numbers(at, motion), settings)
     path = found.motion.save(output)
     draw_worst([found.motion], inspect)
     weights = {

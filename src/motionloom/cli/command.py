@@ -19,7 +19,7 @@ short help shows; ``Annotated[dict, GraphSettings]`` receives just what was type
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import UnionType
@@ -239,6 +239,13 @@ _FIELD = "field__"
 def option_name(name: str, about: Setting) -> str:
     """The option of a field, such as ``--max-distance``."""
     return about.option or f"--{name.replace('_', '-')}"
+
+
+def settings_of(cls: type[Settings], typed: Mapping[str, Any]) -> Any:
+    """The settings of a parameter that receives just what was typed."""
+    options = dict(typed)
+    preset = options.pop("preset", None)
+    return cls.of(options) if preset is None else cls.from_preset(preset, **options)
 
 
 def _typed(option: str, words: list[str]) -> str | None:

@@ -47,14 +47,10 @@ def command_help(
             rows = [(str(row.parameter.metavar), row.help) for row in arguments]
             formatter.write_dl(rows, col_max=_COLUMN)
     plain = [row for row in options if row.method is None]
-    sections: dict[str, list[Row]] = {
-        "Options": [row for row in plain if complete and not row.section or row.short]
-    }
-    if complete:
-        for row in plain:
-            if row.section:
-                sections.setdefault(row.section, []).append(row)
-        sections["Options"] = [row for row in plain if not row.section]
+    sections: dict[str, list[Row]] = {}
+    for row in plain:
+        if complete or row.short:
+            sections.setdefault((complete and row.section) or "Options", []).append(row)
     for row in options:
         if row.method and (complete or chosen.get(row.method[0]) == row.method[1]):
             sections.setdefault(f"With {' '.join(row.method)}", []).append(row)

@@ -1,6 +1,6 @@
 """Arguments and options that several commands share.
 
-Options of verbs come from their settings, see `motionloom.cli.settings_options`.
+Options of verbs come from their settings, see `motionloom.cli.command`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from motionloom.library import Library, Match, TextMatch
 
 LIB = Argument("The library.", metavar="LIB")
-JSON = Option("Machine-readable output.", "--json")
-WORKERS = Option("Processes to use. [one per core]", min=1)
+JSON = Option("Print JSON.")
+WORKERS = Option("Processes to use. [one per core]", min=1, expert=True)
 
 INSPECT = Option(
-    "Draw the worst second of the motion (.png, .svg, .pdf).", "--inspect", metavar="FILE"
+    "Draw the worst second of the motion (.png, .svg, .pdf).", metavar="FILE", expert=True
 )
 
 EXPORT = Option("Write each result to this folder, cut to its frames.", metavar="DIR")
-TO = Option("Format of exported clips: bvh, fbx, glb, ...", "--to", metavar="SUFFIX")
+TO = Option("Format of exported clips: bvh, fbx, glb, ...", metavar="SUFFIX", expert=True)
 
-DETAILS = Option("Print every figure of the quality report.", "--details")
+DETAILS = Option("Print every figure of the quality report.", expert=True)
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -51,7 +51,7 @@ def export_clips(
     if folder is None:
         return
     with progress("exporting", len(matches), quiet=quiet) as advance:
-        library.export(matches, folder, suffix=suffix, progress=advance)
+        library.export(folder, matches, to=suffix, progress=advance)
     remark(f"{counted(len(matches), 'clip')} written to {folder}")
 
 

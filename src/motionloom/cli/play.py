@@ -18,7 +18,7 @@ from motionloom.cli.terminal import (
     remark,
 )
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import MatchingSettings, MatchingWalkSettings
+from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
 
 if TYPE_CHECKING:
     from motionloom.library import Library, MatchingDatabase
@@ -62,7 +62,6 @@ def match(
             metavar="glb|fbx|orangeduck|unity",
         ),
     ] = "glb",
-    format_: Annotated[str | None, Option("", "--format", HIDDEN=1)] = None,
     prune: Annotated[
         bool, Option("Leave out takes that are never worth playing.", "--prune")
     ] = False,
@@ -80,7 +79,6 @@ def match(
     """
     from motionloom.formats import check_output
 
-    to = format_ or to
     if action not in _ACTIONS:
         raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")
     if (action == "fill") != (file is not None or bool(pose)) or (file and pose):
@@ -102,11 +100,11 @@ def match(
     if inspect is not None:
         check_picture(inspect)
     lib = open_library(library)
-    database = lib.motion_matching(**settings.arguments())
+    database = lib.motion_matching(settings)
     if prune and (spare := database.coverage().spare):
         remark(f"left out, never worth playing: {', '.join(spare)}")
         kept = tuple(name for name in database.takes if name not in spare)
-        database = lib.motion_matching(**{**settings.arguments(), "only": kept, "exclude": None})
+        database = lib.motion_matching(settings, only=kept, exclude=None)
     if action == "build":
         _print_info(database, json)
     elif action == "walk" and output is not None:

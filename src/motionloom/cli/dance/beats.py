@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.arguments import is_library, motion_from
 from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, open_library
 from motionloom.cli.terminal import print_json, remark
+from motionloom.dance.settings import RHYTHMIC, BeatSettings
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import RHYTHMIC, BeatSettings
 
 if TYPE_CHECKING:
     from motionloom.library import Beats
     from motionloom.motion import Motion
 
-Takes = Annotated[
-    str | None,
-    Option("Names of takes; NAME+NAME were danced together.", metavar="NAME,..."),
-]
-
-Slowest = Annotated[float, Option("Slowest plausible tempo (beats per minute).")]
-Fastest = Annotated[float, Option("Fastest plausible tempo (beats per minute).")]
-
-_SHOWN = 5  # takes without movements that are listed by name
 _OFF_TEMPO = 0.1  # of beats found, from a tempo by hand
 
 
@@ -64,8 +55,6 @@ def beats(
         Path | None,
         Option("Draw the beats: .png, .svg or .pdf.", "-o --output", metavar="FILE"),
     ] = None,
-    slowest: Slowest = 40.0,
-    fastest: Fastest = 214.0,
     settings: BeatSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -78,7 +67,7 @@ def beats(
         return
     if move or add or remove:
         _edit_beats(motions, move or [], add or [], remove or [])
-    loaded, found = _analysed(motions, settings.arguments() | {"tempo_bpm": (slowest, fastest)})
+    loaded, found = _analysed(motions, settings)
     if output is not None:
         from motionloom.plots.rhythm import write_beats
 
@@ -91,16 +80,16 @@ def beats(
         print(output)
 
 
-def _analysed(texts: list[str], options: dict[str, Any]) -> tuple[list[Motion], Beats]:
+def _analysed(texts: list[str], settings: BeatSettings) -> tuple[list[Motion], Beats]:
     """Motions and their beats; those of a library as it knows them."""
     from motionloom.library import beats as beats_of
 
     place, names = _in_library(texts)
     if place is not None and not any(":" in name for name in names):
         lib = open_library(place)
-        return [lib[name] for name in names], lib.beats(names, **options)
+        return [lib[name] for name in names], lib.beats.of(names, settings)
     loaded = [motion_from(text) for text in texts]
-    return loaded, beats_of(loaded, **options)
+    return loaded, beats_of(loaded, settings)
 
 
 def _in_library(texts: list[str]) -> tuple[Path | None, list[str]]:
@@ -119,7 +108,7 @@ def _save_beats(texts: list[str], settings: BeatSettings, *, json: bool) -> None
         raise InvalidInput(
             f"--save keeps beats with a library; name takes as LIB:NAME, got {' '.join(texts)}"
         )
-    changed = open_library(place).set_beats(
+    changed = open_library(place).beats.set(
         "+".join(names), bpm=settings.bpm, first_beat=settings.first_beat
     )
     if json:
@@ -142,7 +131,7 @@ def _edit_beats(texts: list[str], move: list[str], add: list[float], remove: lis
             moved[int(number)] = float(seconds)
         except ValueError:
             raise InvalidInput(f"--move must be K:SECONDS, as in 3:1.25; got {text}") from None
-    open_library(place).edit_beats(names[0], move=moved, add=add, remove=remove)
+    open_library(place).beats.edit(names[0], move=moved, add=add, remove=remove)
 
 
 def _print_beats(found: Beats) -> None:

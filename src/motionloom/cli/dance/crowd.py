@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from motionloom.cli.command import Argument, Option
-from motionloom.cli.dance.beats import print_left_out
+from motionloom.cli.command import Argument, Fields, Option
+from motionloom.cli.dance.movements import print_left_out
 from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.terminal import (
     counted,
@@ -17,8 +17,8 @@ from motionloom.cli.terminal import (
     progress,
     remark,
 )
+from motionloom.crowd.settings import BallroomSettings, DanceFloorSettings, MarchSettings
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import BallroomSettings, DanceFloorSettings, MarchSettings
 
 if TYPE_CHECKING:
     from motionloom.library import CrowdMotion
@@ -30,7 +30,6 @@ VIEWS = (".png", ".svg", ".pdf", ".gif", ".mp4", ".html")
 
 Takes = Annotated[str | None, Argument("Use takes of this library. [built-in ones]", metavar="LIB")]
 Description = Annotated[Path | None, Argument("Crowd description, .toml or .json.", metavar="FILE")]
-OldLibrary = Annotated[str | None, Option("", "--library", HIDDEN=1)]
 Output = Annotated[
     Path,
     Option("All characters: .glb, .gltf, .usd, .usda or .usdc.", "-o --output", metavar="FILE"),
@@ -45,7 +44,6 @@ TopView = Annotated[
         metavar="FILE",
     ),
 ]
-OldTopView = Annotated[list[Path] | None, Option("", "--top", HIDDEN=1)]
 Inspect = Annotated[Path | None, INSPECT]
 Details = Annotated[bool, DETAILS]
 Json = Annotated[bool, JSON]
@@ -58,15 +56,13 @@ def ballroom(
     description: Description = None,
     *,
     output: Output,
-    given: Annotated[dict[str, Any], BallroomSettings],
+    given: Annotated[dict[str, Any], BallroomSettings, Fields(show=("takes", "label"))],
     room: Annotated[
         str | None,
         Option("Size of the room (m), or open. [14x10]", metavar="WIDTHxDEPTH"),
     ] = None,
     bvh: Bvh = None,
     top_view: TopView = None,
-    top: OldTopView = None,
-    old_library: OldLibrary = None,
     inspect: Inspect = None,
     details: Details = False,
     json: Json = False,
@@ -78,16 +74,17 @@ def ballroom(
     """
     if room is not None:
         given["room"] = room if room == "open" else list(_size(room, "room", ", or open"))
-    plan = _plan("ballroom", given, library or old_library, description)
-    views = [*(top_view or []), *(top or [])]
+    plan = _plan("ballroom", given, library, description)
+    views = top_view or []
     _check_files(output, views, bvh, inspect)
     _check_size(2 * plan.settings.couples, plan.settings.seconds or 60.0, plan.settings.fps)
     made = _made(plan, "couple", quiet=json)
     settings = made.settings
-    _draw(made, views, radius=settings.disc_radius, room=settings.room, columns=settings.columns)
+    floor = settings.floor
+    _draw(made, views, radius=floor.disc_radius, room=floor.room, columns=floor.columns)
     gap = made.clearance()
     text = f"{counted(settings.couples, 'couple')}, least gap {gap:.2f} m"
-    facts = {"couples": settings.couples, "clearance_m": gap, "radius_m": settings.disc_radius}
+    facts = {"couples": settings.couples, "clearance_m": gap, "radius_m": floor.disc_radius}
     draw_worst(made.scene.motions, inspect)
     _finish(made, output, views, bvh, facts, None if json else text, details=details)
 
@@ -97,11 +94,11 @@ def march(
     description: Description = None,
     *,
     output: Output,
-    given: Annotated[dict[str, Any], MarchSettings],
+    given: Annotated[
+        dict[str, Any], MarchSettings, Fields(show=("takes", "label", "ranks", "files"))
+    ],
     bvh: Bvh = None,
     top_view: TopView = None,
-    top: OldTopView = None,
-    old_library: OldLibrary = None,
     inspect: Inspect = None,
     details: Details = False,
     json: Json = False,
@@ -110,10 +107,10 @@ def march(
 
     By default the street has two corners. With a library they walk like its takes.
     """
-    plan = _plan("march", given, library or old_library, description)
-    views = [*(top_view or []), *(top or [])]
+    plan = _plan("march", given, library, description)
+    views = top_view or []
     _check_files(output, views, bvh, inspect)
-    soldiers = plan.settings.ranks * plan.settings.files
+    soldiers = plan.settings.formation.ranks * plan.settings.formation.files
     _check_size(soldiers, plan.settings.seconds or 60.0, plan.settings.fps)
     made = _made(plan, "take", quiet=json)
     _draw(made, views, radius=0.25, line=made.settings.street.places)
@@ -143,7 +140,6 @@ def dancefloor(
         Path | None,
         Option("View from above: .png, .svg, .pdf.", "--top-view", metavar="FILE"),
     ] = None,
-    top: Annotated[Path | None, Option("", "--top", HIDDEN=1)] = None,
     inspect: Inspect = None,
     details: Details = False,
     json: Json = False,
@@ -155,17 +151,16 @@ def dancefloor(
     from motionloom.formats import save
 
     _check_suffix(output, (".glb", ".gltf"), "a dance floor is written to")
-    view = top_view or top
-    for picture in (view, inspect):
+    for picture in (top_view, inspect):
         if picture is not None:
             check_picture(picture)
     size = None if floor is None else _size(floor, "floor")
-    made = open_library(library).dance_floor(**settings.arguments() | {"floor": size})
+    made = open_library(library).dance_floor(settings, floor=size)
     save(made.scene, output)
-    if view is not None:
+    if top_view is not None:
         from motionloom.plots.figures.top_view import write_floor_plan
 
-        write_floor_plan(made.motions, view)
+        write_floor_plan(made.motions, top_view)
     draw_worst(made.motions, inspect)
     first = made.motions[0]
     if json:
@@ -290,7 +285,7 @@ def _made(plan: CrowdPlan, what: str, *, quiet: bool) -> Any:
     if plan.kind == "march":
         longest = settings.seconds_on_street
         seconds = min(settings.seconds or longest, longest)
-        _check_size(settings.ranks * settings.files, seconds, settings.fps)
+        _check_size(settings.formation.ranks * settings.formation.files, seconds, settings.fps)
         music = settings.loaded_music(steps.meter, longest)
     else:
         music = settings.loaded_music(steps.meter)

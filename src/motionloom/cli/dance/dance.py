@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from motionloom.cli.command import Argument, Option
-from motionloom.cli.dance.beats import Fastest, Slowest, Takes, takes_from
+from motionloom.cli.command import Argument, Fields, Option
+from motionloom.cli.dance.movements import Takes, takes_from
 from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.terminal import (
     counted,
@@ -16,9 +17,9 @@ from motionloom.cli.terminal import (
     progress,
     remark,
 )
+from motionloom.dance.settings import TUNE, ChoreographySettings, DanceSettings
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import TUNE, DanceSettings
-from motionloom.settings import MotionChoice, motion_choice
+from motionloom.settings import motion_choice
 
 if TYPE_CHECKING:
     from motionloom.library import Choreography, Dance, Library
@@ -42,7 +43,7 @@ def dance(
         Option("A motion file, or .mp4: a video with the music.", "-o --output", metavar="FILE"),
     ],
     takes: Takes = None,
-    motions: MotionChoice,
+    choreography: Annotated[ChoreographySettings, Fields(without=("kind", "seed"))],
     graph: Annotated[
         Path | None,
         Option("A choreography (.json) from motionloom movements.", metavar="FILE"),
@@ -54,7 +55,6 @@ def dance(
             f"{ANY}: the first of the meter of the music."
         ),
     ] = None,
-    meter: Annotated[int | None, Option("Beats per movement. [estimated]", min=1)] = None,
     tempo: Annotated[
         float | None,
         Option(f"Tempo of a {TUNE} (beats per minute). [as the takes]", metavar="BPM"),
@@ -69,21 +69,6 @@ def dance(
     onto: Annotated[
         Path | None, Option("Retarget to the skeleton of this file.", metavar="FILE")
     ] = None,
-    slowest: Slowest = 40.0,
-    fastest: Fastest = 214.0,
-    bpm: Annotated[
-        float | None,
-        Option("Tempo of the takes (beats per minute). [found]", metavar="BPM"),
-    ] = None,
-    first_beat: Annotated[
-        float | None,
-        Option("Time of the first beat in the takes (s). [found]", metavar="SECONDS"),
-    ] = None,
-    steady: Annotated[bool, Option("Assume a constant tempo of each take.")] = False,
-    level: Annotated[
-        float,
-        Option("Metrical level of the takes: 2 counts every other beat, 0.5 twice."),
-    ] = 1.0,
     settings: DanceSettings,
     inspect: Annotated[Path | None, INSPECT] = None,
     details: Annotated[bool, DETAILS] = False,
@@ -98,19 +83,16 @@ def dance(
     skeleton = None if onto is None else _skeleton(onto)
     lib = open_library(library)
     if kind is None:
-        options = {
-            "meter": meter, "tempo_bpm": (slowest, fastest), "bpm": bpm,
-            "first_beat": first_beat, "steady": steady, "level": level,
-            "align": settings.align, "preset": settings.preset, **motion_choice(motions),
-        }  # fmt: skip
-        steps = _choreography(lib, takes, graph, options, quiet=json)
-    elif takes or graph or any(motion_choice(motions).values()):
+        steps = _choreography(lib, takes, graph, choreography, quiet=json)
+    elif takes or graph or any(motion_choice(choreography).values()):
         raise InvalidInput("--kind names a saved choreography; leave out --takes, --label, --graph")
     else:
-        steps = lib.choreography_for(song, kind=None if kind == ANY else kind, meter=meter)
+        steps = lib.choreographies.for_music(
+            song, kind=None if kind == ANY else kind, meter=choreography.meter
+        )
     made = steps.dance_to(
-        steps.music(song, meter=meter, tempo_bpm=tempo),
-        **settings.arguments() | {"synced": not unsynced, "follow": path, "skeleton": skeleton},
+        steps.music(song, meter=choreography.meter, tempo_bpm=tempo),
+        replace(settings, synced=not unsynced, follow=path, skeleton=skeleton),
     )
     files = _write(made, output)
     draw_worst(made.motions, inspect)
@@ -148,14 +130,14 @@ def _choreography(
     lib: Library,
     takes: str | None,
     graph: Path | None,
-    options: dict[str, Any],
+    settings: ChoreographySettings,
     *,
     quiet: bool,
 ) -> Choreography:
     if graph is not None:
-        return lib.load_choreography(graph)
+        return lib.choreographies.load(graph)
     with progress("analysing takes", len(lib), quiet=quiet) as advance:
-        return lib.choreography(takes=takes_from(takes), progress=advance, **options)
+        return lib.choreography(settings, takes=takes_from(takes), progress=advance)
 
 
 def _generated(song: str) -> bool:

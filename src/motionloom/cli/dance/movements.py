@@ -14,6 +14,11 @@ from motionloom.errors import InvalidInput
 if TYPE_CHECKING:
     from motionloom.library import Choreography
 
+Takes = Annotated[
+    str | None,
+    Option("Names of takes; NAME+NAME were danced together.", metavar="NAME,..."),
+]
+
 _SHOWN = 5  # takes without movements that are listed by name
 
 
@@ -25,15 +30,11 @@ def movements(
     saved: Annotated[
         str | None, Option("Edit a choreography of the library.", metavar="NAME")
     ] = None,
-    kept: Annotated[str | None, Option("", HIDDEN=1)] = None,
-    slowest: Slowest = 40.0,
-    fastest: Fastest = 214.0,
     settings: ChoreographySettings,
     name: Annotated[
         str | None,
         Option("Save it with the library, for motionloom dance --kind.", metavar="NAME"),
     ] = None,
-    keep: Annotated[str | None, Option("", HIDDEN=1)] = None,
     add: Annotated[
         list[str] | None,
         Option("Add or set a transition.", metavar="FROM:TO:LIKELIHOOD"),
@@ -58,21 +59,17 @@ def movements(
     """
     lib = open_library(library)
     if graph is not None:
-        made = lib.load_choreography(graph)
-    elif source := saved or kept:
-        made = lib.saved_choreography(source)
+        made = lib.choreographies.load(graph)
+    elif saved is not None:
+        made = lib.choreographies[saved]
     else:
         with progress("analysing takes", len(lib), quiet=json) as advance:
-            made = lib.choreography(
-                **settings.arguments() | {"tempo_bpm": (slowest, fastest)},
-                takes=takes_from(takes),
-                progress=advance,
-            )
+            made = lib.choreography(settings, takes=takes_from(takes), progress=advance)
     made = _edited(made, add or [], remove or [], weigh or [], rules)
     for path in output or []:
         _write(made, path)
-    if target := name or keep:
-        lib.save_choreography(made, target)
+    if name is not None:
+        lib.choreographies[name] = made
     facts = {
         "movements": len(made.movements),
         "nodes": len(made.graph),

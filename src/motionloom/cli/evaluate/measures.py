@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_library
 from motionloom.cli.terminal import print_json, print_table, progress, remark
+from motionloom.cli.tools.cluster import on_clusters
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.settings import (
-    CLIP_METHODS,
     DEFAULT_METHODS,
     EvaluateSettings,
     ProtocolSettings,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _PAGES = (".md", ".html", ".csv", ".json")  # names of files, which a report is not
 
 
+@on_clusters
 def evaluate(
     library: Annotated[
         Path | None, Argument("The library; not needed with --sets.", metavar="LIB")
@@ -58,7 +59,7 @@ def evaluate(
     lib = open_library(library)
     count = len(settings.methods or DEFAULT_METHODS)
     with progress("comparing", count, quiet=json) as advance:
-        found = lib.evaluate(**settings.arguments(), workers=workers, progress=advance)
+        found = lib.evaluate(settings, workers=workers, progress=advance)
     files = []
     if output is not None:
         from motionloom.plots.pages.evaluation_report import write_clip_report
@@ -82,11 +83,12 @@ def _evaluate_sets(
     json: bool,
 ) -> None:
     from motionloom.evaluation.protocol_run import chosen_sets, run_protocol, write_page
+    from motionloom.search.methods.clips import clip_methods
 
     if output is not None and output.suffix != ".md":
         raise InvalidInput(f"{output}: with --sets the output is a page, a file that ends in .md")
     clips, queries = chosen_sets(protocol.sets)
-    methods = len(settings.methods or CLIP_METHODS)
+    methods = len(settings.methods or clip_methods())
     count = methods * (len(clips) + (library is not None)) + len(queries)
     with progress("judging", count, quiet=json) as advance:
         found = run_protocol(
@@ -154,6 +156,7 @@ def _print_scores(found: Evaluation) -> None:
         remark(f"{len(found.unmatched)} labels name no motion: {found.unmatched[0]} ...")
 
 
+@on_clusters
 def study(
     library: Annotated[Path, LIB],
     settings: StudySettings,
@@ -179,7 +182,7 @@ def study(
 
     lib = open_library(library)
     with progress("comparing", step_count(settings), quiet=json) as advance:
-        found = lib.study(**settings.arguments(), progress=advance)
+        found = lib.study(settings, progress=advance)
     picture = write_rank_correlations(found, output)
     table = found.save_csv(output.with_suffix(".csv"))
     if json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from motionloom.cli.options import JSON, LIB, WORKERS, open_library
 from motionloom.cli.terminal import print_json, progress
+from motionloom.cli.tools.cluster import on_clusters
 from motionloom.errors import InvalidInput
 from motionloom.settings import Names, Settings, setting
 
@@ -27,7 +28,6 @@ class EvaluateReconstructSettings(Settings):
         False,
         "Exclude all motions of the same performer: those whose names agree up to '_', and those "
         "of subjects who share takes.",
-        old_options=("--without-subject",),
     )
     mode: Literal["offline", "online"] = setting("offline", "Offline or online reconstruction.")
     features: str = setting("e15", "Features by which neighbours are searched.")
@@ -37,6 +37,7 @@ class EvaluateReconstructSettings(Settings):
     seed: int = setting(0, "Random seed of noise, gaps and choice of motions.", least=0)
 
 
+@on_clusters
 def evaluate_reconstruct(
     library: Annotated[Path, LIB],
     settings: EvaluateReconstructSettings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from motionloom.cli.command import Argument, Option
+from motionloom.cli.command import Argument, Fields, Option
 from motionloom.cli.options import (
     EXPORT,
     JSON,
@@ -21,8 +21,9 @@ from motionloom.cli.terminal import (
     print_table,
     remark,
 )
+from motionloom.cli.tools.cluster import on_clusters
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import FamilySettings, SearchSettings
+from motionloom.search.settings import FamilySettings, SearchSettings
 
 if TYPE_CHECKING:
     from motionloom.library import Family, Library, Match, Matches
@@ -40,10 +41,11 @@ _FEW, _FAR = 3, 0.2
 _LONG_QUERY = 15.0  # seconds; longer than an action
 
 
+@on_clusters
 def search(
     library: Annotated[Path, LIB],
     query: Annotated[str, _QUERY],
-    settings: SearchSettings,
+    settings: Annotated[SearchSettings, Fields(show=("tiers",))],
     *,
     export: Annotated[Path | None, EXPORT] = None,
     to: Annotated[str, TO] = "bvh",
@@ -58,7 +60,7 @@ def search(
     """
     _check_targets(sheet, strip)
     lib = open_library(library)
-    matches = lib.search(query, **settings.arguments())
+    matches = lib.search(query, settings)
     export_clips(lib, matches, export, to, quiet=json)
     _write(lib, query, matches, sheet, strip)
     if json:
@@ -69,10 +71,11 @@ def search(
             remark(f"these are the first {settings.max}; --max N prints more")
 
 
+@on_clusters
 def family(
     library: Annotated[Path, LIB],
     query: Annotated[str, _QUERY],
-    settings: FamilySettings,
+    settings: Annotated[FamilySettings, Fields(show=("tiers", "join_distance"))],
     *,
     output: Annotated[
         Path | None,
@@ -101,11 +104,12 @@ def family(
         if picture is not None:
             check_picture(picture)
     lib = open_library(library)
-    found = lib.family(query, **settings.arguments())
+    found = lib.family(query, settings)
     if sweep is not None:
+        from motionloom.library import family_sweep
         from motionloom.plots.family_sweep import write_sweep
 
-        swept = lib.family_sweep(query, **settings.arguments())
+        swept = family_sweep(lib, query, settings)
         write_sweep(swept, sweep, used=found.join_distance)
         remark(f"sizes of the family drawn to {sweep}")
     if graphml is not None:
@@ -158,7 +162,7 @@ def _tell_cut_edges(family: Family) -> None:
 def _hint_at_long_query(lib: Library, family: Family) -> None:
     """Suggest a segment where the query is a long take: families are of single actions."""
     node = family.nodes[0]
-    seconds = (node.end_frame - node.start_frame) / lib.entry(node.motion).fps
+    seconds = (node.end_frame - node.start_frame) / lib.store.entry(node.motion).fps
     if len(family.matches) < _FEW and seconds > _LONG_QUERY:
         remark(
             f"the query lasts {seconds:.0f} s; families are of single actions: name the frames of "

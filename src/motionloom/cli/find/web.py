@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_library
 from motionloom.cli.terminal import counted, print_json, progress, remark, spelt_seconds
+from motionloom.cli.tools.cluster import on_clusters
 from motionloom.errors import InvalidInput
 from motionloom.search.settings import FAMILY_DISTANCE, WebSettings
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _WORTH_TELLING = 5.0  # seconds; shorter builds are not announced
 
 
+@on_clusters
 def web(
     library: Annotated[Path, LIB],
     what: Annotated[
@@ -38,7 +40,6 @@ def web(
         float,
         Option("For --query: mean distance per cell of a match, at most (m)."),
     ] = FAMILY_DISTANCE,
-    threshold: Annotated[float | None, Option("", HIDDEN=1)] = None,
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -48,9 +49,8 @@ def web(
     library, for searches at the speed of a slider. Pairs that have been built are skipped: run
     the same command to continue after an interruption, or when motions have been added.
     """
-    limit = max_distance if threshold is None else threshold
     if len(what) == 2:
-        _draw(open_library(library), what[0], what[1], settings, output, query, limit, json)
+        _draw(open_library(library), what[0], what[1], settings, output, query, max_distance, json)
         return
     if what != ["build"]:
         raise InvalidInput(
@@ -61,11 +61,11 @@ def web(
             "--output and --query are for the web of two motions: web LIB A B -o FILE"
         )
     lib = open_library(library)
-    left = lib.missing_webs(**settings.arguments())
+    left = lib.webs.missing(settings)
     if not json:
         _announce(left, workers)
     with progress("pairs", left.pairs, quiet=json) as advance:
-        report = lib.build_web(**settings.arguments(), workers=workers, progress=advance)
+        report = lib.webs.build(settings, workers=workers, progress=advance)
     if json:
         print_json(asdict(report))
         return
@@ -104,10 +104,10 @@ def _draw(
     if output is None:
         raise InvalidInput("a picture of two motions needs a file: -o web.png")
     check_picture(output)
-    pair = lib.compare(a, b, options=settings)
+    pair = lib.compare(a, b, settings.web)
     web, rows, found = pair.web(), None, []
     if query is not None:
-        part = lib.compare(f"{a}:{query}", b, options=settings)
+        part = lib.compare(f"{a}:{query}", b, settings.web)
         rows, found = part.rows, part.sequences(web, max_distance=max_distance)
     write_match_web(
         pair.matrix(), web, output, names=(a, b), query=rows, matches=found, alpha=pair.alpha

@@ -34,7 +34,7 @@ def find(
         raise InvalidInput(f"{library}: the library is empty; import motions first")
     text = " ".join(words)
     with progress("describing", len(lib), quiet=json) as advance:
-        found = lib.find(text, **settings.arguments(), progress=advance)
+        found = lib.find(text, settings, progress=advance)
     if not found and found.unknown:
         unknown = ", ".join(repr(word) for word in found.unknown)
         raise InvalidInput(
@@ -50,7 +50,7 @@ def find(
         return
     for each in shown:
         place = each.motion if each.whole else str(each)
-        print("  ".join([place, each.text or ", ".join(lib.labels(each.motion))]).rstrip())
+        print("  ".join([place, each.text or ", ".join(lib.labels[each.motion])]).rstrip())
     for word, near in found.unknown.items():
         remark(f"no motion is described by {word!r}" + (f"; {near!r} was looked for" * bool(near)))
     remark(f"{counted(len(shown), 'result')} of {counted(len(lib), 'motion')}")
@@ -59,7 +59,7 @@ def find(
 def _found(lib: Library, each: TextMatch) -> dict:
     return {
         "motion": each.motion,
-        "labels": list(lib.labels(each.motion)),
+        "labels": list(lib.labels[each.motion]),
         "start_frame": each.start_frame,
         "end_frame": each.end_frame,
         "start": round(each.start, 3),
@@ -83,7 +83,7 @@ def clusters(
     """
     lib = open_library(library)
     with progress("describing", len(lib), quiet=json) as advance:
-        found = lib.clusters(**settings.arguments(), progress=advance)
+        found = lib.clusters(settings, progress=advance)
     if json:
         print_json(
             [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -107,7 +107,7 @@ def _cleaned(motion: Motion, target: Path, settings: CleanSettings) -> Cleaned:
 
     from motionloom.motion.feet.clean import clean_feet
 
-    thresholds = settings.arguments()
+    thresholds = {each.name: getattr(settings, each.name) for each in fields(settings)}
     ease = thresholds.pop("ease")
     moved, report = clean_feet(motion, contacts=motion.contacts(**thresholds), ease=ease)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,6 @@ from motionloom.cli.arguments import (
 from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import DETAILS, JSON
 from motionloom.cli.terminal import print_json, print_quality, progress, remark
-from motionloom.cli.wording import worded
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats.settings import ConvertSettings, LoadSettings
 
@@ -79,7 +78,7 @@ def convert(
             except (MotionloomError, OSError) as error:
                 if len(jobs) == 1:
                     raise
-                failed.append({"file": source, "reason": worded(str(error))})
+                failed.append({"file": source, "reason": str(error)})
             advance()
     if json:
         quality = {out: report.to_json() for out, report in reports.items()}

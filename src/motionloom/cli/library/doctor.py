@@ -17,7 +17,6 @@ from motionloom.cli.arguments import (
 from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import counted, print_json, print_table, progress, remark, styled
-from motionloom.cli.wording import worded
 from motionloom.errors import MotionloomError
 from motionloom.formats.settings import LoadSettings
 
@@ -69,10 +68,10 @@ def doctor(
             except (MotionloomError, OSError) as error:
                 if not several:
                     raise
-                failed.append({"file": name, "reason": worded(str(error))})
+                failed.append({"file": name, "reason": str(error)})
                 advance()
                 continue
-            report = _in_options(diagnostic_report(motion, name))
+            report = diagnostic_report(motion, name)
             if name in fixed:
                 report["fixed"] = _fix(motion, fixed[name])
             if html is not None:
@@ -98,14 +97,6 @@ def doctor(
             _print_summary(reports, failed)
     if failed:
         raise Exit(1)
-
-
-def _in_options(report: dict[str, Any]) -> dict[str, Any]:
-    """A report whose messages name options of the command."""
-    report["warnings"] = [worded(warning) for warning in report["warnings"]]
-    for issue in report["findings"]:
-        issue |= {key: worded(issue[key]) for key in ("message", "advice")}
-    return report
 
 
 def _fix(motion: Motion, target: Path) -> dict[str, Any]:

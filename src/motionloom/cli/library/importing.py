@@ -10,6 +10,7 @@ from click.exceptions import Exit
 from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, open_library
 from motionloom.cli.terminal import counted, print_json, progress, remark
+from motionloom.cli.tools.cluster import on_clusters
 from motionloom.settings import MotionChoice, motion_choice
 from motionloom.store.settings import ImportSettings
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _SHOWN_FAILURES = 50
 
 
+@on_clusters
 def import_(
     library: Annotated[Path, Argument("The library, a folder; created if new.", metavar="LIB")],
     paths: Annotated[list[Path], Argument("Motion files and folders.", metavar="PATH...")],
@@ -39,12 +41,12 @@ def import_(
     command again to resume an interrupted import or to import what has changed. Files that cannot
     be read are listed at the end, with the reason; the exit code is then 1.
     """
-    from motionloom.library import Library
+    from motionloom.library import Library, find_sources
 
-    count = len(Library.find_files(*paths))  # raises before an empty library is created
+    count = len(find_sources(paths)[0])  # raises before an empty library is created
     lib = Library.create(library, fps=settings.fps, store=store, exist_ok=True)
     with progress("importing", count) as advance:
-        report = lib.add(*paths, **settings.arguments(), progress=advance)
+        report = lib.add(*paths, settings=settings, progress=advance)
     if json:
         print_json(_as_dict(report, lib))
     else:
@@ -75,13 +77,11 @@ def export(
     chosen = motion_choice(choice)
     count = len(library.select(**chosen))
     with progress("exporting", count) as advance:
-        written = library.export_motions(
-            folder, to="parquet" if parquet else to, **chosen, progress=advance
-        )
+        library.export(folder, to="parquet" if parquet else to, **chosen, progress=advance)
     if json:
-        print_json({"folder": str(written), "motions": count})
+        print_json({"folder": str(folder), "motions": count})
     else:
-        remark(f"{counted(count, 'motion')} written to {written}")
+        remark(f"{counted(count, 'motion')} written to {folder}")
 
 
 def _as_dict(report: ImportReport, lib: Library) -> dict:
@@ -89,7 +89,7 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
         "added": report.added,
         "replaced": report.replaced,
         "skipped": report.skipped,
-        "failed": [{"file": bad.file, "reason": worded(bad.reason)} for bad in report.failed],
+        "failed": [{"file": bad.file, "reason": bad.reason} for bad in report.failed],
         "frames": report.frames,
         "seconds": report.seconds,
         "elapsed_seconds": round(report.elapsed_seconds, 3),
@@ -99,10 +99,10 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
         "library": {
             "path": str(lib.path),
             "motions": len(lib),
-            "frames": lib.frames,
-            "seconds": lib.seconds,
-            "fps": lib.fps,
-            "store": lib.files.address if lib.files.remote else None,
+            "frames": lib.store.frames,
+            "seconds": lib.store.seconds,
+            "fps": lib.store.fps,
+            "store": lib.store.files.address if lib.store.files.remote else None,
         },
     }
 
@@ -126,11 +126,11 @@ def _print_report(report: ImportReport, lib: Library) -> None:
     remark(f"skipped  {report.skipped} unchanged")
     remark(f"failed   {len(report.failed)}")
     remark(
-        f"library  {lib.path}: {counted(len(lib), 'motion')}, {_spell(lib.seconds)}, "
+        f"library  {lib.path}: {counted(len(lib), 'motion')}, {_spell(lib.store.seconds)}, "
         f"in {report.elapsed_seconds:.1f} s"
     )
-    if lib.files.remote:
-        remark(f"store    {lib.files.address}")
+    if lib.store.files.remote:
+        remark(f"store    {lib.store.files.address}")
 
 
 def _spell(seconds: float) -> str:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from motionloom.cli.arguments import is_library, motion_from
-from motionloom.cli.command import Argument, Option
+from motionloom.cli.command import Argument
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_columns, print_json, styled
-from motionloom.cli.wording import worded
-from motionloom.formats.settings import LoadSettings
+from motionloom.errors import InvalidInput
+from motionloom.formats.settings import LoadMarkersSettings, LoadSettings
+from motionloom.settings import described
 
 if TYPE_CHECKING:
     from motionloom.library import Library
@@ -20,13 +21,7 @@ if TYPE_CHECKING:
 def info(
     file: Annotated[str, Argument("What to describe.", metavar="FILE|LIB|LIB:NAME")],
     settings: LoadSettings,
-    subject: Annotated[str | None, Option("C3D: only the markers of this subject.")] = None,
-    unlabelled: Annotated[
-        bool, Option("C3D: also read points without a label.", "--unlabelled")
-    ] = False,
-    zero_gaps: Annotated[
-        bool, Option("C3D: treat points at exactly (0, 0, 0) as gaps.", "--zero-gaps")
-    ] = False,
+    of_markers: LoadMarkersSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show frames, rate, unit, height, joints, their roles, and what was repaired.
@@ -39,14 +34,12 @@ def info(
         _library_info(file, json=json)
         return
     if is_marker_file(Path(file)):
-        own = {"subject": subject, "unlabelled": unlabelled, "zero_gaps": zero_gaps}
-        _marker_info(file, settings, own, json=json)
+        _marker_info(file, settings, of_markers, json=json)
         return
     from motionloom.formats.report import motion_facts
 
     motion = motion_from(file, settings)
     facts = motion_facts(motion)
-    facts["warnings"] = [worded(warning) for warning in facts["warnings"]]
     if json:
         print_json(facts)
     else:
@@ -64,15 +57,15 @@ def library_facts(library: Library) -> dict[str, Any]:
                 "frames": entry.frames,
                 "fps": entry.fps,
                 "seconds": entry.seconds,
-                "labels": list(library.labels(entry.name)),
+                "labels": list(library.labels[entry.name]),
             }
             for entry in entries
         ],
-        "frames": library.frames,
-        "seconds": library.seconds,
+        "frames": library.store.frames,
+        "seconds": library.store.seconds,
         "skeletons": len({entry.skeleton for entry in entries}),
-        "labels": library.label_counts(),
-        "parametric": list(library.parametric_names),
+        "labels": library.labels.counts(),
+        "parametric": list(library.parametric),
     }
 
 
@@ -87,15 +80,15 @@ def _library_info(path: str, *, json: bool) -> None:
         _print_library(facts)
 
 
-def _marker_info(file: str, settings: LoadSettings, own: dict[str, Any], *, json: bool) -> None:
+def _marker_info(
+    file: str, settings: LoadSettings, of_markers: LoadMarkersSettings, *, json: bool
+) -> None:
     from motionloom.formats import load_markers
 
-    given = {
-        name: value
-        for name, value in settings.arguments().items()
-        if value != getattr(LoadSettings(), name)
-    }
-    markers = load_markers(file, **given, **own)
+    for name in settings.changed():
+        if name not in described(LoadMarkersSettings):
+            raise InvalidInput(f"{file}: markers are read without {name}")
+    markers = load_markers(file, **of_markers.changed())
     origin, missing = markers.origin, 1.0 - float(markers.present.mean())
     facts: dict[str, Any] = {
         "name": markers.name,
@@ -108,7 +101,7 @@ def _marker_info(file: str, settings: LoadSettings, own: dict[str, Any], *, json
         "unit_reason": origin.unit_reason,
         "up": origin.up,
         "repairs": list(origin.repairs),
-        "warnings": [worded(warning) for warning in origin.warnings],
+        "warnings": list(origin.warnings),
     }
     if json:
         print_json(facts)

@@ -41,7 +41,7 @@ def label(
     """
     lib = open_library(library)
     if from_file is not None:
-        report = lib.import_labels(from_file)
+        report = lib.labels.read(from_file)
         if json:
             print_json(report)
         else:
@@ -53,7 +53,7 @@ def label(
             )
         return
     if to_file is not None:
-        count = lib.export_labels(to_file, only=motion)
+        count = lib.labels.write(to_file, only=motion)
         print_json({"file": str(to_file), "labels": count}) if json else remark(
             f"{counted(count, 'label')} written to {to_file}"
         )
@@ -61,11 +61,13 @@ def label(
     if motion is None:
         raise InvalidInput("name a motion of the library, or give --import or --export")
     if labels:
-        lib.label(motion, *labels, remove=remove)
-    name = lib.entry(motion if motion in lib else split_segment(motion)[0]).name
-    segments = [{"segment": str(part), "label": text} for part, text in lib.segment_labels(name)]
-    gaits = [] if labels else [{"gait": g, "start": a, "end": b} for g, a, b in lib.gaits(name)]
-    shown = lib.captions(name) if captions else []
+        (lib.labels.remove if remove else lib.labels.add)(motion, *labels)
+    name = lib.store.entry(motion if motion in lib else split_segment(motion)[0]).name
+    segments = [{"segment": str(part), "label": text} for part, text in lib.labels.segments(name)]
+    gaits = (
+        [] if labels else [{"gait": g, "start": a, "end": b} for g, a, b in lib.store.gaits(name)]
+    )
+    shown = lib.captions[name] if captions else []
     if json:
         measured: dict = {} if labels else {"gaits": gaits}
         if captions:
@@ -74,10 +76,10 @@ def label(
                  "text": e.text, "count": e.count}
                 for e in shown
             ]  # fmt: skip
-        all_labels = {"labels": list(lib.labels(name)), "segments": segments}
+        all_labels = {"labels": list(lib.labels[name]), "segments": segments}
         print_json({"motion": name, **all_labels, **measured})
         return
-    print("  ".join([name, *lib.labels(name)]))
+    print("  ".join([name, *lib.labels[name]]))
     for each in segments:
         print(f"{each['segment']}  {each['label']}")
     for event in shown:

@@ -181,7 +181,7 @@ def _library_source(place: Path, choice: MotionChoice) -> _Source:
     library = Library(place)
 
     def load(name: str) -> SheetClip:
-        return SheetClip(name, library[name], library.labels(name))
+        return SheetClip(name, library[name], library.labels[name])
 
     if not library.names:
         raise InvalidInput(f"{place}: the library is empty; import motions first")

@@ -9,9 +9,10 @@ from motionloom.cli.arguments import is_library, motion_from
 from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import DETAILS, INSPECT, JSON, check_picture, open_library
 from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
+from motionloom.cli.tools.cluster import on_clusters
 from motionloom.errors import InvalidInput
 from motionloom.formats.settings import LoadMarkersSettings
-from motionloom.library.settings import ReconstructSettings
+from motionloom.reconstruction.settings import ReconstructSettings
 
 if TYPE_CHECKING:
     pass
@@ -19,20 +20,7 @@ if TYPE_CHECKING:
 _UNSURE = 0.4  # mean confidence below which a remark says what to try
 
 
-def _places(first: Path, second: Path | None, old_library: Path | None) -> tuple[Path, Path]:
-    """Library and markers; ``MARKERS --library LIB`` is the order of release 0.1."""
-    if old_library is not None and second is None:
-        return old_library, first
-    if second is None:
-        raise InvalidInput(
-            "reconstruct needs a library and markers, motionloom reconstruct LIB MARKERS; got "
-            f"{first}"
-        )
-    if not is_library(first) and is_library(second):
-        raise InvalidInput(f"LIB comes first: motionloom reconstruct {second} {first}")
-    return first, second
-
-
+@on_clusters
 def reconstruct(
     library: Annotated[Path, Argument("Library whose poses are the prior.", metavar="LIB")],
     markers: Annotated[
@@ -47,7 +35,6 @@ def reconstruct(
     output: Annotated[Path, Option("The body: .bvh, .glb, ...", "-o --output", metavar="FILE")],
     settings: ReconstructSettings,
     reading: LoadMarkersSettings,
-    old_library: Annotated[Path | None, Option("", "--library", HIDDEN=1)] = None,
     inspect: Annotated[Path | None, INSPECT] = None,
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
@@ -59,21 +46,19 @@ def reconstruct(
 
     if inspect is not None:
         check_picture(inspect)
-    library, markers = _places(library, markers, old_library)
-    options = {
-        name: value
-        for name, value in reading.arguments().items()
-        if value != getattr(LoadMarkersSettings(), name)
-    }
+    if not is_library(library) and is_library(markers):
+        raise InvalidInput(f"LIB comes first: motionloom reconstruct {markers} {library}")
     in_library = not markers.exists() and is_library(str(markers).partition(":")[0])
     given = (
         motion_from(str(markers))
         if in_library
-        else (load_markers if is_marker_file(markers) else load)(markers, **options)
+        else load_markers(markers, **reading.changed())
+        if is_marker_file(markers)
+        else load(markers, **reading.changed())
     )
     lib = open_library(library)
     with progress("reconstructing", len(given), quiet=json) as advance:
-        body = lib.reconstruct(given, **settings.arguments(), progress=advance)
+        body = lib.reconstruct(given, settings, progress=advance)
     body.save(output)
     draw_worst([body], inspect)
     sure = np.asarray(body.confidence)

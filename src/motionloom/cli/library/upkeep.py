@@ -48,7 +48,7 @@ def verify(
     library: Annotated[Path, LIB],
     repair: Annotated[
         bool,
-        Option("Mend what can be mended; what is of no use goes to LIB/trash.", "--repair"),
+        Option("Repair what can be repaired; useless files go to LIB/trash.", "--repair"),
     ] = False,
     empty_trash: Annotated[
         bool, Option("Then delete what is in LIB/trash.", "--empty-trash")
@@ -71,7 +71,7 @@ def verify(
         repaired.insert(
             0, f"the catalogue was made again: {counted(recovered, 'motion')} listed; {lost}"
         )
-    deleted = lib.empty_trash() if empty_trash else 0
+    deleted = lib.store.empty_trash() if empty_trash else 0
     if json:
         print_json(
             {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 from motionloom.cli.command import Option
 from motionloom.cli.options import JSON
@@ -24,8 +24,8 @@ _Address = Annotated[
     Option(
         "Run on the Dask cluster with this scheduler, tcp://host:8786. "
         f"[cluster in section engine of {SETTINGS}, or this machine]",
-        "--cluster",
         metavar="ADDRESS",
+        expert=True,
     ),
 ]
 
@@ -73,18 +73,12 @@ def on_clusters(command: Callable[..., None]) -> Callable[..., None]:
         with _executing_on(cluster):
             command(*args, **kwargs)
 
-    hints = get_type_hints(command, include_extras=True)
-    signature = inspect.signature(command)
-    parameters = [
-        parameter.replace(annotation=hints.get(name, parameter.annotation))
-        for name, parameter in signature.parameters.items()
-    ]
+    signature = inspect.signature(command, eval_str=True)
     extra = inspect.Parameter(
         "cluster", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_Address
     )
-    # Typer reads both.
-    run.__signature__ = signature.replace(parameters=[*parameters, extra])  # type: ignore[attr-defined]
-    run.__annotations__ = {**hints, "cluster": _Address}
+    parameters = [*signature.parameters.values(), extra]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
 
 

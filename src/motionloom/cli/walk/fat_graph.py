@@ -10,7 +10,7 @@ from motionloom.cli.command import Option
 from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.terminal import counted, draw_worst, print_json, print_quality, remark
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import FatGraphSettings
+from motionloom.fat_graph.settings import FatGraphSettings
 
 if TYPE_CHECKING:
     from motionloom.library import FatGraph
@@ -48,7 +48,7 @@ def fat_graph(
     if inspect is not None:
         check_picture(inspect)
     changes = [_change(text) for text in steer or ()]
-    graph = open_library(library).fat_graph(**settings.arguments())
+    graph = open_library(library).fat_graph(settings)
     if output is None:
         _print_info(graph, json)
         return

@@ -1,13 +1,14 @@
-"""``motionloom graph`` and ``motionloom walk``: motion graphs and walks through them."""
+"""``motionloom graph``: motion graphs."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from motionloom.cli.command import Argument, Option
+from motionloom.cli.command import Argument, Option, settings_of
 from motionloom.cli.options import (
     JSON,
     LIB,
@@ -22,8 +23,9 @@ from motionloom.cli.terminal import (
     progress,
     remark,
 )
+from motionloom.cli.tools.cluster import on_clusters
 from motionloom.errors import InvalidInput
-from motionloom.library.settings import GraphSettings
+from motionloom.motion_graph.settings import GraphSettings
 
 if TYPE_CHECKING:
     from motionloom.library import Library, MotionGraph
@@ -34,17 +36,16 @@ _ACTIONS = ("build", "info", "picture", "export", "import", "learn", *_EDITS)
 _PAIRS_SHOWN = 20  # rows of the table of pairs; a library of 200 takes has 20,000
 
 
+@on_clusters
 def graph(
-    context: click.Context,
     library: Annotated[Path, LIB],
     action: Annotated[str, Argument("", metavar="|".join(_ACTIONS))],
-    settings: GraphSettings,
+    given: Annotated[dict[str, Any], GraphSettings],
     file: Annotated[Path | None, Argument("import: a .mogra file.", metavar="FILE")] = None,
     output: Annotated[
         Path | None,
         Option("picture: .png, .svg, .pdf; export: .mogra, .json.", "-o --output", metavar="FILE"),
     ] = None,
-    any_footing: Annotated[bool, Option("", "--any-footing", HIDDEN=1)] = False,
     pair: Annotated[
         str | None, Option("picture: draw these two motions.", metavar="NAME,NAME")
     ] = None,
@@ -58,7 +59,6 @@ def graph(
     max_weights: Annotated[
         int | None, Option("learn: keep this many of the largest weights.")
     ] = None,
-    top: Annotated[int | None, Option("", "--top", HIDDEN=1)] = None,
     transition: Annotated[
         list[str] | None,
         Option(
@@ -82,7 +82,7 @@ def graph(
         raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")
     lib = open_library(library)
     if action == "learn":
-        _learn(lib, tags, output, learn_method, max_weights if top is None else top, json)
+        _learn(lib, tags, output, learn_method, max_weights, json)
         return
     _check_output(action, output)
     if (action == "import") != (file is not None):
@@ -92,14 +92,11 @@ def graph(
         if not transition:
             raise InvalidInput(f"graph {action} needs --transition NAME:FRAME,NAME:FRAME")
         for text in transition:
-            lib.edit_motion_graph(action, text)  # type: ignore[arg-type]
-    if any_footing:
-        settings = _changed(settings, match_feet=False)
-    settings, given = used_settings(lib, context, settings)
+            lib.graphs.edit(action, text)  # type: ignore[arg-type]
+    settings = used_settings(lib, given)
     if file is not None:
-        settings = _changed(settings, transitions=str(file.absolute()))
-        given = [*(given or []), "transitions"]
-    if action in ("info", *_EDITS) and not lib.has_motion_graph(settings):
+        settings = replace(settings, transitions=str(file.absolute()))
+    if action in ("info", *_EDITS) and not lib.graphs.is_built(settings):
         _print_unbuilt(lib, settings, json)
         return
     with warnings.catch_warnings(record=True) as said:
@@ -108,7 +105,7 @@ def graph(
     for each in said:
         remark(str(each.message))
     if action in ("build", "import"):
-        lib.save_graph_settings(settings, fields=given)
+        lib.graphs.keep(settings)
     elif action == "picture" and output is not None:
         from motionloom.plots.distance_matrix import write_error_function
 
@@ -119,7 +116,7 @@ def graph(
         if output.suffix.lower() == ".mogra":
             _print_numbers(made.names)
     if action == "import":
-        _print_numbers(lib.motion_graph_names(settings))
+        _print_numbers(lib.graphs.motions(settings))
     if json:
         print_json({**made.info(), **({"file": str(output)} if output else {})})
     elif action in ("build", "import", "info", *_EDITS):
@@ -132,37 +129,21 @@ def _print_numbers(names: Sequence[str]) -> None:
         remark(f"{number}: {name}")
 
 
-def used_settings(
-    lib: Library, context: click.Context, settings: GraphSettings
-) -> tuple[GraphSettings, list[str] | None]:
-    """The settings typed and the names of their fields; else those of the graph built last."""
-    typed = {
-        name.partition("__old")[0]
-        for name in context.params
-        if str(getattr(context.get_parameter_source(name), "name", "")) != "DEFAULT"
-    }
-    if "any_footing" in typed:
-        typed.add("match_feet")
-    if settings.label is None:  # a timeline of release 0.1
-        typed.discard("label")
-    given = [name for name in settings.arguments() if name in typed]
-    if settings.joint_weights is not None:
-        file = str(Path(settings.joint_weights).absolute())
-        settings = _changed(settings, joint_weights=file)
-    if given:
-        return settings, given
-    return lib.last_graph_settings or settings, None
+def used_settings(lib: Library, given: Mapping[str, Any]) -> GraphSettings:
+    """The settings of what was typed; if nothing was, those of the graph built last."""
+    if not given:
+        return lib.graphs.settings or GraphSettings()
+    settings = settings_of(GraphSettings, given)
+    if str(settings.distance).endswith(".json"):
+        return replace(settings, distance=str(Path(settings.distance).absolute()))
+    return settings
 
 
 def built_graph(lib: Library, settings: GraphSettings) -> MotionGraph:
     """The graph, stored with the library or built now."""
-    pairs = _pair_count(len(lib.motion_graph_names(settings)))
+    pairs = _pair_count(len(lib.graphs.motions(settings)))
     with progress("pairs of motions", pairs) as advance:
-        return lib.edited_motion_graph(settings, progress=advance).graph
-
-
-def _changed(settings: GraphSettings, **changes: object) -> GraphSettings:
-    return type(settings)(**{**settings.arguments(), **changes})
+        return lib.graphs.edited(settings, progress=advance).graph
 
 
 def _pair_count(motions: int) -> int:
@@ -172,8 +153,8 @@ def _pair_count(motions: int) -> int:
 
 def _print_unbuilt(lib: Library, settings: GraphSettings, json: bool) -> None:
     """Print what a graph would be built of; figures that only a graph has are null."""
-    names, edits = lib.motion_graph_names(settings), lib.motion_graph_edits
-    frames = sum(lib.entry(name).frames for name in names)
+    names, edits = lib.graphs.motions(settings), lib.graphs.edits
+    frames = sum(lib.store.entry(name).frames for name in names)
     if json:
         figures = ("transitions", "nodes", "edges", "removed", "transitions_per_minute")
         print_json({"motions": len(names), "frames": frames, **dict.fromkeys(figures)})
@@ -248,7 +229,7 @@ def _learn(
 ) -> None:
     if tags is None or output is None:
         raise InvalidInput("graph learn needs --tags FILE and -o FILE")
-    learned = lib.learn_joint_weights(
+    learned = lib.graphs.learn_weights(
         tags,
         method=method,  # type: ignore[arg-type]
         max_weights=max_weights,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from motionloom.cli.command import Option
 from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
@@ -14,10 +14,9 @@ from motionloom.motion_graph.settings import GraphSettings, WalkSettings
 
 
 def walk(
-    context: click.Context,
     library: Annotated[Path, LIB],
     settings: WalkSettings,
-    graph: GraphSettings,
+    graph: Annotated[dict[str, Any], GraphSettings],
     output: Annotated[
         Path,
         Option("In any format that can be written; .bvh streams.", "-o --output", metavar="FILE"),
@@ -39,13 +38,12 @@ def walk(
     check_output(output)  # before the work
     if inspect is not None:
         check_picture(inspect)
-    settings, graph = _with_old_timeline(settings, graph)
     if settings.random and settings.seconds is None:
         raise InvalidInput("a walk without a goal needs its duration: --seconds 60")
     if settings.goal is not None and settings.seconds is None:
         raise InvalidInput("a walk to a goal needs its duration: --seconds 8")
     lib = open_library(library)
-    made = built_graph(lib, used_settings(lib, context, graph)[0])
+    made = built_graph(lib, used_settings(lib, graph))
     player, frames = made.walk_player(settings)
     with progress("walking", frames, quiet=json) as advance:
         report = player.save(output, frames, progress=advance)
