@@ -42,7 +42,10 @@ def parametrize(
         FamilySettings,
         Fields(show=("join_distance",), hide=("exclude_query",), preset=False),
     ],
-    settings: ParametrizeSettings,
+    settings: Annotated[
+        ParametrizeSettings,
+        Fields(hide=("delta", "spacing", "sampling", "redundant", "redundant_by")),
+    ],
     name: Annotated[
         str | None,
         Option("Name in the library. [that of --output, or of the query's motion]"),

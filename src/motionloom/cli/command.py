@@ -114,6 +114,17 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Flat:
+    """One flat option of a settings class: of the class, of a group, or of a method."""
+
+    name: str
+    cls: type[Settings]
+    default: Any
+    group: str = ""
+    method: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
 class Part:
     """A parameter of a command that takes settings."""
 
@@ -121,28 +132,25 @@ class Part:
     fields: Fields
     only_typed: bool
 
-    def options(self) -> Iterator[tuple[str, type[Settings], str, tuple[str, str] | None]]:
-        """Every flat option: name, class that has it, its group, and the method that has it."""
+    def options(self) -> Iterator[Flat]:
+        """Every flat option, in the order of the fields."""
         for each in fields(self.cls):
             _, about = described(self.cls)[each.name]
             if each.name in self.fields.without or not about.command:
                 continue
-            if about.methods:
-                yield each.name, self.cls, "", None
-                for method, kind in about.methods.items():
-                    for name in described(kind):
-                        yield name, kind, "", (option_name(each.name, about), method)
-            elif isinstance(each.default, Settings):
-                kind = type(each.default)
-                heading = about.help.rstrip(".")
-                yield from ((name, kind, heading, None) for name in described(kind))
-            else:
-                yield each.name, self.cls, "", None
+            if about.methods or not isinstance(each.default, Settings):
+                yield Flat(each.name, self.cls, each.default)
+            for method, kind in about.methods.items():
+                chosen = (option_name(each.name, about), method)
+                yield from (Flat(f.name, kind, f.default, method=chosen) for f in fields(kind))
+            if isinstance(each.default, Settings) and not about.methods:
+                group, heading = each.default, about.help.rstrip(".")
+                for f in fields(group):
+                    yield Flat(f.name, type(group), getattr(group, f.name), group=heading)
 
     def values(self, words: dict[str, Any], preset: str | None) -> Any:
         """Settings of what was typed, or what was typed alone; `words` by flat name."""
-        own = dict.fromkeys(name for name, _, _, _ in self.options())
-        own = {name: words[name] for name in own if name in words}
+        own = {flat.name: words[flat.name] for flat in self.options() if flat.name in words}
         takes_preset = self.fields.preset and preset in presets_of(self.cls)
         start = self.cls.from_preset(preset) if preset and takes_preset else self.cls()
         typed = {name: _value(self._class_of(name, start, words), name, own[name]) for name in own}
@@ -152,14 +160,14 @@ class Part:
 
     def _class_of(self, name: str, start: Settings, words: dict[str, Any]) -> type[Settings]:
         """The class that has an option: of the methods, that of the chosen one if it has it."""
-        found = [(kind, method) for key, kind, _, method in self.options() if key == name]
+        found = [flat for flat in self.options() if flat.name == name]
         for each in fields(self.cls):
             methods = described(self.cls)[each.name][1].methods
             chosen = methods.get(words.get(each.name), type(getattr(start, each.name)))
-            for kind, method in found:
-                if method is not None and kind is chosen:
-                    return kind
-        return found[0][0]
+            for flat in found:
+                if flat.method is not None and flat.cls is chosen:
+                    return flat.cls
+        return found[0].cls
 
 
 class Command(click.Command):
@@ -177,7 +185,7 @@ class Command(click.Command):
             chosen = {
                 row.method[0]: _typed(row.method[0], typed) for row in self.rows if row.method
             }
-            click.echo(command_help(self, ctx, chosen, complete="--help-all" in typed))
+            click.echo(command_help(self, ctx.command_path, chosen, complete="--help-all" in typed))
             ctx.exit()
         return super().parse_args(ctx, args)
 
@@ -271,27 +279,25 @@ def _part(kind: Any, details: list[Any]) -> Part | None:
 
 def _rows(part: Part) -> Iterator[Row]:
     """Rows of the help for the options of a settings class."""
-    for name, cls, group, method in part.options():
-        kind, about = described(cls)[name]
-        if not about.command or name in part.fields.without:
+    for flat in part.options():
+        kind, about = described(flat.cls)[flat.name]
+        if not about.command or flat.name in part.fields.without:
             continue
-        default = next(each.default for each in fields(cls) if each.name == name)
-        short = not about.expert and not group and method is None and name not in part.fields.hide
-        sentence = about.help
+        usual = not (about.expert or flat.group or flat.method or flat.name in part.fields.hide)
+        sentence, bracket, rest = about.help.partition(" [")
         if about.unit:
-            text, bracket, rest = sentence.partition(" [")
-            sentence = f"{text.removesuffix('.')} ({about.unit}).{bracket}{rest}"
+            sentence = f"{sentence.removesuffix('.')} ({about.unit})."
         yield Row(
-            _field_option(name, kind, about, default),
-            group,
-            short or name in part.fields.show,
-            method,
-            default,
-            sentence,
+            _field_option(flat.name, kind, about),
+            flat.group,
+            usual or flat.name in part.fields.show,
+            flat.method,
+            flat.default,
+            sentence + bracket + rest,
         )
 
 
-def _field_option(name: str, kind: Any, about: Setting, default: Any) -> click.Option:
+def _field_option(name: str, kind: Any, about: Setting) -> click.Option:
     """The option of a field; its value stays text, which `parsed_value` reads."""
     shown, members = option_name(name, about), _members(kind)
     if bool in members and str not in members:
@@ -321,7 +327,7 @@ def _opposite(option: str) -> str:
 
 
 def _preset_row(names: tuple[str, ...]) -> Row:
-    text = "Begin with the settings of a paper; other options win."
+    text = "Start from the settings of a paper."
     option = click.Option(["--preset", "preset"], metavar="|".join(names), type=str)
     return Row(option, help=text)
 

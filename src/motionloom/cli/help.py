@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,100 +19,101 @@ if TYPE_CHECKING:
     from motionloom.cli.command import Command, Row
 
 WIDTH = 80
-_COLUMN = 27  # where the sentences begin, at most
+_COLUMN = 27  # where sentences begin, at most
+_LEAST, _LONG = 40, 104  # letters of a sentence that the short help cuts, and of what is left
 
 
 def command_help(
-    command: Command, ctx: click.Context, chosen: Mapping[str, str | None], *, complete: bool
+    command: Command, path: str, chosen: Mapping[str, str | None], *, complete: bool
 ) -> str:
     """The help of a command.
 
     Parameters
     ----------
+    path : str
+        The command as it is typed.
     chosen : mapping
         The method that was typed for each option that chooses one; None for none.
     complete : bool
         Whether all options are shown.
     """
-    formatter = click.HelpFormatter(width=WIDTH)
-    formatter.write_usage(ctx.command_path, " ".join(command.collect_usage_pieces(ctx)))
-    for paragraph in _paragraphs(command.help or "", complete):
-        formatter.write_paragraph()
-        with formatter.indentation():
-            formatter.write_text(paragraph)
     arguments = [row for row in command.rows if isinstance(row.parameter, click.Argument)]
     options = [row for row in command.rows if isinstance(row.parameter, click.Option)]
+    words = [path, "[OPTIONS]", *(_word(row.parameter) for row in arguments)]
+    parts = [_wrapped(f"Usage: {' '.join(words)}", "", " " * 8)]
+    parts += [_wrapped(text, "  ", "  ") for text in _paragraphs(command.help or "", complete)]
     if arguments:
-        formatter.write_paragraph()
-        with formatter.indentation():
-            rows = [(str(row.parameter.metavar), row.help) for row in arguments]
-            formatter.write_dl(rows, col_max=_COLUMN)
-    plain = [row for row in options if row.method is None]
-    sections: dict[str, list[Row]] = {}
-    for row in plain:
-        if complete or row.short:
-            sections.setdefault((complete and row.section) or "Options", []).append(row)
+        parts.append(_columns([(str(row.parameter.metavar), row.help) for row in arguments]))
+    sections: dict[str, list[tuple[str, str]]] = {"Options": []}
     for row in options:
-        if row.method and (complete or chosen.get(row.method[0]) == row.method[1]):
-            sections.setdefault(f"With {' '.join(row.method)}", []).append(row)
-    for heading, rows in sections.items():
-        with formatter.section(heading):
-            shown = [(_left(row), _right(row, complete)) for row in rows]
-            shown += [("--help", "Show this help.")] if complete and heading == "Options" else []
-            formatter.write_dl(shown, col_max=_COLUMN)
-    if not complete:
-        _write_more(formatter, options)
-    return formatter.getvalue().rstrip("\n")
+        heading = (complete and row.section) or "Options"
+        if row.method is not None:
+            if not complete and chosen.get(row.method[0]) != row.method[1]:
+                continue
+            heading = f"With {' '.join(row.method)}"
+        elif not (complete or row.short):
+            continue
+        sections.setdefault(heading, []).append((_names(row), _sentence(row, complete)))
+    more = [] if complete else _more(options)
+    sections |= {"More help": more} if more else {}
+    parts += [f"{heading}:\n{_columns(rows)}" for heading, rows in sections.items() if rows]
+    return "\n\n".join(parts)
 
 
-def overview(groups: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]]) -> str:
-    """The commands of each job, one line each."""
-    lines = []
-    for job, (said, commands) in groups.items():
-        lines.append(f"{job}: {said}")
-        lines += [f"  {name:<22}{summary}" for name, (_, summary) in commands.items()]
-    return "\n".join(lines)
-
-
-def _write_more(formatter: click.HelpFormatter, options: Iterable[Row]) -> None:
-    """Lines that say how to see the other options."""
+def _more(options: Iterable[Row]) -> list[tuple[str, str]]:
+    """How to see the other options."""
     methods: dict[str, dict[str, None]] = {}
+    shown = {name for row in options if row.short for name in row.parameter.opts}
     for row in options:
-        if row.method:
+        if row.method and row.method[0] in shown:
             methods.setdefault(row.method[0], {})[row.method[1]] = None
-    hidden = any(not row.short for row in options)
     rows = [
         (f"{option} NAME --help", f"Also the options of {', '.join(names)}.")
         for option, names in methods.items()
     ]
-    rows += [("--help-all", "Show every option.")] if hidden else []
-    if rows:
-        with formatter.section("More help"):
-            formatter.write_dl(rows, col_max=_COLUMN)
+    hidden = any(not row.short for row in options)
+    return [*rows, ("--help-all", "Show every option.")] if hidden else rows
 
 
 def _paragraphs(text: str, complete: bool) -> list[str]:
-    """Paragraphs of a docstring; those after a form feed are for the complete help."""
-    shown = text.replace("\f", "") if complete else text.partition("\f")[0]
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", shown) if part.strip()]
+    """Paragraphs of a docstring; the short help has the first two."""
+    found = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
+    return found if complete else found[:2]
 
 
-def _left(row: Row) -> str:
+def _word(argument: click.Parameter) -> str:
+    """An argument in the usage line."""
+    return str(argument.metavar) if argument.required else f"[{argument.metavar}]"
+
+
+def _names(row: Row) -> str:
+    """Names of an option, and its placeholder."""
     option = row.parameter
     names = ", ".join(sorted(option.opts, key=len))
     if getattr(option, "is_flag", False):
-        return f"{names}/{option.secondary_opts[0]}" if row.default is not False else names
+        return names if row.default is False else f"{names}/{option.secondary_opts[0]}"
     return f"{names} {option.metavar}"
 
 
-def _right(row: Row, complete: bool) -> str:
+def _sentence(row: Row, complete: bool) -> str:
+    """What an option does, and its default; in the short help, briefly."""
     sentence, _, given = row.help.partition(" [")
     if not complete:
-        sentence = re.split(r"(?<=[.]) (?=[A-Z])", sentence)[0]
-    default = given.rstrip("]") if given else _shown(row.default)
-    if row.parameter.required:
-        default = "required"
+        sentence = re.split(r"(?<=\.) (?=[A-Z])", sentence)[0]
+        if len(sentence) > _LONG:
+            sentence = _cut(sentence)
+    default = "required" if row.parameter.required else given.rstrip("]") or _shown(row.default)
     return f"{sentence} [{default}]" if default else sentence
+
+
+def _cut(sentence: str) -> str:
+    """The first clause of a long sentence that is worth reading alone."""
+    for separators in (":;", ":;,"):
+        ends = [found.start() for found in re.finditer(f"[{separators}] ", sentence)]
+        worth = [end for end in ends if _LEAST <= end <= _LONG]
+        if worth:
+            return f"{sentence[: worth[0]]}."
+    return sentence
 
 
 def _shown(value: Any) -> str:
@@ -125,3 +127,28 @@ def _shown(value: Any) -> str:
     if name_of(value):
         return name_of(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _columns(rows: list[tuple[str, str]]) -> str:
+    """Rows of a name and a sentence; the name has its own line if it is long."""
+    width = 2 + max((len(name) for name, _ in rows if len(name) <= _COLUMN - 4), default=0) + 2
+    lines = []
+    for name, text in rows:
+        begin = f"  {name}".ljust(width)
+        if len(begin) > width or not text:
+            lines.append(begin.rstrip())
+            begin = " " * width
+        if text:
+            lines.append(_wrapped(text, begin, " " * width))
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, first: str, later: str) -> str:
+    wrapper = TextWrapper(
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=later,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return wrapper.fill(text)

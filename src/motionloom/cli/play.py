@@ -30,7 +30,7 @@ _ORANGEDUCK_FPS = 60.0
 
 def match(
     library: Annotated[Path, LIB],
-    action: Annotated[str, Argument("", metavar="|".join(_ACTIONS))],
+    action: Annotated[str, Argument(", ".join(_ACTIONS) + ".", metavar="ACTION")],
     settings: MatchingSettings,
     walk: MatchingWalkSettings,
     file: Annotated[Path | None, Argument("fill: a motion with gaps.", metavar="FILE")] = None,
@@ -70,12 +70,13 @@ def match(
 ) -> None:
     """Make a character that responds: a motion matching database of a library's takes.
 
-    `build` builds the database and stores it in the library; the other actions build it if need
-    be. `walk` follows a direction, a speed, changes of them, or a path. `courses` measures how well
-    the character is steered: a circle, a figure eight, a zigzag, stops, a sprint, turns. `coverage`
-    writes a page about speeds, turns, starts and stops that the takes cover. `export` writes the
-    database for other programs. `fill` replaces frames of a file (--gap), so that the motion passes
-    through the frames beside them, or makes a motion through some poses (--pose).
+    `build` builds the database, `walk` follows a direction or a path, `export` writes files for
+    engines, `coverage` a page about what the takes cover.
+
+    All actions but `build` build the database if need be; it is stored in the library. `courses`
+    measures how well the character is steered: a circle, a figure eight, a zigzag, stops, a sprint,
+    turns. `fill` replaces frames of a file (--gap), so that the motion passes through the frames
+    beside them, or makes a motion through some poses (--pose).
     """
     from motionloom.formats import check_output
 

@@ -34,8 +34,8 @@ _QUERY = Argument(
     "NAME:START-END in frames, or in seconds with an s; or a file, with or without a range.",
     metavar="QUERY",
 )
-_SHEET = Option("Write a contact sheet of all matches (.html).", metavar="FILE")
-_STRIP = Option("Draw the query and the best matches, one per row.", metavar="FILE")
+_SHEET = Option("Write a page with all matches, animated (.html).", metavar="FILE")
+_STRIP = Option("Draw the query and the best matches (.png, .pdf).", metavar="FILE", expert=True)
 # A hint is printed for smaller families, unless the limit is this large already.
 _FEW, _FAR = 3, 0.2
 _LONG_QUERY = 15.0  # seconds; longer than an action
@@ -83,11 +83,15 @@ def family(
     ] = None,
     graphml: Annotated[
         Path | None,
-        Option("Write the match graph for Gephi, yEd, NetworkX ...", metavar="FILE"),
+        Option("Write the match graph for Gephi, yEd, NetworkX ...", metavar="FILE", expert=True),
     ] = None,
     sweep: Annotated[
         Path | None,
-        Option("Draw the family's size over the join distance (.png, .svg, .pdf).", metavar="FILE"),
+        Option(
+            "Draw the family's size over the join distance (.png, .svg, .pdf).",
+            metavar="FILE",
+            expert=True,
+        ),
     ] = None,
     export: Annotated[Path | None, EXPORT] = None,
     to: Annotated[str, TO] = "bvh",

@@ -6,7 +6,7 @@ from math import degrees, radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from motionloom.cli.command import Option
+from motionloom.cli.command import Fields, Option
 from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.terminal import counted, draw_worst, print_json, print_quality, remark
 from motionloom.errors import InvalidInput
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def fat_graph(
     library: Annotated[Path, LIB],
-    settings: FatGraphSettings,
+    settings: Annotated[
+        FatGraphSettings, Fields(hide=("radius", "features", "normalize", "k", "examples"))
+    ],
     output: Annotated[
         Path | None,
         Option("Write a walk, in any format that can be written.", "-o --output", metavar="FILE"),

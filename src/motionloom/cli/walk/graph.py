@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from motionloom.cli.command import Argument, Option, settings_of
+from motionloom.cli.command import Argument, Fields, Option, settings_of
 from motionloom.cli.options import (
     JSON,
     LIB,
@@ -39,44 +39,45 @@ _PAIRS_SHOWN = 20  # rows of the table of pairs; a library of 200 takes has 20,0
 @on_clusters
 def graph(
     library: Annotated[Path, LIB],
-    action: Annotated[str, Argument("", metavar="|".join(_ACTIONS))],
-    given: Annotated[dict[str, Any], GraphSettings],
+    action: Annotated[str, Argument(", ".join(_ACTIONS) + ".", metavar="ACTION")],
+    given: Annotated[dict[str, Any], GraphSettings, Fields(hide=("transitions",))],
     file: Annotated[Path | None, Argument("import: a .mogra file.", metavar="FILE")] = None,
     output: Annotated[
         Path | None,
         Option("picture: .png, .svg, .pdf; export: .mogra, .json.", "-o --output", metavar="FILE"),
     ] = None,
     pair: Annotated[
-        str | None, Option("picture: draw these two motions.", metavar="NAME,NAME")
+        str | None, Option("picture: draw these two motions.", metavar="NAME,NAME", expert=True)
     ] = None,
     tags: Annotated[
         Path | None,
-        Option("learn: CSV rows NAME:FRAME, NAME:FRAME, similar.", metavar="FILE"),
+        Option("learn: CSV rows NAME:FRAME, NAME:FRAME, similar.", metavar="FILE", expert=True),
     ] = None,
     learn_method: Annotated[
-        str, Option("learn: how weights are computed.", metavar="nnls|tang")
+        str, Option("learn: how weights are computed.", metavar="nnls|tang", expert=True)
     ] = "nnls",
     max_weights: Annotated[
-        int | None, Option("learn: keep this many of the largest weights.")
+        int | None, Option("learn: keep this many of the largest weights.", expert=True)
     ] = None,
     transition: Annotated[
         list[str] | None,
         Option(
             "remove, lock, restore: the transition; may be repeated.",
             metavar="NAME:FRAME,NAME:FRAME",
+            expert=True,
         ),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Build a motion graph: find transitions between motions, and store it in the library.
 
-    `build` finds the transitions; `info` prints figures of a stored graph, `picture` draws its
-    error function, `export` writes the transitions to a file. Without options they use the graph
-    built last. `import` takes the transitions of a .mogra file, whose motions are numbered in the
-    order of --only, or in that of the library.
-    `learn` computes weights of joint pairs for the distance jrd from tagged pairs of poses.
-    `remove` excludes transitions from all graphs of the library, `lock` includes them, `restore`
-    undoes both.
+    `build` finds the transitions, `info` prints figures, `picture` draws the error function,
+    `export` writes a file. Without options they use the graph built last.
+
+    `import` takes the transitions of a .mogra file, whose motions are numbered in the order of
+    --only, or in that of the library. `learn` computes weights of joint pairs for the distance
+    jrd from tagged pairs of poses. `remove` excludes transitions from all graphs of the library,
+    `lock` includes them, `restore` undoes both.
     """
     if action not in _ACTIONS:
         raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")

@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from motionloom.cli.command import Option
+from motionloom.cli.command import Fields, Option
 from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
 from motionloom.cli.terminal import counted, draw_worst, print_json, print_quality, progress, remark
 from motionloom.cli.walk.graph import built_graph, used_settings
 from motionloom.errors import InvalidInput
 from motionloom.motion_graph.settings import GraphSettings, WalkSettings
 
+# The graph is usually the one that motionloom graph has built.
+_OF_GRAPHS = ("distance", "method", "max_distance", "per_minute", "transitions", "mirror")
+
 
 def walk(
     library: Annotated[Path, LIB],
     settings: WalkSettings,
-    graph: Annotated[dict[str, Any], GraphSettings],
+    graph: Annotated[dict[str, Any], GraphSettings, Fields(hide=_OF_GRAPHS)],
     output: Annotated[
         Path,
         Option("In any format that can be written; .bvh streams.", "-o --output", metavar="FILE"),
