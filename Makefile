@@ -45,6 +45,7 @@ lint: $(LINT)
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
+	@$(RUN)/python build_page.py --run types --if-possible
 	@$(RUN)/python build_page.py --run lint --if-possible
 
 format: $(LINT)
@@ -56,7 +57,7 @@ MINUTES ?= 15
 fuzz: $(TESTS)  ## mutated files and libraries for every reader: MINUTES=15, SEED=0
 	$(RUN)/python -m fuzz --minutes $(MINUTES) --seed $(or $(SEED),0)
 
-types: $(LINT)  ## the page's TypeScript types of the studio's HTTP interface, after a change of it
+types: $(LINT)  ## check the page against TypeScript types generated from the studio's HTTP interface
 	@$(RUN)/python build_page.py --run types
 
 blender: $(RUN)/python  ## the Blender extension, dist/motionloom-blender-VERSION.zip

@@ -14,7 +14,7 @@ import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.clips import precision_at_recalls
 from motionloom.evaluation.retrieval import ranked_precision
-from motionloom.search.settings import Emd
+from motionloom.search.methods import Emd
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up")
 

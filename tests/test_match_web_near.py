@@ -15,7 +15,7 @@ from motionloom.search.match_web.near_cells import COARSER, near_cells, with_nei
 from motionloom.search.match_web.networks import useful_paths
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import WebLimits, build_web
-from motionloom.search.settings import WebOptions
+from motionloom.search.methods import WebOptions
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ from motionloom.evaluation.query_sets import (
     query_set,
     score_queries,
 )
-from motionloom.search.settings import ClipStatistics, Dtw, Emd
+from motionloom.search.methods import ClipStatistics, Dtw, Emd
 
 FEW = {"statistics": (ClipStatistics(), ClipStatistics(trend_weight=0.0)), "emd": (Emd(),)}
 

@@ -28,6 +28,56 @@ _HOMES = {
     "Segment": "motionloom.motion.segment",
     "Scene": "motionloom.motion.scene",
     "Skeleton": "motionloom.motion",
+    "BlendSettings": "motionloom.library.settings",
+    "BallroomSettings": "motionloom.library.settings",
+    "Ballfloor": "motionloom.library.settings",
+    "CrowdMovements": "motionloom.library.settings",
+    "DanceFloorSettings": "motionloom.library.settings",
+    "Formation": "motionloom.library.settings",
+    "MarchSettings": "motionloom.library.settings",
+    "BeatSettings": "motionloom.library.settings",
+    "ChoreographySettings": "motionloom.library.settings",
+    "DanceSettings": "motionloom.library.settings",
+    "GroupingSettings": "motionloom.library.settings",
+    "LikelihoodSettings": "motionloom.library.settings",
+    "MovementSettings": "motionloom.library.settings",
+    "EvaluateSettings": "motionloom.library.settings",
+    "StudySettings": "motionloom.library.settings",
+    "FatGraphSettings": "motionloom.library.settings",
+    "GraphSettings": "motionloom.library.settings",
+    "Minima": "motionloom.library.settings",
+    "Sectors": "motionloom.library.settings",
+    "TransitionRules": "motionloom.library.settings",
+    "WalkSettings": "motionloom.library.settings",
+    "MatchingSettings": "motionloom.library.settings",
+    "MatchingWalkSettings": "motionloom.library.settings",
+    "MatchingWeights": "motionloom.library.settings",
+    "ParametrizeSettings": "motionloom.library.settings",
+    "SynthesisSettings": "motionloom.library.settings",
+    "ReconstructSettings": "motionloom.library.settings",
+    "AngleDtw": "motionloom.library.settings",
+    "ClipDtw": "motionloom.library.settings",
+    "ClipMethod": "motionloom.library.settings",
+    "ClipStatistics": "motionloom.library.settings",
+    "Dtw": "motionloom.library.settings",
+    "Emd": "motionloom.library.settings",
+    "JointRelativeDtw": "motionloom.library.settings",
+    "LazyGraph": "motionloom.library.settings",
+    "MatchWeb": "motionloom.library.settings",
+    "Method": "motionloom.library.settings",
+    "PointCloudDtw": "motionloom.library.settings",
+    "PoseDtw": "motionloom.library.settings",
+    "UniformScaling": "motionloom.library.settings",
+    "WebOptions": "motionloom.library.settings",
+    "Expansion": "motionloom.library.settings",
+    "FamilySettings": "motionloom.library.settings",
+    "Feedback": "motionloom.library.settings",
+    "NeighbourSettings": "motionloom.library.settings",
+    "SearchSettings": "motionloom.library.settings",
+    "WebSettings": "motionloom.library.settings",
+    "ImportSettings": "motionloom.library.settings",
+    "ClusterSettings": "motionloom.library.settings",
+    "FindSettings": "motionloom.library.settings",
     "at": "motionloom.parametric.parameters",
     "beats": "motionloom.dance.motion_beats.beats",
     "blend": "motionloom.blending",
@@ -85,6 +135,56 @@ if TYPE_CHECKING:
     from motionloom.formats import load_markers as load_markers
     from motionloom.formats import save as save
     from motionloom.library import Library as Library
+    from motionloom.library.settings import AngleDtw as AngleDtw
+    from motionloom.library.settings import Ballfloor as Ballfloor
+    from motionloom.library.settings import BallroomSettings as BallroomSettings
+    from motionloom.library.settings import BeatSettings as BeatSettings
+    from motionloom.library.settings import BlendSettings as BlendSettings
+    from motionloom.library.settings import ChoreographySettings as ChoreographySettings
+    from motionloom.library.settings import ClipDtw as ClipDtw
+    from motionloom.library.settings import ClipMethod as ClipMethod
+    from motionloom.library.settings import ClipStatistics as ClipStatistics
+    from motionloom.library.settings import ClusterSettings as ClusterSettings
+    from motionloom.library.settings import CrowdMovements as CrowdMovements
+    from motionloom.library.settings import DanceFloorSettings as DanceFloorSettings
+    from motionloom.library.settings import DanceSettings as DanceSettings
+    from motionloom.library.settings import Dtw as Dtw
+    from motionloom.library.settings import Emd as Emd
+    from motionloom.library.settings import EvaluateSettings as EvaluateSettings
+    from motionloom.library.settings import Expansion as Expansion
+    from motionloom.library.settings import FamilySettings as FamilySettings
+    from motionloom.library.settings import FatGraphSettings as FatGraphSettings
+    from motionloom.library.settings import Feedback as Feedback
+    from motionloom.library.settings import FindSettings as FindSettings
+    from motionloom.library.settings import Formation as Formation
+    from motionloom.library.settings import GraphSettings as GraphSettings
+    from motionloom.library.settings import GroupingSettings as GroupingSettings
+    from motionloom.library.settings import ImportSettings as ImportSettings
+    from motionloom.library.settings import JointRelativeDtw as JointRelativeDtw
+    from motionloom.library.settings import LazyGraph as LazyGraph
+    from motionloom.library.settings import LikelihoodSettings as LikelihoodSettings
+    from motionloom.library.settings import MarchSettings as MarchSettings
+    from motionloom.library.settings import MatchingSettings as MatchingSettings
+    from motionloom.library.settings import MatchingWalkSettings as MatchingWalkSettings
+    from motionloom.library.settings import MatchingWeights as MatchingWeights
+    from motionloom.library.settings import MatchWeb as MatchWeb
+    from motionloom.library.settings import Method as Method
+    from motionloom.library.settings import Minima as Minima
+    from motionloom.library.settings import MovementSettings as MovementSettings
+    from motionloom.library.settings import NeighbourSettings as NeighbourSettings
+    from motionloom.library.settings import ParametrizeSettings as ParametrizeSettings
+    from motionloom.library.settings import PointCloudDtw as PointCloudDtw
+    from motionloom.library.settings import PoseDtw as PoseDtw
+    from motionloom.library.settings import ReconstructSettings as ReconstructSettings
+    from motionloom.library.settings import SearchSettings as SearchSettings
+    from motionloom.library.settings import Sectors as Sectors
+    from motionloom.library.settings import StudySettings as StudySettings
+    from motionloom.library.settings import SynthesisSettings as SynthesisSettings
+    from motionloom.library.settings import TransitionRules as TransitionRules
+    from motionloom.library.settings import UniformScaling as UniformScaling
+    from motionloom.library.settings import WalkSettings as WalkSettings
+    from motionloom.library.settings import WebOptions as WebOptions
+    from motionloom.library.settings import WebSettings as WebSettings
     from motionloom.motion import Markers as Markers
     from motionloom.motion import Motion as Motion
     from motionloom.motion import Skeleton as Skeleton

@@ -1,7 +1,7 @@
 // The stage in a notebook cell, as an anywidget module: it draws what the kernel sends, without a server.
 
 import type { BodyMesh, Detail } from "./stage/bodies";
-import type { Bones } from "./net/answers";
+import type { Bones } from "./net/types";
 import { parseMessage } from "./net/message";
 import { bounds, Region, Target } from "./parametric/target";
 import { colour, theme } from "./page/theme";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { SearchMenu } from "../src/net/answers";
+import type { SearchMenu } from "../src/net/types";
 import type { Studio } from "../src/page/studio";
 import { distanceText, shortName } from "../src/search/match-card";
 import {

@@ -2,7 +2,8 @@
 
 from motionloom.blending.blends import Blend, BlendPlayer, blend
 from motionloom.blending.player import FrameBlock, Player, Pose
-from motionloom.blending.registration import BlendSettings, Registration, register
+from motionloom.blending.registration import Registration, register
+from motionloom.blending.settings import BlendSettings
 from motionloom.blending.transitions import Transition, Window, transition
 
 __all__ = [

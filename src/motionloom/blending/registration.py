@@ -39,6 +39,7 @@ from motionloom.blending.contact_matching import (
 from motionloom.blending.examples import Example, Motions, clip_examples, family_examples
 from motionloom.blending.poses import ClipPoses
 from motionloom.blending.registration_curve import RegistrationCurve, edge_transforms
+from motionloom.blending.settings import BlendSettings
 from motionloom.errors import InvalidInput
 from motionloom.features.frame_distances import FrameDistance, frame_distance
 from motionloom.motion import Motion, Skeleton
@@ -50,34 +51,12 @@ from motionloom.motion.diagnostics.quality import (
 )
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.search.match_graph.graph import Edge, Family, cheapest_paths
-from motionloom.settings import Settings, setting
+from motionloom.settings import takes
 
 Array = NDArray[np.float64]
 
 MARGIN_SECONDS = 0.1  # at both ends of an alignment, where cells need not be in the valid region
 _SUM = 1e-6  # tolerance of the sum of weights
-
-
-@dataclass(frozen=True, kw_only=True)
-class BlendSettings(Settings):
-    """How the members of a family are registered; see `motionloom.Library.blend`.
-
-    Examples
-    --------
-    >>> BlendSettings(fps=60.0).distance
-    'pc11'
-    """
-
-    query: Any = setting(None, "The whole motion of the query, if it is not in the library.")
-    skeleton: Any = setting(None, "Skeleton of all examples. [that of the query]")
-    fps: float | None = setting(None, "Frame rate of all examples. [that of the query]", above=0.0)
-    distance: str | Any = setting("pc11", "Frame distance of the time alignments.")
-    leave_out_unmatched: bool = setting(
-        False, "Leave out examples whose foot contacts do not match the query's."
-    )
-    leave_out_unclear: bool = setting(
-        False, "Leave out examples without a time alignment in the valid region."
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,16 +210,12 @@ class Registration:
         return (places[0] @ places[1].inverse()).apply_to_motion(self.examples[number].motion)
 
 
+@takes(BlendSettings)
 def register(
     motions: Motions | Sequence[Motion],
     family: Family | None = None,
-    *,
-    query: Motion | None = None,
-    skeleton: Skeleton | None = None,
-    fps: float | None = None,
-    distance: str | FrameDistance = "pc11",
-    leave_out_unmatched: bool = False,
-    leave_out_unclear: bool = False,
+    settings: BlendSettings | None = None,
+    **options: Any,
 ) -> Registration:
     """Register the members of a family in time and on the floor.
 
@@ -251,20 +226,7 @@ def register(
         each is then registered by way of the nearest.
     family : Family, optional
         From `Library.family`.
-    query : Motion, optional
-        The whole motion that the query is cut from, if it is not in the library.
-    skeleton : Skeleton, optional
-        Skeleton of all examples. Default: that of the query.
-    fps : float, optional
-        Frame rate of all examples. Default: that of the query.
-    distance : str or FrameDistance
-        Frame distance of the time alignments.
-    leave_out_unmatched : bool
-        Leave out examples whose foot contacts cannot be matched with the query's, and list them in
-        `Registration.left_out`. Default: raise.
-    leave_out_unclear : bool
-        Leave out examples without a time alignment in the valid region. Default: they get the
-        cheapest alignment, and are listed in `Registration.unclear`.
+    settings : BlendSettings, optional
 
     Returns
     -------
@@ -283,16 +245,24 @@ def register(
     >>> len(registration), registration.parents
     (2, (-1, 0))
     """
+    given = BlendSettings.given(settings, options)
+    skeleton, fps = given.skeleton, given.fps
     if family is not None:
         _at_least_two(len(family.nodes), f"the family of {family.query}")
-        examples = family_examples(motions, family, query=query, skeleton=skeleton, fps=fps)  # type: ignore[arg-type]
+        examples = family_examples(
+            motions,  # type: ignore[arg-type]
+            family,
+            query=given.query,
+            skeleton=skeleton,
+            fps=fps,
+        )
     else:
         if not isinstance(motions, Sequence):
             raise InvalidInput("motions must be a sequence where no family is given")
         _at_least_two(len(motions), "the sequence of motions")
         clips = list(motions) if skeleton is None else [m.retarget(skeleton) for m in motions]
         examples = clip_examples(clips, fps=fps)
-    measure = frame_distance(distance)
+    measure = frame_distance(given.distance)
     prepared = [measure.prepare(example.around or example.motion) for example in examples]
     # Without a family, examples are whole motions with nothing around them.
     edges = list(family.edges) if family is not None else _nearest_tree(measure, prepared)
@@ -316,10 +286,10 @@ def register(
         [plant_positions(example.motion, example.contacts) for example in examples],
         times,
     )
-    if unmatched and not leave_out_unmatched:
+    if unmatched and not given.drop_unmatched:
         raise InvalidInput(_wrong_foot(examples, unmatched))
     transforms = _transforms(examples, parents, order, times)
-    dropped = set(unmatched) | (unclear if leave_out_unclear else set())
+    dropped = set(unmatched) | (unclear if given.drop_unclear else set())
     kept = [n for n in range(len(examples)) if n not in dropped]
     _at_least_two(len(kept), "the family without examples that were left out")
     whole = _registered(examples, parents, order, times, speeds, transforms, kept)
@@ -462,6 +432,6 @@ def _wrong_foot(examples: Sequence[Example], unmatched: dict[int, tuple[str, flo
     shown = ", ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
     return (
         f"{len(rows)} of {len(examples)} examples cannot be blended with {examples[0].text}: foot "
-        f"contacts do not match: {shown}. Leave them out with leave_out_unmatched=True "
+        f"contacts do not match: {shown}. Set drop_unmatched to drop them "
         "(--leave-out-unmatched)"
     )

@@ -41,15 +41,15 @@ class Ballroom(CrowdMotion):
         """Least gap between discs, walls and columns over all frames, metres; never negative."""
         settings, at = self.settings, self.centres
         gaps = [np.inf]
-        if settings.room is not None:
-            half = 0.5 * np.asarray(settings.room)
-            gaps.append(float((half - np.abs(at)).min()) - settings.disc_radius)
-        for x, z, size in settings.columns:
+        if settings.floor.room is not None:
+            half = 0.5 * np.asarray(settings.floor.room)
+            gaps.append(float((half - np.abs(at)).min()) - settings.floor.disc_radius)
+        for x, z, size in settings.floor.columns:
             away = np.hypot(at[..., 0] - x, at[..., 1] - z)
-            gaps.append(float(away.min()) - settings.disc_radius - size)
+            gaps.append(float(away.min()) - settings.floor.disc_radius - size)
         for i in range(len(at) - 1):
             away = np.hypot(*(at[i + 1 :] - at[i]).transpose(2, 0, 1))
-            gaps.append(float(away.min()) - 2.0 * settings.disc_radius)
+            gaps.append(float(away.min()) - 2.0 * settings.floor.disc_radius)
         return min(gaps)
 
 
@@ -79,10 +79,10 @@ def ballroom(
 
 def fitted_ballroom(settings: BallroomSettings, choreography: Choreography) -> BallroomSettings:
     """With the radius of the couples of the takes, where none is given."""
-    if settings.radius is not None or not settings.has_takes:
+    if settings.floor.radius is not None or not settings.has_takes:
         return settings
     radius = max(round(couple_radius(choreography) + _MARGIN, 1), RADIUS)
-    return replace(settings, radius=radius)
+    return replace(settings, floor=replace(settings.floor, radius=radius))
 
 
 class BallroomPlayer(BlockPlayer):
@@ -162,12 +162,14 @@ class _Floor:
         self._centres = settings.starts().copy()
         count = len(self._centres)
         self._half = (
-            np.full(2, np.inf) if settings.room is None else 0.5 * np.asarray(settings.room)
+            np.full(2, np.inf)
+            if settings.floor.room is None
+            else 0.5 * np.asarray(settings.floor.room)
         )
-        self._columns = np.asarray(settings.columns, np.float64).reshape(-1, 3)
-        self._radii = np.full(count, float(settings.disc_radius) + SWAY)
-        self._speed, self._dt = float(settings.speed), 1.0 / choreography.fps
-        self._facing = None if settings.facing is None else np.deg2rad(settings.facing)
+        self._columns = np.asarray(settings.floor.columns, np.float64).reshape(-1, 3)
+        self._radii = np.full(count, float(settings.floor.disc_radius) + SWAY)
+        self._speed, self._dt = float(settings.floor.speed), 1.0 / choreography.fps
+        self._facing = None if settings.floor.facing is None else np.deg2rad(settings.floor.facing)
         self._wanted, self._drifts = np.zeros((count, 2)), np.zeros((count, 2))
         self._yaws, self._rates = np.zeros(count), np.zeros(count)
         turns = self._rng.uniform(-np.pi, np.pi, count)

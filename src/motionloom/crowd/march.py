@@ -57,9 +57,12 @@ class March(CrowdMotion):
 
 def formation(settings: MarchSettings, times: Array) -> Array:
     """Positions (A, T, 3) in the formation at times (T,), rank by rank, the right file first."""
-    ranks = np.repeat(np.arange(settings.ranks), settings.files)
-    offsets = np.tile(settings.offsets, settings.ranks)
-    way = settings.pace * times[None] + settings.spacing * (settings.ranks - 1 - ranks)[:, None]
+    ranks = np.repeat(np.arange(settings.formation.ranks), settings.formation.files)
+    offsets = np.tile(settings.formation.offsets, settings.formation.ranks)
+    way = (
+        settings.formation.pace * times[None]
+        + settings.formation.spacing * (settings.formation.ranks - 1 - ranks)[:, None]
+    )
     return settings.street.beside(way, offsets[:, None])
 
 
@@ -79,7 +82,8 @@ def march(
     Examples
     --------
     >>> from motionloom.crowd.built_in import march_steps
-    >>> settings = MarchSettings(points=((0, 0), (0, 9)), ranks=2, files=2, tempo_bpm=96, seconds=4)
+    >>> pairs = Formation(ranks=2, files=2)
+    >>> settings = MarchSettings(points=((0, 0), (0, 9)), formation=pairs, tempo_bpm=96, seconds=4)
     >>> made = march(settings, march_steps())
     >>> made.centres.shape, bool(made.misplacement().mean() < 0.25), made.left_feet_in_step() > 0.9
     ((4, 120, 2), True, True)
@@ -106,9 +110,10 @@ def fitted_march(
     slowest, fastest = pace(choreography, music.bpm)
     if fit_speed:
         # Strides keep their length, so the speed changes with the tempo.
-        scaled = settings.pace if settings.tempo_bpm else settings.pace * music.bpm / CADENCE
+        pace_now = settings.formation.pace
+        scaled = pace_now if settings.tempo_bpm else pace_now * music.bpm / CADENCE
         speed = 0.5 * (slowest + fastest) if settings.has_takes else scaled
-        settings = replace(settings, speed=speed)
+        settings = replace(settings, formation=replace(settings.formation, speed=speed))
     for scale in _STREET_SCALES if fit_street else ():
         points = tuple((scale * x, scale * z) for x, z in settings.points)
         try:
@@ -143,7 +148,7 @@ class MarchPlayer(BlockPlayer):
         super().__init__(
             marched_blocks(settings, choreography, avoid=avoid),
             choreography,
-            settings.ranks * settings.files,
+            settings.formation.ranks * settings.formation.files,
             "soldier",
             ("",),
             music=music,

@@ -27,8 +27,9 @@ from motionloom.evaluation.retrieval import Range, read_tasks, score
 from motionloom.formats import load
 from motionloom.motion import Motion
 from motionloom.parallel import Progress
-from motionloom.search.methods import search
-from motionloom.search.settings import Dtw, SearchSettings
+from motionloom.search.methods import Dtw
+from motionloom.search.retrieval import search
+from motionloom.search.settings import SearchSettings
 from motionloom.store.store import Store
 
 DTW_CANDIDATES: dict[str, tuple[Dtw, ...]] = {

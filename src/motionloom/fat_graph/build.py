@@ -289,7 +289,7 @@ def _fat_edge(
         for (m, a, b), clip in zip(spread, clips, strict=True)
     ]
     try:
-        registration = register(cut, leave_out_unmatched=True)
+        registration = register(cut, drop_unmatched=True)
     except InvalidInput:
         return None
     parametric = parametrize(

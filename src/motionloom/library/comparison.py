@@ -18,11 +18,11 @@ from motionloom.search.match_web.index import web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import Web
+from motionloom.search.methods import WebOptions
+from motionloom.search.methods.segments import WEB_DURATIONS
 from motionloom.search.query import Query, library_query
-from motionloom.search.settings import WEB_DURATIONS, WebOptions
 
 if TYPE_CHECKING:
-    from motionloom.features import FrameDistance
     from motionloom.search import Match
     from motionloom.store import Store
 
@@ -48,12 +48,10 @@ class Comparison:
         library: Store,
         a: str,
         b: str,
-        *,
-        distance: str | FrameDistance = "pc11",
-        options: WebOptions | None = None,
+        options: WebOptions,
     ) -> None:
         self._library = library
-        self._store = WebStore.of(library, options or WebOptions(distance=distance))
+        self._store = WebStore.of(library, options)
         self.distance, self.rate = self._store.distance, self._store.rate
         self.a, self.b = library_query(library, a), library_query(library, b)
         self._whole_rows, self._whole_columns = self._frames(self.a), self._frames(self.b)

@@ -12,21 +12,21 @@ from motionloom.crowd.settings import (
     CADENCE,
     DEFAULT_TEMPO,
     SPEED,
-    STREET,
     BallroomSettings,
+    Formation,
     file_values,
     settings_from,
 )
 from motionloom.dance.settings import TUNE
 from motionloom.errors import InvalidInput
 from motionloom.parallel import Progress
+from motionloom.store import Store
 
 if TYPE_CHECKING:
     from motionloom.crowd.ballroom import Ballroom
     from motionloom.crowd.march import March
     from motionloom.dance.choreography import Choreography
     from motionloom.motion import Motion
-    from motionloom.store import Store
 
 
 class CrowdPlan:
@@ -36,7 +36,8 @@ class CrowdPlan:
     ----------
     kind : {"ballroom", "march"}
     given : mapping
-        Settings by name; those that are missing come from the description, or are defaults.
+        Settings by name, also flat: options of groups by their own names. Those that are missing
+        come from the description, or are defaults.
     description : Path, optional
         A crowd description: a TOML or JSON file of settings.
     library : Store, optional
@@ -66,8 +67,8 @@ class CrowdPlan:
         defaults = {} if self._described else _defaults(kind, self.given)
         # Any: a BallroomSettings or a MarchSettings, by kind.
         self.settings: Any = settings_from(kind, defaults | self.given, description)
-        self.names = list(self.settings.takes)
-        if self.settings.library is not None:
+        self.names = list(self.settings.movements.takes)
+        if self.settings.movements.library is not None:
             self._look_up()
 
     def takes(self) -> list[Any]:
@@ -82,31 +83,30 @@ class CrowdPlan:
         progress: Callable[[int], None] | None = None,
     ) -> Choreography:
         """The choreography learnt from the takes, or the built-in waltz or march."""
-        settings = self.settings
+        settings, movements = self.settings, self.settings.movements
         graph: dict[str, Any] = {
-            "graph": settings.graph,
-            "transition_phase": settings.transition_phase,
+            "graph": movements.graph,
+            "transition_phase": movements.transition_phase,
         }
-        if settings.groups is not None:
-            graph["groups"] = settings.groups
-        if not settings.has_takes:
+        if movements.groups is not None:
+            graph["groups"] = movements.groups
+        if not self.settings.has_takes:
             from motionloom.crowd.built_in import march_steps, waltz_steps
 
             steps = waltz_steps if self.kind == "ballroom" else march_steps
             return steps(settings.fps, **graph)
         takes = self.takes() if takes is None else takes
-        graph["max_seam"] = None if settings.preset == "kp03" else settings.max_seam
+        graph["max_seam"] = movements.max_seam
         if self.kind == "ballroom":
             from motionloom.crowd.couples import couple_steps
 
-            if settings.preset == "kp03":
-                graph["align"] = "beats"
+            graph["align"] = movements.align
             if self._library is not None:
                 from motionloom.dance.manual_beats import beats_in
 
                 graph["beats_of"] = beats_in(self._library, self._motion)
             return couple_steps(
-                takes, fps=settings.fps, meter=settings.meter, progress=progress, **graph
+                takes, fps=settings.fps, meter=movements.meter, progress=progress, **graph
             )
         from motionloom.crowd.strides import marching_steps
 
@@ -115,7 +115,7 @@ class CrowdPlan:
     def fitted(self, choreography: Choreography) -> Any:
         """The settings with tempo, radius, speed and street that suit the choreography."""
         settings = self.settings
-        if settings.has_takes and not (self._described or self.given.keys() & _MUSIC):
+        if self.settings.has_takes and not (self._described or self.given.keys() & _MUSIC):
             tempo = min(max(float(round(60.0 / choreography.period)), 40.0), 240.0)
             settings = replace(settings, tempo_bpm=tempo)
         if isinstance(settings, BallroomSettings):
@@ -127,7 +127,7 @@ class CrowdPlan:
         return fitted_march(
             settings,
             choreography,
-            fit_speed="speed" not in self.given,
+            fit_speed=_speed_is_free(self.given),
             fit_street=not self._described and "points" not in self.given,
         )
 
@@ -147,19 +147,18 @@ class CrowdPlan:
     def _look_up(self) -> None:
         """Find the takes of the library that names and labels select."""
         if self._library is None:
-            from motionloom.library import Library
-
-            self._library = Library(self.settings.library or "")
+            self._library = Store(self.settings.movements.library or "")
         if not len(self._library):
             raise InvalidInput(f"{self._library.path}: the library is empty; import motions first")
         known = list(self._library.names)
-        if self.settings.label:
+        if self.settings.movements.label:
             from motionloom.search.filters import labelled
 
-            found = {n for label in self.settings.label for n in labelled(self._library, label)}
+            labels = self.settings.movements.label
+            found = {n for label in labels for n in labelled(self._library, label)}
             known = [name for name in known if name in found]
-        named = (name for text in self.settings.takes for name in expanded(text, known))
-        self.names = list(dict.fromkeys(named)) if self.settings.takes else known
+        named = (name for text in self.settings.movements.takes for name in expanded(text, known))
+        self.names = list(dict.fromkeys(named)) if self.settings.movements.takes else known
 
     def _motion(self, name: str) -> Motion:
         """A take, or a segment of one, by name or file."""
@@ -186,9 +185,10 @@ class CrowdPlan:
     def _walks(self) -> list[Motion]:
         from motionloom.crowd.strides import METER
 
-        if self.settings.meter not in (None, METER):
+        if self.settings.movements.meter not in (None, METER):
             raise InvalidInput(
-                f"meter of a march must be {METER} beats, one stride; got {self.settings.meter}"
+                f"meter of a march must be {METER} beats, one stride; "
+                f"got {self.settings.movements.meter}"
             )
         for name in self.names:
             if "+" in name:
@@ -218,11 +218,17 @@ def _defaults(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "ballroom":
         defaults: dict[str, Any] = {"tempo_bpm": DEFAULT_TEMPO}
     else:
-        speed = SPEED * (given.get("tempo_bpm") or CADENCE) / CADENCE
-        defaults = {"tempo_bpm": CADENCE, "points": STREET, "speed": speed}
+        defaults = {"tempo_bpm": CADENCE}
+        if _speed_is_free(given):
+            defaults["speed"] = SPEED * (given.get("tempo_bpm") or CADENCE) / CADENCE
     if "music" in given:
         defaults.pop("tempo_bpm")
     return defaults
+
+
+def _speed_is_free(given: Mapping[str, Any]) -> bool:
+    """Whether the speed of a march is not given, flat or in its formation."""
+    return "speed" not in given and given.get("formation", Formation()).speed is None
 
 
 def expanded(text: str, names: Sequence[str]) -> list[str]:

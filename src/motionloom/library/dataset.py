@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -28,10 +28,14 @@ from motionloom.checked_files import file_stem
 from motionloom.errors import InvalidInput
 from motionloom.formats import FORMATS
 from motionloom.formats.tables import require_extra
+from motionloom.search.match import clip_name
 from motionloom.text.label_files import LabelRow, write_labels
 
 if TYPE_CHECKING:
-    from motionloom.library.library import Library
+    from motionloom.parallel import Progress
+    from motionloom.search.match import Match
+    from motionloom.store import Store
+    from motionloom.text.text_search import TextMatch
 
 _ROWS_OF_A_FILE = 200_000  # frames: 100 to 200 MB for usual skeletons
 _TABLES = ("motions", "frames", "labels", "skeletons")
@@ -48,13 +52,34 @@ def motion_suffix(suffix: str) -> str:
     return suffix
 
 
+def write_clips(
+    library: Store,
+    matches: Iterable[Match | TextMatch],
+    folder: Path,
+    suffix: str,
+    progress: Progress | None,
+) -> list[Path]:
+    """Write each match to a file, cut to its frames; names begin with the rank."""
+    ending = motion_suffix(suffix)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for rank, match in enumerate(matches, start=1):
+        start, end = match.start_frame, match.end_frame
+        path = folder / f"{clip_name(rank, match.motion, start, end)}.{ending}"
+        library[match.motion][start:end].save(path)
+        files.append(path)
+        if progress is not None:
+            progress(1)
+    return files
+
+
 def write_files(
-    library: Library,
+    library: Store,
     names: Sequence[str],
     folder: Path,
     suffix: str,
-    progress: Callable[[int], Any],
-) -> Path:
+    progress: Progress | None,
+) -> list[Path]:
     """Write one file per motion and ``labels.csv`` into a new folder.
 
     Raises
@@ -79,14 +104,15 @@ def write_files(
                 LabelRow(stem, text, part.start_frame / motion.fps, part.end_frame / motion.fps)
                 for part, text in library.segment_labels(name)
             ]
-            progress(1)
+            if progress is not None:
+                progress(1)
         write_labels(rows, scratch / "labels.csv", {})
-    return folder
+    return _files(folder)
 
 
 def write_dataset(
-    library: Library, names: Sequence[str], folder: Path, progress: Callable[[int], Any]
-) -> Path:
+    library: Store, names: Sequence[str], folder: Path, progress: Progress | None
+) -> list[Path]:
     """Write the named motions of a library into a new folder.
 
     Raises
@@ -126,7 +152,8 @@ def write_dataset(
                     _label_row(name, part.start_frame, part.end_frame, motion.fps, text)
                     for part, text in library.segment_labels(name)
                 ]
-                progress(1)
+                if progress is not None:
+                    progress(1)
         for table, rows, schema in (
             ("motions", motions, _motion_schema(arrow)),
             ("labels", labels, _label_schema(arrow)),
@@ -138,7 +165,11 @@ def write_dataset(
             )
         card = _card(folder.name, motions, frames, labels, len(skeletons))
         (scratch / "README.md").write_text(card, encoding="utf-8")
-    return folder
+    return _files(folder)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 @contextmanager

@@ -1,37 +1,48 @@
-"""`Library`: motions on disk by name, with every verb as a method."""
+"""`Library`: many motions on disk by name, with every verb as a method.
+
+The verbs are thin: documentation, settings, one call. What they work on is the *store* of the
+library (`motionloom.store`), which the algorithms take; what they keep is in collections
+(`motionloom.library.collections`).
+"""
 
 from __future__ import annotations
 
-import inspect
-import warnings
-from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from motionloom.configuration import trust
 from motionloom.errors import LibraryError
-from motionloom.library.blend_verbs import BlendVerbs
-from motionloom.library.crowd_verbs import CrowdVerbs
-from motionloom.library.evaluation_verbs import EvaluationVerbs
-from motionloom.library.family_verbs import FamilyVerbs
-from motionloom.library.graph_verbs import GraphVerbs
-from motionloom.library.rhythm_verbs import RhythmVerbs
-from motionloom.library.search_verbs import SearchVerbs
-from motionloom.library.word_verbs import WordVerbs
-from motionloom.motion import Motion, Skeleton
-from motionloom.motion.gait import gait_segments
-from motionloom.motion.retargeting.retarget import retarget
+from motionloom.evaluation.settings import EvaluateSettings, StudySettings
+from motionloom.library.annotations import BeatCollection, CaptionCollection, LabelCollection
+from motionloom.library.collections import (
+    ChoreographyCollection,
+    ControllerCollection,
+    GraphCollection,
+    ParametricCollection,
+    WebCollection,
+)
+from motionloom.library.dance_verbs import DanceVerbs
+from motionloom.library.find_verbs import FindVerbs
+from motionloom.library.motion_verbs import MotionVerbs
+from motionloom.settings import takes
+from motionloom.store import Store
 from motionloom.store.catalogue import Catalogue
-from motionloom.store.records import character_key, named_characters
+from motionloom.store.records import Entry, character_key, named_characters
 from motionloom.store.remote.object_store import trust_store
+from motionloom.store.settings import ImportSettings
 
 if TYPE_CHECKING:
-    from motionloom.features import FeatureSet, FrameDistance
-    from motionloom.library.comparison import Comparison
-    from motionloom.parametric.parameter_text import ParameterKind
-    from motionloom.search.query import Query
-    from motionloom.search.settings import WebOptions
+    from motionloom.evaluation.clips import Evaluation
+    from motionloom.evaluation.rank_correlation import Study
+    from motionloom.motion import Motion
+    from motionloom.parallel import Progress
+    from motionloom.search.match import Match
+    from motionloom.store.artifacts.artifacts import Artifacts
+    from motionloom.store.history import Change
+    from motionloom.store.ingest.importing import ImportReport
+    from motionloom.store.verify import VerifyReport
+    from motionloom.text.text_search import TextMatch
 
 
 def _decoded_web(data: bytes) -> Any:
@@ -40,7 +51,21 @@ def _decoded_web(data: bytes) -> Any:
     return decoded(data)
 
 
-class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs, WordVerbs):
+class LibraryStore(Store):
+    """The store of a library: decodes match webs, and renames beats with their motion."""
+
+    COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {"web": _decoded_web}
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a motion another name; beats that were set by hand keep to it."""
+        from motionloom.dance.manual_beats import rename_given_beats
+
+        with self.change("rename"):
+            super().rename(name, new)
+            rename_given_beats(self, name, new)
+
+
+class Library(FindVerbs, MotionVerbs, DanceVerbs):
     """Many motions on disk, by name.
 
     Parameters
@@ -56,71 +81,236 @@ class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs, 
     >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
     >>> print(lib.add(f"{folder.name}/takes", labels="folder").added)
     1
-    >>> lib.names, lib.labels("walk_1")
+    >>> lib.names, lib.labels["walk_1"]
     (('walk_1',), ('walk',))
     """
 
-    COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {"web": _decoded_web}
+    def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
+        self.store: Store = LibraryStore(path, timeout=timeout)
 
-    @property
-    def parametric_names(self) -> tuple[str, ...]:
-        """Names of the parametric motions that are kept here."""
-        from motionloom.parametric.artifact import parametric_names
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        fps: float | None = None,
+        store: str | None = None,
+        exist_ok: bool = False,
+    ) -> Self:
+        """Create an empty library in a new folder.
 
-        return parametric_names(self)
+        Parameters
+        ----------
+        path : str or Path
+            The folder, by convention ``something.loom``. It may exist if it is empty.
+        fps : float, optional
+            Frame rate of the library: everything added is resampled to it. Default: every
+            motion keeps its own.
+        store : str, optional
+            Address of an object store for frames and artifacts, such as ``s3://bucket/prefix``.
+            Default: they are in the library's folder.
+        exist_ok : bool
+            Open the library if it exists, instead of raising.
 
-    def parametric_motions(self) -> list[dict[str, Any]]:
-        """Stored parametric motions: ``name``, parameters ``by``, number of ``examples``."""
-        from motionloom.parametric.artifact import KIND
-
-        rows = []
-        for name in self.artifacts.names(KIND):
-            about = self.artifacts.about(KIND, name)
-            try:
-                by = [str(parameter["text"]) for parameter in about["parameters"]]
-                rows.append({"name": name, "by": by, "examples": len(about["examples"])})
-            except (LookupError, TypeError):
-                raise LibraryError(
-                    f"{self.path}: the parametric motion {name!r} is damaged; make it again"
-                ) from None
-        return rows
-
-    def delete_parametric(self, name: str) -> None:
-        """Delete a stored parametric motion."""
-        from motionloom.parametric.artifact import KIND
-
-        with self.change(f"delete parametric motion {name}"):
-            self.artifacts.delete(KIND, name)
-
-    @staticmethod
-    def parameter_kinds() -> tuple[ParameterKind, ...]:
-        """Kinds of parameters that a parametric motion can have."""
-        from motionloom.parametric.parameter_text import parameter_kinds
-
-        return parameter_kinds()
-
-    @property
-    def choreography_names(self) -> tuple[str, ...]:
-        """Names of the stored choreographies."""
-        from motionloom.dance.choreography_file import KIND
-
-        return tuple(self.artifacts.names(KIND))
-
-    def all_labels(self) -> dict[str, tuple[str, ...]]:
-        """Labels of every motion that has any, each sorted."""
-        return self.catalogue.labels()
-
-    def gaits(self, name: str) -> list[tuple[str, int, int]]:
-        """Gait (stand, walk, jog, run), first and last frame of each part of a motion with one.
-
-        Measured from the motion; see `motionloom.motion.gait`.
+        Raises
+        ------
+        LibraryError
+            If `path` is a library, a file or a folder with other content; if the object store
+            cannot be reached or belongs to another library.
 
         Examples
         --------
-        >>> [gait for gait, _, _ in lib.gaits("walk_fast")]
-        ['walk']
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     len(ml.Library.create(f"{folder}/takes.loom", fps=30))
+        0
         """
-        return gait_segments(self[name])
+        LibraryStore.create(path, fps=fps, store=store, exist_ok=exist_ok)
+        return cls(path)
+
+    @classmethod
+    def recover(cls, path: str | Path) -> int:
+        """Rebuild the catalogue of a library from its frame files, if it has no usable one.
+
+        A damaged catalogue is moved to the trash first. Labels were only in it, and are lost.
+
+        Returns
+        -------
+        count : int
+            Number of motions that are listed again; 0 if the catalogue is usable.
+        """
+        return LibraryStore.recover(path)
+
+    @property
+    def path(self) -> Path:
+        """Folder of the library."""
+        return self.store.path
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all motions."""
+        return self.store.names
+
+    def entries(self) -> list[Entry]:
+        """Name, frames, rate and source of every motion."""
+        return self.store.entries()
+
+    def __getitem__(self, name: str) -> Motion:
+        return self.store[name]
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.store)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.store
+
+    def __repr__(self) -> str:
+        return repr(self.store).replace(type(self.store).__name__, type(self).__name__, 1)
+
+    def close(self) -> None:
+        """Close the files of the library."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- collections ----------------------------------------------------------------------
+
+    @property
+    def labels(self) -> LabelCollection:
+        """Labels of motions and of segments: ``lib.labels["86_01"]``."""
+        return LabelCollection(self.store)
+
+    @property
+    def beats(self) -> BeatCollection:
+        """Motion beats of takes, found or set by hand: ``lib.beats["60_01"]``."""
+        return BeatCollection(self.store)
+
+    @property
+    def captions(self) -> CaptionCollection:
+        """Events that motions show, found by rule: ``lib.captions["86_01"]``."""
+        return CaptionCollection(self.store)
+
+    @property
+    def parametric(self) -> ParametricCollection:
+        """Stored parametric motions: ``lib.parametric["kick"]``."""
+        return ParametricCollection(self.store)
+
+    @property
+    def graphs(self) -> GraphCollection:
+        """Stored motion graphs, and edits of their transitions."""
+        return GraphCollection(self.store)
+
+    @property
+    def controllers(self) -> ControllerCollection:
+        """Stored motion-matching databases."""
+        return ControllerCollection(self.store)
+
+    @property
+    def choreographies(self) -> ChoreographyCollection:
+        """Stored choreographies: ``lib.choreographies["waltz"]``."""
+        return ChoreographyCollection(self.store)
+
+    @property
+    def webs(self) -> WebCollection:
+        """Match webs of pairs of motions, for ``search(method="web")``."""
+        return WebCollection(self.store)
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """Everything that is derived from the motions and kept: features, webs, graphs, ..."""
+        return self.store.artifacts
+
+    # --- motions --------------------------------------------------------------------------
+
+    @takes(ImportSettings)
+    def add(
+        self,
+        *paths: str | Path,
+        settings: ImportSettings | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> ImportReport:
+        """Import files, and all motion files in folders.
+
+        Files that the library already has (same bytes, same options) are skipped, so an
+        interrupted import is resumed by calling it again. A file that has changed replaces its
+        motion. A file that cannot be read is reported, and the import continues.
+
+        Parameters
+        ----------
+        *paths : str or Path
+            Files and folders.
+        settings : ImportSettings, optional
+        progress : callable, optional
+            Called with the number of files finished since the last call.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> _ = ml.demo.clip("walk").save(f"{folder.name}/walk.bvh")
+        >>> made = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> made.add(folder.name).added, made.names
+        (1, ('walk',))
+        """
+        given = ImportSettings.given(settings, options)
+        return self.store.add(*paths, settings=given, progress=progress)
+
+    def add_motion(
+        self,
+        motion: Motion,
+        *,
+        name: str | None = None,
+        labels: Iterable[str] | None = None,
+        replace: bool = False,
+    ) -> None:
+        """Add a motion from memory.
+
+        Parameters
+        ----------
+        motion : Motion
+        name : str, optional
+            Default: ``motion.name``.
+        labels : iterable of str, optional
+        replace : bool
+            Replace another motion of that name.
+
+        Raises
+        ------
+        LibraryError
+            If another motion has that name and `replace` is false.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     made.add_motion(ml.demo.clip("walk"), name="stroll", labels=["walk"])
+        ...     print(made.names, made.labels["stroll"])
+        ('stroll',) ('walk',)
+        """
+        self.store.add_motion(motion, name=name, labels=labels, replace=replace)
+
+    def remove(self, *names: str) -> None:
+        """Remove motions and their labels. `undo` brings them back, until the trash is emptied."""
+        self.store.remove(*names)
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a motion another name; its labels, and beats set by hand, stay with it.
+
+        Parametric motions, graphs and choreographies that were saved keep the old name.
+        """
+        self.store.rename(name, new)
 
     def select(
         self,
@@ -128,8 +318,16 @@ class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs, 
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
+        first: str | None = None,
     ) -> list[str]:
         """Names of the motions chosen by label and name, in the order of the library.
+
+        Parameters
+        ----------
+        label, only, exclude : str or several, optional
+            Only motions with one of these labels; only these motions; all but these.
+        first : str, optional
+            A motion that comes before the others, also if it is not chosen.
 
         Raises
         ------
@@ -138,201 +336,165 @@ class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs, 
 
         Examples
         --------
-        >>> lib.select(only=["walk"])
-        ['walk']
+        >>> lib.select(only=["walk", "walk_fast"], first="walk_fast")
+        ['walk_fast', 'walk']
         """
         from motionloom.search.filters import chosen_names
 
-        return chosen_names(self, label=label, only=only, exclude=exclude)
+        chosen = chosen_names(self.store, label=label, only=only, exclude=exclude)
+        if first is None:
+            return chosen
+        first = self.store.entry(first).name
+        return [first, *(name for name in chosen if name != first)]
 
-    def export_motions(
+    def export(
         self,
         folder: str | Path,
+        matches: Iterable[Match | TextMatch] | None = None,
         *,
         to: str = "bvh",
         label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
-        progress: Callable[[int], Any] = lambda done: None,
-    ) -> Path:
-        """Write motions and labels of this library into a new folder.
+        progress: Progress | None = None,
+    ) -> list[Path]:
+        """Write matches, cut to their frames, or whole motions with their labels.
 
         Parameters
         ----------
         folder : str or Path
-            Must not exist, or be empty.
+            For whole motions it must not exist, or be empty.
+        matches : iterable of Match or TextMatch, optional
+            Results of `search` or `find`, in order of rank, which the file names begin with.
+            Default: the motions that `label`, `only` and `exclude` choose, with ``labels.csv``.
         to : str
-            Suffix of motion files, one per motion: ``"bvh"``, ``"glb"``, ``"fbx"``, ...; labels
-            are in ``labels.csv``. ``"parquet"``: tables of frames, motions, labels and skeletons
+            Suffix of a format that motions can be written in: ``"bvh"``, ``"glb"``, ``"fbx"``, ...
+            For whole motions also ``"parquet"``: tables of frames, motions, labels and skeletons
             with a data card, as dataset hubs read them.
-        label, only, exclude
-            Choose motions; see `select`.
-        progress : callable
+        label, only, exclude : str or several, optional
+            As in `select`.
+        progress : callable, optional
             Called with 1 after each motion.
+
+        Returns
+        -------
+        files : list of Path
 
         Raises
         ------
         InvalidInput
-            If the folder is not empty, or no writer has the suffix.
+            If no writer has the suffix, or the folder is not empty.
 
         Examples
         --------
         >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as scratch:
-        ...     folder = lib.export_motions(f"{scratch}/takes", only=["walk", "jog"])
-        ...     sorted(path.name for path in folder.iterdir())
-        ['jog.bvh', 'labels.csv', 'walk.bvh']
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> [file.name for file in lib.export(folder.name, lib.search("walk:0-40", max=1))]
+        ['001_walk_0-40.bvh']
         """
-        from motionloom.library.dataset import write_dataset, write_files
+        from motionloom.library.dataset import write_clips, write_dataset, write_files
 
+        if matches is not None:
+            return write_clips(self.store, matches, Path(folder), to, progress)
         names = self.select(label=label, only=only, exclude=exclude)
         if to == "parquet":
-            return write_dataset(self, names, Path(folder), progress)
-        return write_files(self, names, Path(folder), to, progress)
+            return write_dataset(self.store, names, Path(folder), progress)
+        return write_files(self.store, names, Path(folder), to, progress)
 
-    def query(self, text: str) -> Query:
-        """A segment of this library, ``NAME`` or ``NAME:START-END``, as a query; never a file.
+    # --- history --------------------------------------------------------------------------
 
-        Examples
-        --------
-        >>> lib.query("walk:10-40").end_frame
-        40
-        """
-        from motionloom.search.query import library_query
+    def undo(self) -> Change:
+        """Undo the latest change of the library; returns what was undone."""
+        return self.store.undo()
 
-        return library_query(self, text)
+    def redo(self) -> Change:
+        """Repeat the change that was undone last; returns it."""
+        return self.store.redo()
 
-    def compare(
-        self,
-        a: str,
-        b: str,
-        *,
-        distance: str | FrameDistance = "pc11",
-        options: WebOptions | None = None,
-    ) -> Comparison:
-        """Compare two segments frame by frame: distance matrix, minima, match web, paths.
+    def history(self) -> list[Change]:
+        """Changes that can be undone or redone, the latest first."""
+        return self.store.history()
+
+    def verify(self, *, repair: bool = False) -> VerifyReport:
+        """Read everything and compare it with its checksums: catalogue, frames, artifacts.
 
         Parameters
         ----------
-        a, b : str
-            ``NAME`` or ``NAME:START-END``: the segments of rows and columns.
-        distance : str or FrameDistance
-        options : WebOptions, optional
-            All options of the match web, the distance included.
-
-        Examples
-        --------
-        >>> a, b = "kick_front_high_right:10-40", "kick_front_mid_right"
-        >>> lib.compare(a, b).matrix().shape[0]
-        30
+        repair : bool
+            Repair what can be repaired: list frames that the catalogue has lost, restore entries
+            from the frame files, read damaged frames from their source again, remove artifacts
+            that can be rebuilt, add missing checksums. Nothing is deleted.
         """
-        from motionloom.library.comparison import Comparison
+        return self.store.verify(repair=repair)
 
-        return Comparison(self, a, b, distance=distance, options=options)
+    # --- evaluation -----------------------------------------------------------------------
 
-    def prepare_search(
+    @takes(EvaluateSettings)
+    def evaluate(
         self,
+        settings: EvaluateSettings | None = None,
         *,
-        method: str = "dtw",
-        features: str = "e15",
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
-        """Compute and store what a search method reads: features, an index, or a clip table.
-
-        `search` does it when needed; this shows its progress.
+        workers: int | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Evaluation:
+        """Retrieval quality of clip measures on the labeled motions of this library.
 
         Parameters
         ----------
-        method, features : str
-            As in `search`.
+        settings : EvaluateSettings, optional
+        workers : int, optional
+            Processes. Default: one per core, fewer for little work.
         progress : callable, optional
-            Called with 1 for every motion.
-        """
-        from motionloom.search.clips.measures import CLIP_MEASURES
-        from motionloom.search.clips.table import clip_table
-        from motionloom.search.index.neighbours import open_index
-
-        if not len(self):
-            raise LibraryError(f"{self.path}: the library is empty; import motions first")
-        if method in CLIP_MEASURES:
-            clip_table(self, CLIP_MEASURES[method], progress=progress)
-        elif method in ("dtw", "lazy") and features in self.feature_sets():
-            rows = self.features(features, progress=progress)
-            if method == "lazy":
-                open_index(self, rows, "bucket")
-
-    @staticmethod
-    def feature_sets() -> dict[str, FeatureSet]:
-        """Feature sets by name."""
-        from motionloom.features import FEATURES
-
-        return dict(FEATURES)
-
-    @staticmethod
-    def frame_distances() -> dict[str, FrameDistance]:
-        """Frame distances by name."""
-        from motionloom.features import DISTANCES
-
-        return dict(DISTANCES)
-
-    @staticmethod
-    def clip_measures() -> dict[str, Any]:
-        """Distances between whole clips by name of the search method."""
-        from motionloom.search.clips.measures import CLIP_MEASURES
-
-        return dict(CLIP_MEASURES)
-
-    def retarget(self, name: str, skeleton: Skeleton | Motion) -> Motion:
-        """A motion of the library, transferred to another skeleton.
-
-        Parameters
-        ----------
-        name : str
-            Name of a motion.
-        skeleton : Skeleton or Motion
-            Target, or a motion on it; its joints need the same roles.
+            Called with 1 after each method.
 
         Returns
         -------
-        motion : Motion
+        evaluation : Evaluation
+            ``methods[name].mean_average_precision`` and so on; ``best``; ``to_json()``.
 
         Examples
         --------
-        >>> child = lib.retarget("walk", lib["walk"].skeleton.scaled(0.6))
-        >>> bool(child.root[:, 1].mean() < 0.65 * lib["walk"].root[:, 1].mean())
-        True
+        >>> report = lib.evaluate(methods=["dtw-e15"])
+        >>> sorted(report.methods)
+        ['dtw-e15']
         """
-        return retarget(self[name], skeleton)
+        from motionloom.evaluation.clips import evaluate_clips
 
+        given = EvaluateSettings.given(settings, options)
+        return evaluate_clips(self.store, given, workers=workers, progress=progress)
 
-# Arguments of release 0.1, accepted for one release.
-_OLD_ARGUMENTS = {"within": "label", "without": "exclude", "threshold": "max_distance"}
+    @takes(StudySettings)
+    def study(
+        self,
+        settings: StudySettings | None = None,
+        *,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Study:
+        """Rank correlations between feature sets and frame distances on this library.
 
+        Parameters
+        ----------
+        settings : StudySettings, optional
+        progress : callable, optional
+            Called with the number of steps done, ``2 * len(measures) + 1`` in all.
 
-def _accepting_old_arguments(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """A verb that also takes its arguments by their names of release 0.1, with a warning."""
-    known = inspect.signature(verb).parameters
+        Returns
+        -------
+        study : Study
+            ``measures``, ``poses`` and ``segments`` (K, K), ``save_csv(path)``.
 
-    @wraps(verb)
-    def call(*args: Any, **given: Any) -> Any:
-        for old, new in _OLD_ARGUMENTS.items():
-            if old in given and old not in known and new in known:
-                warnings.warn(
-                    f"{verb.__name__}({old}=...) is now {new}=; the old name goes with release 0.3",
-                    DeprecationWarning,
-                    stacklevel=2,
-                )
-                given[new] = given.pop(old)
-        return verb(*args, **given)
+        Examples
+        --------
+        >>> study = lib.study(measures=["e15", "pc1"], clips=4, seconds=1.0, queries=20)
+        >>> study.poses.shape
+        (2, 2)
+        """
+        from motionloom.evaluation.rank_correlation import rank_correlations
 
-    return call
-
-
-for _verbs in (SearchVerbs, FamilyVerbs, BlendVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs):
-    for _name, _verb in list(vars(_verbs).items()):
-        if inspect.isfunction(_verb) and not _name.startswith("_"):
-            if set(_OLD_ARGUMENTS.values()) & set(inspect.signature(_verb).parameters):
-                setattr(Library, _name, _accepting_old_arguments(_verb))
+        given = StudySettings.given(settings, options)
+        return rank_correlations(self.store, given, progress=progress)
 
 
 def trust_library(path: str | Path) -> list[str]:
@@ -348,21 +510,21 @@ def trust_library(path: str | Path) -> list[str]:
     """
     from motionloom.parametric.artifact import function_key, named_functions
 
-    found = []
+    trusted = []
     meta = Catalogue(Path(path)).settings()
     if meta.get("store"):
         trust_store(str(meta["store"]), str(meta.get("id", "")))
-        found.append(f"store {meta['store']}")
+        trusted.append(f"store {meta['store']}")
     try:
-        functions = named_functions(Library(path))
+        functions = named_functions(LibraryStore(path))
     except LibraryError:  # its artifacts cannot be read yet
         functions = []
     for reference in functions:
         trust(function_key(reference))
-        found.append(f"function {reference}")
+        trusted.append(f"function {reference}")
     for character in named_characters(Catalogue(Path(path)).raw_entries()):
         trust(character_key(character))
-        found.append(f"character {character}")
-    if not found:
+        trusted.append(f"character {character}")
+    if not trusted:
         raise LibraryError(f"{path}: this library names nothing outside of its own folder")
-    return found
+    return trusted

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -115,8 +115,8 @@ def library_graph(
                 settings.transitions,
                 motions,
                 distance=distance,
-                blend_seconds=settings.blend_seconds,
-                window=settings.window or "kr14",
+                blend_seconds=settings.rules.blend_seconds,
+                window=settings.rules.window or "kr14",
                 labels=labels,
             )
         else:
@@ -169,11 +169,12 @@ def graph_names(library: Store, settings: GraphSettings) -> list[str]:
 def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings) -> dict[str, Any]:
     """What a graph depends on besides the motions themselves; names as in release 0.1."""
     more: dict[str, Any] = {}
-    if settings.window is not None:
-        more["window"] = settings.window
-    for name in ("mirror", "bridge"):
-        if getattr(settings, name):
-            more[name] = True
+    if settings.rules.window is not None:
+        more["window"] = settings.rules.window
+    if settings.mirror:
+        more["mirror"] = True
+    if settings.rules.bridge:
+        more["bridge"] = True
     if settings.transitions is not None:
         try:
             content = read_regular(settings.transitions)
@@ -186,15 +187,15 @@ def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings)
         "names": list(names),
         "distance": repr(distance),
         "finding": {
-            "method": settings.method_name,
+            "method": settings.method.NAME,
             "threshold": settings.max_distance,
             "per_minute": settings.per_minute,
-            "blend_seconds": settings.blend_seconds,
+            "blend_seconds": settings.rules.blend_seconds,
             "sector_seconds": settings.sector_seconds,
-            "apart_seconds": settings.apart_seconds,
-            "footing": settings.match_feet,
-            "connect": settings.connect,
-            "smooth": settings.smooth,
+            "apart_seconds": settings.rules.apart_seconds,
+            "footing": settings.rules.match_feet,
+            "connect": settings.rules.connect,
+            "smooth": settings.rules.smooth,
         },
     }
 
@@ -321,11 +322,9 @@ def _check_transitions(transitions: Transitions, lengths: Sequence[int]) -> None
             raise ValueError("a transition beyond the end of a motion")
 
 
-def save_graph_settings(
-    library: Store, settings: GraphSettings, fields: Iterable[str] | None
-) -> None:
+def save_graph_settings(library: Store, settings: GraphSettings) -> None:
     """Save settings of the library's latest motion graph, the default of later commands."""
-    library.artifacts.save(*GRAPH_SETTINGS, settings.to_dict(fields))
+    library.artifacts.save(*GRAPH_SETTINGS, settings.to_json())
 
 
 def graph_settings(library: Store) -> GraphSettings | None:
@@ -333,4 +332,4 @@ def graph_settings(library: Store) -> GraphSettings | None:
     kind, name = GRAPH_SETTINGS
     if name not in library.artifacts.names(kind):
         return None
-    return GraphSettings.from_dict(library.artifacts.about(kind, name))
+    return GraphSettings.from_json(library.artifacts.about(kind, name))

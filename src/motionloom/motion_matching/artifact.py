@@ -31,6 +31,7 @@ from motionloom.motion_matching.settings import MatchingSettings
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_names
 from motionloom.search.index.bucket_index import BucketIndex
+from motionloom.settings import motion_choice
 from motionloom.store.remote.folder import Folder
 
 if TYPE_CHECKING:
@@ -46,22 +47,7 @@ def library_database(
     library: Store, settings: MatchingSettings, *, progress: Progress | None = None
 ) -> MatchingDatabase:
     """The database of the takes that the settings choose, built once and stored."""
-    names = chosen_names(
-        library, label=settings.label, only=settings.only, exclude=settings.exclude
-    )
-    chosen = set(names)
-    segmented = [name for name in library.names_with_segments() if name in chosen]
-    key = {
-        "format": _FORMAT,
-        "names": names,
-        "labels": {name: list(library.labels(name)) for name in names},
-        "segments": {name: repr(library.segment_labels(name)) for name in segmented},
-        "settings": {
-            name: value
-            for name, value in settings.arguments().items()
-            if name not in ("label", "only", "exclude")
-        },
-    }
+    names = chosen_names(library, **motion_choice(settings))
 
     def build(folder: Path, previous: Folder | None) -> None:
         labels = {name: _take_labels(library, name) for name in names}
@@ -70,8 +56,30 @@ def library_database(
         save_database(made, folder)
 
     return library.artifacts.derive(
-        KIND, key, build=build, read=lambda folder: open_database(folder, settings)
+        KIND,
+        _key(library, names, settings),
+        build=build,
+        read=lambda folder: open_database(folder, settings),
     )
+
+
+def is_built(library: Store, settings: MatchingSettings) -> bool:
+    """Whether a library holds the database of these settings, so that it need not be built."""
+    names = chosen_names(library, **motion_choice(settings))
+    return not library.artifacts.stale(KIND, _key(library, names, settings))
+
+
+def _key(library: Store, names: list[str], settings: MatchingSettings) -> dict[str, Any]:
+    """Everything a database depends on besides the motions themselves."""
+    chosen = set(names)
+    segmented = [name for name in library.names_with_segments() if name in chosen]
+    return {
+        "format": _FORMAT,
+        "names": names,
+        "labels": {name: list(library.labels(name)) for name in names},
+        "segments": {name: repr(library.segment_labels(name)) for name in segmented},
+        "settings": {"mirror": settings.mirror, "fps": settings.fps, **vars(settings.weights)},
+    }
 
 
 def _take_labels(library: Store, name: str) -> list[tuple[int, int, str]]:

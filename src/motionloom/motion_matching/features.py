@@ -66,9 +66,9 @@ class Normalization:
         """By the weights of the settings, and with ``spread`` by the features (N, 27)."""
         offset, scale = features.mean(axis=0, dtype=np.float64), np.ones(COUNT)
         for part, number in GROUPS.values():
-            weight = settings.weights[number]
+            weight = settings.weights.values[number]
             spread = 1.0
-            if settings.normalize == "spread":
+            if settings.weights.normalize == "spread":
                 spread = float(features[:, part].std(axis=0, dtype=np.float64).mean())
                 spread = spread if spread > _LEAST_SPREAD else 1.0
             scale[part] = spread / weight if weight > 0.0 else np.inf

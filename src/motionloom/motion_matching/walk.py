@@ -10,7 +10,6 @@ from motionloom.blending.player import FrameBlock
 from motionloom.motion import Motion
 from motionloom.motion_matching.player import WALKING_SPEED, MatchingPlayer
 from motionloom.motion_matching.settings import MatchingWalkSettings
-from motionloom.settings import names
 
 if TYPE_CHECKING:
     from motionloom.motion_matching.database import MatchingDatabase
@@ -27,7 +26,7 @@ def matched_walk(database: MatchingDatabase, settings: MatchingWalkSettings) -> 
         if path is None
         else (0.0, 0.0),
         facing=facing,
-        gait=names(settings.gait) or None,
+        gait=settings.gait or None,
         path=path,
         speed=speed,
         dynamics=settings.dynamics,

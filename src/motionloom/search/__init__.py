@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from motionloom.search.match_graph.graph import Edge as Edge
     from motionloom.search.match_graph.graph import Family as Family
     from motionloom.search.match_graph.graph import Node as Node
-    from motionloom.search.methods import library_family as library_family
-    from motionloom.search.methods import search as search
-    from motionloom.search.settings import METHODS as METHODS
-    from motionloom.search.settings import Dtw as Dtw
+    from motionloom.search.match_graph.growth import library_family as library_family
+    from motionloom.search.methods import METHODS as METHODS
+    from motionloom.search.methods import Dtw as Dtw
+    from motionloom.search.methods import LazyGraph as LazyGraph
+    from motionloom.search.methods import MatchWeb as MatchWeb
+    from motionloom.search.retrieval import search as search
     from motionloom.search.settings import FamilySettings as FamilySettings
-    from motionloom.search.settings import LazyGraph as LazyGraph
-    from motionloom.search.settings import MatchWeb as MatchWeb
     from motionloom.search.settings import NeighbourSettings as NeighbourSettings
     from motionloom.search.settings import SearchSettings as SearchSettings
     from motionloom.search.settings import WebSettings as WebSettings
 
 # Public name -> module.
 _HOMES = {
-    "Dtw": "settings",
+    "Dtw": "methods",
     "Edge": "match_graph.graph",
     "Family": "match_graph.graph",
     "FamilySettings": "settings",
     "INDEXES": "index.neighbours",
-    "LazyGraph": "settings",
-    "METHODS": "settings",
+    "LazyGraph": "methods",
+    "METHODS": "methods",
     "Match": "match",
-    "MatchWeb": "settings",
+    "MatchWeb": "methods",
     "Matches": "match",
     "NeighbourSettings": "settings",
     "Neighbours": "index.neighbours",
@@ -45,11 +45,11 @@ _HOMES = {
     "SearchSettings": "settings",
     "WebSettings": "settings",
     "grow_family": "match_graph.family",
-    "library_family": "methods",
+    "library_family": "match_graph.growth",
     "nearest_frames": "index.neighbours",
     "neighbours": "index.neighbours",
     "open_index": "index.neighbours",
-    "search": "methods",
+    "search": "retrieval",
 }
 __all__ = sorted(_HOMES)
 __getattr__ = lazy_names(__name__, _HOMES)

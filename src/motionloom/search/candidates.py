@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from motionloom.alignment.dtw import accumulated, path_to
 from motionloom.kernels import kernel
 from motionloom.ragged import row_of
-from motionloom.search.settings import ANY_DURATION, MAX_OVERLAP, SearchSettings, SegmentOptions
+from motionloom.search.methods import SegmentOptions
+from motionloom.search.methods.segments import ANY_DURATION, MAX_OVERLAP
+from motionloom.search.settings import SearchSettings
 
 
 @dataclass(frozen=True)

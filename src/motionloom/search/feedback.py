@@ -22,8 +22,9 @@ from motionloom.errors import InvalidInput
 from motionloom.search.candidates import NonMaximumSuppression
 from motionloom.search.match import Match, Matches
 from motionloom.search.match_graph.family import composed, fitted
+from motionloom.search.methods import ClipMethod, SegmentOptions
 from motionloom.search.query import Query, library_query
-from motionloom.search.settings import ClipMethod, SearchSettings, SegmentOptions
+from motionloom.search.settings import Feedback, SearchSettings
 from motionloom.store.store import Store
 
 # Chosen from 0, 1/4, 1/2, 3/4, 1 and 2 by leaving out one labelled set at a time (docs/search.md).
@@ -50,8 +51,8 @@ def search_with_verdicts(
     plain : callable
         The search without verdicts.
     """
-    accepted = judged(library, settings.accept)
-    rejected = judged(library, settings.reject)
+    accepted = judged(library, settings.feedback.accept)
+    rejected = judged(library, settings.feedback.reject)
     for one in accepted:
         if any(_same_segment(one, other) for other in rejected):
             raise InvalidInput(f"{one.text} is both accepted and rejected")
@@ -59,7 +60,7 @@ def search_with_verdicts(
     if isinstance(method, ClipMethod) and method.k is not None:
         method, most = replace(method, k=None), method.k
     depth = None if most is None else max(_DEPTH * most, _LEAST_DEPTH)
-    each = replace(settings, method=method, accept=None, reject=None, max=depth, max_distance=None)
+    each = replace(settings, method=method, feedback=Feedback(), max=depth, max_distance=None)
     found = plain(library, query, each)
     own = replace(each, exclude_query=False)
     wanted = [found, *(_by_way_of(one, plain(library, one, own), found) for one in accepted)]

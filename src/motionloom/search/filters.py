@@ -71,6 +71,19 @@ def chosen_names(
     return [name for k, name in enumerate(names) if mask is None or mask[k]]
 
 
+def chosen_set(
+    library: Store,
+    *,
+    label: str | Iterable[str] | None = None,
+    only: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
+) -> set[str] | None:
+    """Names of the chosen motions; None if nothing chooses among them."""
+    if label is None and only is None and exclude is None:
+        return None
+    return set(chosen_names(library, label=label, only=only, exclude=exclude))
+
+
 def labelled(library: Store, label: str) -> tuple[str, ...]:
     """Names of the motions with a label.
 

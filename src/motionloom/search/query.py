@@ -16,7 +16,7 @@ from motionloom.features.feature_table import frames_per_row
 from motionloom.formats import is_marker_file, load
 from motionloom.motion import Motion
 from motionloom.motion.segment import Segment, split_segment
-from motionloom.search.settings import FeatureOptions
+from motionloom.search.methods import FeatureOptions
 from motionloom.store.store import Store
 
 if TYPE_CHECKING:

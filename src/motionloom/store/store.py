@@ -34,7 +34,7 @@ from motionloom.store.creation import check_address, create_folder, set_rate
 from motionloom.store.history import Change, changes, exchange
 from motionloom.store.ingest import importing
 from motionloom.store.ingest.importing import ImportReport
-from motionloom.store.ingest.labels import LabelRule, checked_labels
+from motionloom.store.ingest.labels import checked_labels
 from motionloom.store.ingest.sources import find_sources
 from motionloom.store.lock import writer_lock
 from motionloom.store.records import character_key
@@ -234,14 +234,7 @@ class Store(StoredMotions):
     def add(
         self,
         *paths: str | Path,
-        labels: LabelRule | tuple[LabelRule, ...] | None = None,
-        label_columns: str | tuple[str, ...] | None = None,
-        fps: float | None = None,
-        unit: str | float | None = None,
-        up: str | None = None,
-        roles: str | Path | Mapping[str, str] | None = None,
-        force: bool = False,
-        workers: int | None = None,
+        settings: ImportSettings | None = None,
         progress: Progress | None = None,
     ) -> ImportReport:
         """Import files, and all motion files in folders.
@@ -254,25 +247,7 @@ class Store(StoredMotions):
         ----------
         *paths : str or Path
             Files and folders.
-        labels : optional
-            ``"folder"``, ``"pattern:REGEX"``, a CSV file, a mapping from name to labels, or
-            several of these (see `motionloom.store.ingest.labels`). They replace the labels of
-            the motions they name.
-        label_columns : str or sequence of str, optional
-            Columns of the CSV file that hold labels. Default: ``label``.
-        fps : float, optional
-            Sets the library's frame rate; possible as long as no motion in it would have to be
-            resampled.
-        unit : str or float, optional
-            Unit of the files' lengths. Default: inferred.
-        up : str, optional
-            Up axis of the files, such as ``"z"``. Default: inferred.
-        roles : mapping, str or Path, optional
-            Joint roles, or a file with them, for skeletons with unknown joint names.
-        force : bool
-            Read unchanged files again too.
-        workers : int, optional
-            Number of processes. Default: one per core, fewer for little work.
+        settings : ImportSettings, optional
         progress : callable, optional
             Called with the number of files finished since the last call.
 
@@ -291,14 +266,11 @@ class Store(StoredMotions):
         """
         if not paths:
             raise InvalidInput("add needs at least one file or folder")
-        settings = ImportSettings(
-            labels=labels, label_columns=label_columns, fps=fps, unit=unit, up=up, roles=roles,
-            force=force, workers=workers,
-        )  # fmt: skip
+        settings = settings or ImportSettings()
         with self.writing():
             present = importing.sweep(self)
-            if fps is not None:
-                set_rate(self, fps)
+            if settings.fps is not None:
+                set_rate(self, settings.fps)
             with self.change("import"), importing.interruptible(self):
                 return importing.import_files(
                     self, paths, settings, present=present, progress=progress

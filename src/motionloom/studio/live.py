@@ -15,11 +15,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from fastapi import WebSocket, WebSocketDisconnect
+from pydantic import TypeAdapter, create_model
 from starlette.concurrency import run_in_threadpool
+from typing_extensions import TypedDict
 
 from motionloom.checked_files import parse_json
 from motionloom.errors import InvalidInput, MotionloomError
@@ -27,6 +29,7 @@ from motionloom.library import DancePlayer, FrameBlock, Player, TempoClock
 from motionloom.motion import Skeleton
 from motionloom.motion.retargeting.streaming import StreamRetargeter
 from motionloom.studio.messages import pack, pose_arrays
+from motionloom.studio.responses import Bones, NoHead, SourceRow
 from motionloom.studio.routes.dancing.dance import choreography_of
 from motionloom.studio.routes.stage.characters import OwnCharacter, character_of, shown_head
 from motionloom.studio.routes.synthesis.graph import GraphRequest, graph_of
@@ -49,7 +52,77 @@ _EXAMPLE_SECONDS = 4.0  # of motion that show a character's retargeting how the 
 _WALK = (0.0, 1.3)  # m/s: a controller's character walks meanwhile
 
 Message = dict[str, Any]
-Answer = tuple[dict[str, Any], dict[str, Any]]  # head and arrays
+Arrays = dict[str, Any]
+
+
+class PlayerHead(Bones):
+    """A player that was started."""
+
+    player: int
+    fps: float
+
+
+class MatchPlayerHead(PlayerHead):
+    """A character of motion matching; `recording` is the id of what it plays, as a subject."""
+
+    recording: str
+
+
+class DancePlayerHead(TypedDict):
+    """A dance that was started."""
+
+    player: int
+    fps: float
+    meter: int
+    characters: list[Bones]
+
+
+class FramesHead(TypedDict):
+    """Frames from `start` on, their seams and sources."""
+
+    start: int
+    frames: int
+    seams: list[int]
+    sources: list[SourceRow]
+
+
+class MatchFramesHead(FramesHead):
+    """Frames of motion matching, and what the character does in the last of them.
+
+    `place` and `trajectory` are x, z, facing; velocities are x, z; costs in metres.
+    """
+
+    take: str
+    frame: int
+    mirrored: bool
+    cost: float
+    going_on: float
+    place: tuple[float, float, float]
+    velocity: tuple[float, float]
+    desired: tuple[float, float]
+    trajectory: list[tuple[float, float, float]]
+    tag: str
+    jumps: int
+    milliseconds: float
+
+
+class DanceFramesHead(TypedDict):
+    """Frames of a dance from `start` on, and its last nodes."""
+
+    start: int
+    frames: int
+    nodes: list[str]
+
+
+class ReachHead(TypedDict):
+    """A motion for a target: what was reached, how far off, at which frames."""
+
+    frames: int
+    reached: list[float]
+    off: float
+    outside: bool
+    keys: list[int | None]
+    milliseconds: float
 
 
 class BrowserWindow:
@@ -187,18 +260,20 @@ def _parsed(text: str) -> Message:
 # --- requests -------------------------------------------------------------------------------
 
 
-def ping(window: BrowserWindow, message: Message) -> Answer:
+def ping(window: BrowserWindow, message: Message) -> tuple[NoHead, Arrays]:
     """An empty answer, to measure the round-trip time."""
     return {}, {}
 
 
-def read_player(window: BrowserWindow, message: Message) -> Answer:
+def read_player(window: BrowserWindow, message: Message) -> tuple[FramesHead, Arrays]:
     """The next frames of a player, after steering it: ``player, count, controls``."""
     player = window.player(message.get("player"))
     return _frames(window, player, message, player)
 
 
-def _frames(window: BrowserWindow, player: Player, message: Message, steered: Player) -> Answer:
+def _frames(
+    window: BrowserWindow, player: Player, message: Message, steered: Player
+) -> tuple[FramesHead, Arrays]:
     """The next frames of a player, after steering."""
     count = _frame_count(message)
     controls = message.get("controls") or {}
@@ -207,22 +282,23 @@ def _frames(window: BrowserWindow, player: Player, message: Message, steered: Pl
     if controls:
         steered.steer(**controls)
     block = player.read(count)
-    head = {
+    sources: Any = [source.as_dict() for source in block.sources]
+    head: FramesHead = {
         "start": block.start,
         "frames": len(block),
         "seams": list(block.seams),
-        "sources": [source.as_dict() for source in block.sources],
+        "sources": sources,
     }
     return head, {**window.poses(player, block), "contacts": np.asarray(block.contacts)}
 
 
-def close_player(window: BrowserWindow, message: Message) -> Answer:
+def close_player(window: BrowserWindow, message: Message) -> tuple[NoHead, Arrays]:
     """Close a player: ``player``."""
     window.remove(message.get("player"))
     return {}, {}
 
 
-def start_walk(window: BrowserWindow, message: Message) -> Answer:
+def start_walk(window: BrowserWindow, message: Message) -> tuple[PlayerHead, Arrays]:
     """Start an endless walk: ``graph`` (its settings), ``seed``, ``start``, ``character``.
 
     ``start`` is NAME:FRAME or null, ``character`` the id of one that shows the walk, or null. The
@@ -242,7 +318,7 @@ def start_walk(window: BrowserWindow, message: Message) -> Answer:
     }, {}
 
 
-def reach(window: BrowserWindow, message: Message) -> Answer:
+def reach(window: BrowserWindow, message: Message) -> tuple[ReachHead, Arrays]:
     """The motion of a parametric motion for a target: ``name, target, character``.
 
     The head has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (whether the
@@ -269,7 +345,7 @@ def reach(window: BrowserWindow, message: Message) -> Answer:
             ("stream", name, own.info.id), lambda: StreamRetargeter(motion, own.motion)
         )
         poses = pose_arrays(stream.skeleton, *stream.frames(motion.rotations, motion.root))
-    head = {
+    head: ReachHead = {
         "frames": len(motion),
         "reached": result.reached.tolist(),
         "off": result.error,
@@ -291,7 +367,7 @@ class RecordingClock(TempoClock):
         return self.positions
 
 
-def start_dance(window: BrowserWindow, message: Message) -> Answer:
+def start_dance(window: BrowserWindow, message: Message) -> tuple[DancePlayerHead, Arrays]:
     """Start an endless dance: ``choreography, tempo, seed, character``; the head has ``player``.
 
     One dancer alone is shown on a character.
@@ -309,7 +385,7 @@ def start_dance(window: BrowserWindow, message: Message) -> Answer:
     }, {}
 
 
-def read_dance(window: BrowserWindow, message: Message) -> Answer:
+def read_dance(window: BrowserWindow, message: Message) -> tuple[DanceFramesHead, Arrays]:
     """The next frames of all characters: ``player, count, target, tempo``.
 
     Besides ``positions_K``, ``orientations_K`` and ``contacts_K``, ``beats`` (n,) is the position
@@ -353,7 +429,7 @@ class RecordedPlayer(Player):
         return block
 
 
-def start_match(window: BrowserWindow, message: Message) -> Answer:
+def start_match(window: BrowserWindow, message: Message) -> tuple[MatchPlayerHead, Arrays]:
     """Start a character of motion matching: ``takes``, as in ``POST /api/matching``, ``character``.
 
     The head has ``player``, for ``match/read``, the ``recording`` (the id of a subject), ``fps``
@@ -364,11 +440,15 @@ def start_match(window: BrowserWindow, message: Message) -> Answer:
     player = RecordedPlayer(database.player(), recording)
     own = _own(window, message)
     worn = None if own is None else _worn(own, database.player(), velocity=_WALK)
-    head = {"player": window.add(player, worn), "recording": key, "fps": database.fps}
-    return {**head, **shown_head(database.skeleton, own)}, {}
+    return {
+        "player": window.add(player, worn),
+        "recording": key,
+        "fps": database.fps,
+        **shown_head(database.skeleton, own),
+    }, {}
 
 
-def read_match(window: BrowserWindow, message: Message) -> Answer:
+def read_match(window: BrowserWindow, message: Message) -> tuple[MatchFramesHead, Arrays]:
     """The next frames of a character, after steering it: ``player, count, controls``.
 
     The head has what it does, in its last frame: ``take``, ``frame``, ``mirrored``, ``cost``,
@@ -382,10 +462,11 @@ def read_match(window: BrowserWindow, message: Message) -> Answer:
     head, arrays = _frames(window, player, message, player.player)
     state = asdict(player.player.state())  # type: ignore[attr-defined]
     milliseconds = round(1e3 * (time.perf_counter() - began), 2)
-    return {**head, **state, "milliseconds": milliseconds}, arrays
+    whole: Any = {**head, **state, "milliseconds": milliseconds}
+    return whole, arrays
 
 
-REQUESTS: dict[str, Callable[[BrowserWindow, Message], Answer]] = {
+REQUESTS: dict[str, Callable[[BrowserWindow, Message], tuple[Any, Arrays]]] = {
     "ping": ping,
     "player/read": read_player,
     "player/close": close_player,
@@ -396,6 +477,15 @@ REQUESTS: dict[str, Callable[[BrowserWindow, Message], Answer]] = {
     "match/read": read_match,
     "parametric/reach": reach,
 }
+
+
+def live_schemas(ref_template: str) -> dict[str, Any]:
+    """JSON schemas by name: ``LiveHeads``, the head of the answer to each kind, and its parts."""
+    heads = {kind: get_type_hints(request)["return"] for kind, request in REQUESTS.items()}
+    fields: dict[str, Any] = {kind: (answer.__args__[0], ...) for kind, answer in heads.items()}
+    schema = TypeAdapter(create_model("LiveHeads", **fields)).json_schema(ref_template=ref_template)
+    parts = schema.pop("$defs")
+    return {**parts, "LiveHeads": schema}
 
 
 def _own(window: BrowserWindow, message: Message) -> OwnCharacter | None:

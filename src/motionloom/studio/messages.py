@@ -12,8 +12,8 @@ the buffer without copying. All numbers are little-endian.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,12 +23,15 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.forward import global_rotations, joint_positions
 from motionloom.studio.bodies import BODIES
 
+if TYPE_CHECKING:
+    from motionloom.studio.responses import Bones, NamedBones
+
 _TYPES = {"float32": "<f4", "int32": "<i4", "uint8": "|u1"}
 _ALIGNMENT = 8
 
 
-def pack(meta: dict[str, Any], **arrays: ArrayLike) -> bytes:
-    """One message: `meta` as JSON, and arrays of any shape.
+def pack(meta: Mapping[str, Any], **arrays: ArrayLike) -> bytes:
+    """One message: `meta` as JSON, which may hold models, and arrays of any shape.
 
     Floating-point numbers are sent as float32, integers as int32, booleans and bytes as uint8.
 
@@ -48,7 +51,12 @@ def pack(meta: dict[str, Any], **arrays: ArrayLike) -> bytes:
         padding = -len(data) % _ALIGNMENT
         parts.append(data + b"\0" * padding)
         at += len(data) + padding
-    head = json.dumps({"meta": meta, "arrays": entries}, separators=(",", ":"), allow_nan=False)
+    head = json.dumps(
+        {"meta": meta, "arrays": entries},
+        separators=(",", ":"),
+        allow_nan=False,
+        default=lambda model: model.model_dump(mode="json"),
+    )
     encoded = head.encode()
     encoded += b" " * (-(len(encoded) + 4) % _ALIGNMENT)
     return b"".join([len(encoded).to_bytes(4, "little"), encoded, *parts])
@@ -97,13 +105,13 @@ def motion_message(motion: Motion, **meta: Any) -> bytes:
     )
 
 
-def scene_arrays(motions: Sequence[Motion]) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+def scene_arrays(motions: Sequence[Motion]) -> tuple[list[NamedBones], dict[str, np.ndarray]]:
     """Heads and arrays of several characters.
 
     ``positions_K`` (T, P, 3), ``orientations_K`` (T, J, 4) and ``contacts_K`` (T, 4) belong to
     character K.
     """
-    characters = [
+    characters: list[NamedBones] = [
         {"name": motion.name, **skeleton_head(motion.skeleton, motion)} for motion in motions
     ]
     arrays: dict[str, np.ndarray] = {}
@@ -114,7 +122,7 @@ def scene_arrays(motions: Sequence[Motion]) -> tuple[list[dict[str, Any]], dict[
     return characters, arrays
 
 
-def skeleton_head(skeleton: Skeleton, example: Motion | None = None) -> dict[str, Any]:
+def skeleton_head(skeleton: Skeleton, example: Motion | None = None) -> Bones:
     """Names and parents of the points (joints, then end sites), and the point of each role.
 
     ``body`` is the key of the skeleton's body, or None; `example` is a motion on the skeleton.

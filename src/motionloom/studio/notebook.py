@@ -232,8 +232,9 @@ def _scene_message(
         raise InvalidInput(
             f"{seconds:.0f} s are too long for a cell; show a part: ml.view(motion[:3000])"
         )
-    heads, arrays = scene_arrays(motions)
-    for index, (head, motion) in enumerate(zip(heads, motions, strict=True)):
-        head.update(fps=fps or motion.fps, frames=len(motion))
-        head.update(looks[index] if looks else {})
+    bones, arrays = scene_arrays(motions)
+    heads = [
+        {**head, "fps": fps or motion.fps, "frames": len(motion), **look}
+        for head, motion, look in zip(bones, motions, looks or [{}] * len(motions), strict=True)
+    ]
     return pack({"characters": heads, **meta}, **arrays)

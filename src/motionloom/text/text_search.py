@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.store.store import Store
 from motionloom.text.text_index import IndexedEvent, TextIndex
 from motionloom.text.vocabulary import MODIFIERS, check_text, nearest, word_spans
 
@@ -322,3 +323,20 @@ def _found(
         tuple(matched), tuple(sorted(sources)), not events,
         word_spans(text, asked, index.synonyms),
     )  # fmt: skip
+
+
+def literal_matches(library: Store, text: str) -> dict[str, int]:
+    """Motions whose name or labels contain every word: 2 as whole words, 1 as parts of some."""
+    wanted = text.casefold().split()
+    labels = library.catalogue.labels()
+    of_segments: dict[str, list[str]] = {}
+    for name, _, _, label in library.catalogue.segment_labels():
+        of_segments.setdefault(name, []).append(label)
+    matches = {}
+    for name in library.names:
+        parts = [name, *labels.get(name, ()), *of_segments.get(name, ())]
+        described = " ".join(parts).casefold()
+        if all(word in described for word in wanted):
+            whole = re.split(r"[\W_]+", described)
+            matches[name] = 2 if all(word in whole for word in wanted) else 1
+    return matches

@@ -3,7 +3,7 @@
 import { css, html, nothing } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { motionFrom, wornQuery } from "../motion/motion";
-import type { ActedScript, PlannedPhrase, ScriptPhrase } from "../net/answers";
+import type { ActedScript, PlannedPhrase, ScriptPhrase } from "../net/types";
 import { finished, send, sendForArrays, type Job } from "../net/api";
 import "../page/code-line";
 import { inputValue } from "../page/form-input";

@@ -2,7 +2,7 @@
 
 import { css, html, nothing, svg } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import type { MatchingInfo } from "../net/answers";
+import type { MatchingInfo } from "../net/types";
 import { finished, send, type Job } from "../net/api";
 import "../page/code-line";
 import { counted, durationText } from "../page/counts";

@@ -3,7 +3,7 @@
 
 import { wornQuery } from "../motion/motion";
 import { Feed, StreamedMotion } from "../motion/streamed";
-import type { LiveHeads, MatchState } from "../net/answers";
+import type { LiveHeads, MatchState } from "../net/types";
 import type { Message } from "../net/message";
 import type { Studio } from "../page/studio";
 import { REST, steers, stickOfKeys, stickOfPad, velocityOf, velocityTowards, type Stick } from "./steering";

@@ -1,7 +1,7 @@
 // Arrows and points on the floor: the desired velocity, the velocity, and the trajectory that is searched for.
 
 import * as THREE from "three";
-import type { MatchState } from "../net/answers";
+import type { MatchState } from "../net/types";
 import type { Stage } from "../stage/stage";
 
 const LIFT = 0.02;

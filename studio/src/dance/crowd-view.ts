@@ -3,7 +3,7 @@
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { crowdMotions } from "../motion/motion";
-import type { CrowdResult } from "../net/answers";
+import type { CrowdResult } from "../net/types";
 import { download, finished, getArrays, getBytes, send, type Body } from "../net/api";
 import { inputValue } from "../page/form-input";
 import { qualityLines } from "../page/quality";

@@ -3,7 +3,7 @@
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { crowdMotions, wornQuery } from "../motion/motion";
-import type { Choreography, DanceHead, Music } from "../net/answers";
+import type { Choreography, DanceHead, Music } from "../net/types";
 import { download, finished, getBytes, getJson, send, sendForArrays, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { counted } from "../page/counts";
@@ -274,7 +274,7 @@ export class DanceView extends View {
   /** Dance with all takes that have a rhythm. */
   private async chooseRhythmic(): Promise<void> {
     await this.attempt(async () => {
-      const job = (await send("post", "rhythms")) as Job<Record<string, number>>;
+      const job = await send("post", "rhythms");
       const names = Object.keys(await finished(job, (now) => (this.job = now)));
       if (names.length) this.change({ takes: names.join(","), within: undefined });
       else this.studio.notify("No take of this library has a rhythm");

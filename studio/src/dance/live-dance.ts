@@ -3,7 +3,7 @@
 import * as THREE from "three";
 import { wornQuery } from "../motion/motion";
 import { Feed, StreamedMotion } from "../motion/streamed";
-import type { LiveHeads } from "../net/answers";
+import type { LiveHeads } from "../net/types";
 import type { Message } from "../net/message";
 import type { Studio } from "../page/studio";
 import { Metronome } from "./sound";

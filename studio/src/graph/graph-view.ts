@@ -4,7 +4,7 @@ import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
 import { motionFrom, wornQuery } from "../motion/motion";
-import type { GraphHead, Quality } from "../net/answers";
+import type { GraphHead, Quality } from "../net/types";
 import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { inputValue, isChecked } from "../page/form-input";

@@ -3,7 +3,7 @@
 import { LitElement, css, html, svg } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { motionFrom, wornQuery } from "../motion/motion";
-import type { MovementEdge, MovementGraphData, MovementNode } from "../net/answers";
+import type { MovementEdge, MovementGraphData, MovementNode } from "../net/types";
 import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
 import { shellWord } from "../page/command-line";
 import { inputValue } from "../page/form-input";

@@ -2,7 +2,7 @@
 
 import { wornQuery } from "../motion/motion";
 import { Feed, StreamedMotion } from "../motion/streamed";
-import type { LiveHeads, PlayedSource } from "../net/answers";
+import type { LiveHeads, PlayedSource } from "../net/types";
 import type { Message } from "../net/message";
 import type { Studio } from "../page/studio";
 import type { Subject } from "../page/subject-bar";

@@ -4,7 +4,7 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
 import { LitElement, css, html } from "lit";
 import { customElement, property, query } from "lit/decorators.js";
-import type { GridSide } from "../net/answers";
+import type { GridSide } from "../net/types";
 import { sharedStyles } from "../page/style";
 import { HeatMap, type Seen } from "./heat-map";
 import { colour } from "../page/theme";

@@ -3,7 +3,7 @@
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { frameNumbers, fetchAligned } from "../motion/aligned";
-import type { CodeLines, GridMatch, SearchMenu } from "../net/answers";
+import type { CodeLines, Match, SearchMenu } from "../net/types";
 import { getArrays, getJson } from "../net/api";
 import { Latest } from "../net/live";
 import { inputValue } from "../page/form-input";
@@ -48,7 +48,7 @@ export class GridView extends View {
   @state() private marks: Uint8Array | null = null;
   @state() private web: { chains: Lines; bridges: Lines; matches: Paths } | null = null;
   @state() private dtw: Paths | null = null;
-  @state() private dtwMatches: GridMatch[] = [];
+  @state() private dtwMatches: Match[] = [];
   @state() private on: ReadonlySet<LayerName> = new Set<LayerName>(["chains", "bridges", "path"]);
   @state() private threshold: number | null = DEFAULT_THRESHOLD;
   @state() private chosen: Cell | null = null;
@@ -271,7 +271,7 @@ export class GridView extends View {
   }
 
   /** Play the match of a DTW path in the query's time, over the query. */
-  private play(match: GridMatch, number: number): void {
+  private play(match: Match, number: number): void {
     const { rows } = this.data!.sides;
     const { cells, offsets, from } = this.dtw!;
     const pairs = Array.from(

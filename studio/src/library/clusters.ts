@@ -3,6 +3,7 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { finished, send, type Job } from "../net/api";
+import type { Cluster } from "../net/types";
 import { counted, durationText } from "../page/counts";
 import "../page/progress-line";
 import type { Studio } from "../page/studio";
@@ -10,15 +11,6 @@ import { sharedStyles } from "../page/style";
 import { colour, reducedMotion } from "../page/theme";
 import { MAKES, labelTakes } from "./selection-bar";
 import { drawThumbnail, type ThumbnailStore } from "./thumbnails";
-
-export interface Cluster {
-  name: string;
-  kind: "locomotion" | "rest" | "action";
-  rhythmic: boolean;
-  motions: string[];
-  seconds: number;
-  spread: number;
-}
 
 const PICTURE = 84;
 const INTERVAL = 80; // milliseconds between frames
@@ -72,7 +64,7 @@ export class Clusters extends LitElement {
     this.of = of;
     void this.studio.attempt(async () => {
       const job = await send("post", "clusters", { body: { fineness: FINENESS[this.fineness] } });
-      const clusters = await finished(job as Job<Cluster[]>, (now) => (this.job = now));
+      const clusters = await finished(job, (now) => (this.job = now));
       if (of === this.of) this.clusters = clusters;
     });
   };

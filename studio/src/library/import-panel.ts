@@ -2,11 +2,13 @@
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import type { ImportResult } from "../net/answers";
+import type { ImportResult } from "../net/types";
 import { finished, send, type Job } from "../net/api";
 import { counted } from "../page/counts";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
+
+const NOTHING: ImportResult = { added: 0, replaced: 0, skipped: 0, failed: [], frames: 0, seconds: 0, names: [] };
 
 interface LocalFile {
   path: string;
@@ -108,9 +110,7 @@ export class ImportPanel extends LitElement {
       const failed = await this.sendAll(batch.id, wanted);
       if (this.stopped || failed.length === wanted.length) {
         await send("delete", "uploads/{id}", { path: { id: batch.id } });
-        this.state = this.stopped
-          ? null
-          : { kind: "done", outcome: { added: 0, replaced: 0, skipped: 0, failed, names: [] } };
+        this.state = this.stopped ? null : { kind: "done", outcome: { ...NOTHING, failed } };
         return;
       }
       const job = await send("post", "uploads/{id}/import", {

@@ -3,7 +3,7 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
-import { finished, send, type Job } from "../net/api";
+import { finished, send } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { counted, durationText } from "../page/counts";
 import { inputValue } from "../page/form-input";
@@ -11,7 +11,7 @@ import { segmentText, type Row, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
 import "./clusters";
-import type { Cluster } from "./clusters";
+import type { Cluster } from "../net/types";
 import "./selection-bar";
 import "./take-cards";
 import type { Pick, TakeCards } from "./take-cards";
@@ -155,10 +155,7 @@ export class LibraryView extends View {
   private async addSamples(): Promise<void> {
     this.sampling = true;
     await this.studio.attempt(async () => {
-      const { added } = await finished(
-        (await send("post", "library/samples")) as Job<{ added: number }>,
-        () => undefined,
-      );
+      const { added } = await finished(await send("post", "library/samples"), () => undefined);
       await this.studio.refresh();
       this.studio.did(`Added ${counted(added, "sample")}`);
     });

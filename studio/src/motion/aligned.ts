@@ -1,6 +1,6 @@
 // Segments of takes that the server has aligned in place, heading and time.
 
-import type { FigureBody } from "../net/answers";
+import type { Bones, FigureBody } from "../net/types";
 import { sendForArrays, type Body } from "../net/api";
 import { wornQuery, type MotionData } from "./motion";
 
@@ -22,7 +22,7 @@ export async function fetchFigures(onto: Moment, clips: FrameList[], signal?: Ab
   let at = 0;
   return meta.clips.map(({ frames, points, body }) => {
     const positions = all.subarray(at, (at += frames * points * 3));
-    return { body: meta.bodies[body], frames, points, positions };
+    return { body: meta.bodies[body] as FigureBody, frames, points, positions };
   });
 }
 
@@ -40,7 +40,13 @@ export async function fetchAligned(onto: Moment, clips: FrameList[], fps?: numbe
     const contacts = feet.subarray(row * 4, (row += clip.frames) * 4);
     const orientations = turns.subarray(turn, (turn += clip.frames * clip.joints * 4));
     const arrays = { positions, orientations, contacts };
-    return { ...meta.bodies[clip.body], name: clip.name, fps: fps ?? clip.fps, frames: clip.frames, ...arrays };
+    return {
+      ...(meta.bodies[clip.body] as Bones),
+      name: clip.name,
+      fps: fps ?? clip.fps,
+      frames: clip.frames,
+      ...arrays,
+    };
   });
 }
 

@@ -1,6 +1,6 @@
 // Motions in the page: joint positions and contacts of every frame, cached by name.
 
-import type { Bones, CrowdHead, MotionHead } from "../net/answers";
+import type { Bones, CrowdHead, MotionHead } from "../net/types";
 import { getArrays } from "../net/api";
 import type { Message } from "../net/message";
 
@@ -36,7 +36,7 @@ export function motionFrom(message: Message<MotionHead>): MotionData {
 }
 
 /** The motions of several characters in one message. */
-export function crowdMotions(message: Message<CrowdHead>): MotionData[] {
+export function crowdMotions(message: Message<Pick<CrowdHead, "characters" | "fps" | "frames">>): MotionData[] {
   const { fps, frames, characters } = message.meta;
   return characters.map((one, number) => ({
     ...one,

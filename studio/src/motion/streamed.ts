@@ -1,6 +1,6 @@
 // Streamed motion: frames arrive while earlier ones are played.
 
-import type { Bones, LiveHeads } from "../net/answers";
+import type { Bones, LiveHeads } from "../net/types";
 import type { Live } from "../net/live";
 import type { Message } from "../net/message";
 import type { Clock } from "../stage/clock";

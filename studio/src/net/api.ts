@@ -1,11 +1,11 @@
-// Requests to the server, typed by its OpenAPI document (schema.d.ts) and by answers.ts where that leaves answers open.
+// Requests to the server, typed by its OpenAPI document.
 
-import type { Answers, Heads, Job } from "./answers";
+import type { paths } from "../../generated/schema";
 import { parseMessage, type Message } from "./message";
 import { tracked } from "./pending";
-import type { paths } from "./schema";
+import type { Job } from "./types";
 
-export type { Job } from "./answers";
+export type { Job } from "./types";
 
 /** A request that failed, with the server's message. */
 export class ServerError extends Error {}
@@ -35,12 +35,15 @@ type Options<O> = O extends unknown
 /** Options are optional where no parameter is required. */
 type Arguments<O> = object extends Options<O> ? [options?: Options<O>] : [options: Options<O>];
 
+type Content<O, Type extends string> = O extends { responses: { 200: { content: Record<Type, infer Body> } } }
+  ? Body
+  : unknown;
+
 /** The JSON answer of a request. */
-export type Answer<M extends Method, P extends string> = `${M} ${P}` extends keyof Answers
-  ? Answers[`${M} ${P}`]
-  : Operation<M, P> extends { responses: { 200: { content: { "application/json": infer Body } } } }
-    ? Body
-    : unknown;
+export type Answer<M extends Method, P extends string> = Content<Operation<M, P>, "application/json">;
+
+/** The JSON head of an answer with arrays. */
+export type Head<M extends Method, P extends string> = Content<Operation<M, P>, "application/octet-stream">;
 
 /** The JSON body of a request. */
 export type Body<P extends PathOf<"post">> =
@@ -60,10 +63,10 @@ export async function getJson<P extends PathOf<"get">>(
   return request("get", path, options, (response) => response.json());
 }
 
-export async function getArrays<P extends PathOf<"get"> & keyof Heads>(
+export async function getArrays<P extends PathOf<"get">>(
   path: P,
   ...[options]: Arguments<Operation<"get", P>>
-): Promise<Message<Heads[P]>> {
+): Promise<Message<Head<"get", P>>> {
   return parseMessage(await request("get", path, options, (response) => response.arrayBuffer()));
 }
 
@@ -83,10 +86,10 @@ export async function send<M extends "post" | "put" | "delete", P extends PathOf
   return request(method, path, options, (response) => response.json());
 }
 
-export async function sendForArrays<P extends PathOf<"post"> & keyof Heads>(
+export async function sendForArrays<P extends PathOf<"post">>(
   path: P,
   ...[options]: Arguments<Operation<"post", P>>
-): Promise<Message<Heads[P]>> {
+): Promise<Message<Head<"post", P>>> {
   return parseMessage(await request("post", path, options, (response) => response.arrayBuffer()));
 }
 
@@ -105,8 +108,7 @@ export async function downloadZip(
   body: Body<"exports">,
   progress: (job: Job | null) => void = () => undefined,
 ): Promise<void> {
-  const job = (await send("post", "exports", { body })) as Job<{ id: string }>;
-  const { id } = await finished(job, progress);
+  const { id } = await finished(await send("post", "exports", { body }), progress);
   const content = await getBytes("exports/{id}", { path: { id } });
   saveFile(new Blob([content], { type: "application/zip" }), name);
 }
@@ -121,18 +123,18 @@ export function saveFile(file: Blob, name: string): void {
 }
 
 /** The result of a job; `progress` is called with each of its states, and with null at the end. */
-export function finished<Result>(job: Job<Result>, progress: (job: Job | null) => void): Promise<Result> {
+export function finished<Result>(job: Job<Result | null>, progress: (job: Job | null) => void): Promise<Result> {
   return tracked(polled(job, progress));
 }
 
-async function polled<Result>(job: Job<Result>, progress: (job: Job | null) => void): Promise<Result> {
+async function polled<Result>(job: Job<Result | null>, progress: (job: Job | null) => void): Promise<Result> {
   try {
     while (job.state === "running") {
       progress(job);
       await new Promise((resolve) => setTimeout(resolve, 250));
       job = (await getJson("jobs/{number}", { path: { number: job.id } })) as Job<Result>;
     }
-    if (job.state === "done") return job.result;
+    if (job.state === "done") return job.result!;
     throw new ServerError(job.error || "stopped");
   } finally {
     progress(null);

@@ -1,6 +1,6 @@
 // The live connection: one websocket for requests that must be answered while the mouse moves.
 
-import type { LiveHeads } from "./answers";
+import type { LiveHeads } from "./types";
 import { ServerError } from "./api";
 import { parseMessage, type Message } from "./message";
 import { tracked } from "./pending";

@@ -1,7 +1,7 @@
 // Quality of a synthesized motion: its figures in one line, and a line for each warning.
 
 import { html } from "lit";
-import type { Quality } from "../net/answers";
+import type { Quality } from "../net/types";
 
 export function qualityLines(quality: Quality | null) {
   if (!quality) return "";

@@ -2,7 +2,7 @@
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { download, finished, getBytes, saveFile, send, type Body, type Job } from "../net/api";
+import { download, finished, getBytes, saveFile, send, type Body } from "../net/api";
 import { canFilm, canRecord, filmStage, gifOfStage, recordStage, type Progress } from "../stage/recording";
 import type { Stage } from "../stage/stage";
 import { copyText } from "./code-line";
@@ -122,7 +122,7 @@ export class SubjectBar extends LitElement {
   private film(subject: Subject): void {
     void this.attempt("drawing a film", async () => {
       const job = await send("post", "subjects/films", { body: { subject: subject.body(), suffix: "gif" } });
-      const { id } = await finished(job as Job<{ id: string }>, () => undefined);
+      const { id } = await finished(job, () => undefined);
       const content = await getBytes("subjects/films/{id}", { path: { id } });
       saveFile(new Blob([content], { type: "image/gif" }), fileName(subject, "gif"));
     });

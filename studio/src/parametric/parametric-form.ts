@@ -3,7 +3,7 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { fetchMotion, type MotionData } from "../motion/motion";
-import type { CodeLines, ParameterKind } from "../net/answers";
+import type { CodeLines, ParameterKind } from "../net/types";
 import { finished, getJson, send, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { counted } from "../page/counts";

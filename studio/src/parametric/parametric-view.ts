@@ -3,7 +3,7 @@
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { type MotionData, wornQuery } from "../motion/motion";
-import type { ParametricEntry, ParametricHead, ReachHead } from "../net/answers";
+import type { ParametricEntry, ParametricHead, ReachHead } from "../net/types";
 import { download, getArrays, getJson } from "../net/api";
 import { Latest } from "../net/live";
 import type { Message } from "../net/message";

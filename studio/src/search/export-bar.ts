@@ -2,7 +2,7 @@
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import type { Clip } from "../net/answers";
+import type { Clip } from "../net/types";
 import { downloadZip, type Body } from "../net/api";
 import { inputValue } from "../page/form-input";
 import type { Studio } from "../page/studio";

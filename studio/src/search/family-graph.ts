@@ -5,7 +5,7 @@ import { zoom, zoomIdentity, type D3ZoomEvent } from "d3-zoom";
 import { LitElement, css, html, svg, type PropertyValues } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import type { Figure } from "../motion/aligned";
-import type { FamilyEdge, FamilyNode } from "../net/answers";
+import type { FamilyEdge, FamilyNode } from "../net/types";
 import { sharedStyles } from "../page/style";
 import { COOL, WARM, anchorOf, viewOf } from "./figure-loop";
 import { shortName } from "./match-card";

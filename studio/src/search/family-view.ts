@@ -3,7 +3,7 @@
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { fetchFigures, subsample, type Figure } from "../motion/aligned";
-import type { CodeLines, Family, QuerySegment, SearchMenu } from "../net/answers";
+import type { CodeLines, Family, QuerySegment, SearchMenu } from "../net/types";
 import { finished, getJson, send, type Job } from "../net/api";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";

@@ -2,7 +2,7 @@
 
 import { css, html } from "lit";
 import type { Figure } from "../motion/aligned";
-import type { Match } from "../net/answers";
+import type { Match } from "../net/types";
 import "./figure-loop";
 import type { Verdict } from "./verdicts";
 

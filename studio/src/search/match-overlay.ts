@@ -1,7 +1,7 @@
 // A match overlaid on its query on the stage, in the query's time or its own, at the same place or beside it.
 
 import { frameNumbers, fetchAligned } from "../motion/aligned";
-import type { Clip, QuerySegment } from "../net/answers";
+import type { Clip, QuerySegment } from "../net/types";
 import type { Studio } from "../page/studio";
 import { segmentSubject } from "../page/subject-bar";
 

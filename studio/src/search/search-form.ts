@@ -2,7 +2,7 @@
 
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
-import type { SearchMenu } from "../net/answers";
+import type { SearchMenu } from "../net/types";
 import { codeChoice, measureName } from "../page/measure-names";
 import { inputValue, isChecked } from "../page/form-input";
 import type { Studio } from "../page/studio";

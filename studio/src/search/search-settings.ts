@@ -1,6 +1,6 @@
 // Settings of searches and families: from the address, to the address, to the server.
 
-import type { SearchMenu, SearchMethod } from "../net/answers";
+import type { SearchMenu, SearchMethod } from "../net/types";
 import type { Body } from "../net/api";
 import { segmentText, type Studio } from "../page/studio";
 

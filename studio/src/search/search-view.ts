@@ -4,8 +4,8 @@ import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { frameNumbers, fetchFigures, subsample, type Figure } from "../motion/aligned";
-import type { CodeLines, Heads, Match, MissingWebs, SearchMenu } from "../net/answers";
-import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
+import type { CodeLines, Match, MissingWebs, SearchMenu } from "../net/types";
+import { finished, getJson, send, sendForArrays, type Body, type Head, type Job } from "../net/api";
 import { Latest } from "../net/live";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
@@ -20,7 +20,7 @@ import { addressOf, searchBody, filtersOnly, isSegment, settingsOf, DEFAULTS, ty
 import { clipText, verdicts, type Verdict } from "./verdicts";
 import "./word-results";
 
-type SearchResults = Heads["search"] & { frames: Int32Array; length: number };
+type SearchResults = Head<"post", "search"> & { frames: Int32Array; length: number };
 
 const SAMPLES = 40; // poses per card
 const CHUNK = 24; // figures per request, so that the first rows appear soon

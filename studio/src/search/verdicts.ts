@@ -1,6 +1,6 @@
 // Accepted and rejected matches of a query, stored in the browser per library.
 
-import type { Clip } from "../net/answers";
+import type { Clip } from "../net/types";
 
 export type Verdict = "accepted" | "rejected" | null;
 type Judged = Record<"accepted" | "rejected", Clip[]>;

@@ -70,7 +70,7 @@ export class WordResults extends LitElement {
     await this.studio.attempt(async () => {
       try {
         const prepared = await send("post", "find/prepare");
-        if (prepared.job) await finished(prepared.job as Job, (job) => turn === this.turn && (this.job = job));
+        if (prepared.job) await finished(prepared.job, (job) => turn === this.turn && (this.job = job));
         const found = await send("post", "find", { body: { text } });
         if (turn !== this.turn) return;
         this.found = found;

@@ -1,7 +1,7 @@
 // A pose drawn with capsules: bones and joints.
 
 import * as THREE from "three";
-import type { Bones } from "../net/answers";
+import type { Bones } from "../net/types";
 import type { Capsules } from "./capsules";
 
 const WHITE = new THREE.Color(0xffffff);

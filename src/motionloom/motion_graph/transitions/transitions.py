@@ -189,16 +189,16 @@ def find_transitions(
     stored, workers, progress : optional
         As in `motionloom.motion_graph.transitions.pair_candidates.pair_candidates`.
     """
-    window = settings.window or "centred"
+    window = settings.rules.window or "centred"
     if window == "directed":
         raise InvalidInput("window directed is for transitions of a file")
-    if window == "kr14" and settings.match_feet:
+    if window == "kr14" and settings.rules.match_feet:
         raise InvalidInput("window kr14 needs match_feet=False: feet are compared around (i, j)")
     fps = motions[0].fps
-    blend = max(round(settings.blend_seconds * fps), 2)
+    blend = max(round(settings.rules.blend_seconds * fps), 2)
     sector = max(round(settings.sector_seconds * fps), blend)
-    options: dict[str, Any] = {"method": settings.method_name, "blend": blend}
-    apart = max(round(settings.apart_seconds * fps), 1)
+    options: dict[str, Any] = {"method": settings.method.NAME, "blend": blend}
+    apart = max(round(settings.rules.apart_seconds * fps), 1)
     candidates = pair_candidates(
         motions,
         distance,
@@ -209,7 +209,7 @@ def find_transitions(
     )
     agree = {
         (a, b): agreement(foot_supports[a], foot_supports[b], found.frames, blend)
-        if settings.match_feet
+        if settings.rules.match_feet
         else np.ones(len(found), dtype=bool)
         for (a, b), found in candidates.items()
     }
@@ -221,12 +221,12 @@ def find_transitions(
     prunings, foul = {}, 0
     for (a, b), found in candidates.items():
         alike, prunings[a, b] = pruned(found, threshold, **options)
-        if settings.match_feet:
+        if settings.rules.match_feet:
             foul += int(np.sum(~agreement(foot_supports[a], foot_supports[b], alike.frames, blend)))
-    maker = _Maker(motions, foot_supports, blend, settings.smooth, window)
+    maker = _Maker(motions, foot_supports, blend, settings.rules.smooth, window)
     left = {pair: pruned(found, threshold, **options)[0] for pair, found in good.items()}
     made = {pair: maker.made(pair, found) for pair, found in left.items()}
-    loosest = 1.0 if settings.max_distance is not None else settings.connect
+    loosest = 1.0 if settings.max_distance is not None else settings.rules.connect
     for factor in _LOOSER[loosest >= _LOOSER]:
         lonely = _cut_off(len(motions), made)
         if not lonely:
@@ -235,14 +235,14 @@ def find_transitions(
             if lonely & set(pair) and found.scores.min(initial=np.inf) <= factor * threshold:
                 made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
     whole = Transitions.joined(list(made.values()))
-    if settings.bridge and len(whole):
+    if settings.rules.bridge and len(whole):
         from motionloom.motion_graph.transitions.bridges import bridges
 
         lengths = [len(motion) for motion in motions]
         more = bridges(lengths, foot_supports, candidates, whole, maker.one_way)
         whole = Transitions.joined([whole, *more])
     return TransitionReport(
-        whole, float(threshold), prunings, foul, len(maker.abrupt), settings.smooth
+        whole, float(threshold), prunings, foul, len(maker.abrupt), settings.rules.smooth
     )
 
 

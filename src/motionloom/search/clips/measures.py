@@ -18,8 +18,8 @@ compared by the joints that all of them have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -56,7 +56,6 @@ from motionloom.search.clips.features import (
     pose_rows,
     spread_distances,
 )
-from motionloom.search.clips.statistics import StatisticsMeasure
 from motionloom.search.clips.vectors import (
     ClipMeasure,
     ClipVectors,
@@ -65,7 +64,7 @@ from motionloom.search.clips.vectors import (
     joint_columns,
     mirrored,
 )
-from motionloom.search.settings import ClipMethod
+from motionloom.search.methods import clip_methods
 
 JointWeights = str | tuple[tuple[str, float], ...]
 
@@ -481,64 +480,29 @@ class FrameDistanceMeasure:
         return float(costs[-1, -1] / self.count)
 
 
-CLIP_MEASURES: dict[str, ClipMeasure] = {
-    measure.name: measure
-    for measure in (
-        StatisticsMeasure(),
-        DtwMeasure(
-            "dtw-clip",
-            "DTW of poses, travel and length; spread of joints",
-            "summary",
-            GIST_ROWS,
-            spread=True,
-        ),
-        EmdMeasure(),
-        AngleDtwMeasure(),
-        ScalingMeasure(),
-        DtwMeasure("dtw-e15", "banded DTW of poses alone", "poses", GIST_ROWS),
-        FrameDistanceMeasure("dtw-pc11", "pc11", "banded DTW of point clouds"),
-        FrameDistanceMeasure("dtw-jrd", "jrd", "banded DTW of joint relative distances"),
-    )
-}
-"""Clip measures by name."""
+def pose_dtw() -> DtwMeasure:
+    """Banded DTW of poses alone."""
+    return DtwMeasure("dtw-e15", "banded DTW of poses alone", "poses", GIST_ROWS)
+
+
+def pose_and_travel_dtw(*, spread: bool = True) -> DtwMeasure:
+    """Banded DTW of poses, travel and length, and by default the spread of the joints."""
+    about = "DTW of poses, travel and length; spread of joints"
+    return DtwMeasure("dtw-clip", about, "summary", GIST_ROWS, spread=spread)
 
 
 def clip_measure(name: str) -> ClipMeasure:
-    """The measure of that name.
+    """The measure of a search method by its name, with default options.
 
     Examples
     --------
     >>> clip_measure("emd").unit
     'degrees'
     """
-    if name not in CLIP_MEASURES:
-        raise InvalidInput(
-            f"no clip measure is called {name!r}; there are {', '.join(CLIP_MEASURES)}"
-        )
-    return CLIP_MEASURES[name]
-
-
-def measure_of(method: ClipMethod) -> ClipMeasure:
-    """The measure of a search method, with its options.
-
-    Examples
-    --------
-    >>> from motionloom.search.settings import Emd
-    >>> measure_of(Emd(time_weight=0.0)).time_weight
-    0.0
-    """
-    names = {
-        "curve_threshold": "threshold",
-        "clip_frames": "frames",
-        "scale_factor": "factor",
-        "joint_spread": "spread",
-    }
-    given = method.arguments()
-    options = {names.get(name, name): value for name, value in given.items() if name != "k"}
-    weights = options.get("joint_weights")
-    if isinstance(weights, Mapping):
-        options["joint_weights"] = tuple(sorted(weights.items()))
-    return replace(clip_measure(method.NAME), **options)  # type: ignore[type-var]
+    methods = clip_methods()
+    if name not in methods:
+        raise InvalidInput(f"no clip measure is called {name!r}; there are {', '.join(methods)}")
+    return methods[name]().measure()
 
 
 def _curve_rows(motion: Motion) -> NDArray[np.float64]:

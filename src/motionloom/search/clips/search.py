@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError
 from motionloom.search.candidates import Candidate
-from motionloom.search.clips.measures import measure_of
 from motionloom.search.clips.table import ClipTable, clip_table
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Match
+from motionloom.search.methods import ClipMethod
 from motionloom.search.query import Query
-from motionloom.search.settings import ClipMethod, SearchSettings
+from motionloom.search.settings import SearchSettings
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
@@ -54,7 +54,7 @@ def clip_search(
     """The clips nearest to a query: `k` of them, or `settings.max`."""
     method = settings.method
     assert isinstance(method, ClipMethod)
-    measure = measure_of(method)
+    measure = method.measure()
     table = clip_table(library, measure)
     allowed = chosen_mask(library, table.names, **motion_choice(settings))
     if allowed is not None and not allowed.all():

@@ -18,8 +18,9 @@ from motionloom.search.filters import chosen_mask
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.shards import SHARD_ROWS, Shards
 from motionloom.search.match import Match, Timeline
+from motionloom.search.methods import NeighbourOptions
 from motionloom.search.query import Query, as_query
-from motionloom.search.settings import NeighbourOptions, NeighbourSettings
+from motionloom.search.settings import NeighbourSettings
 from motionloom.settings import motion_choice
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store

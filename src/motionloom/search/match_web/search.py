@@ -26,8 +26,9 @@ from motionloom.search.match_web.build import motion_web, web_frames
 from motionloom.search.match_web.index import WebIndex, web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
+from motionloom.search.methods import MatchWeb, WebOptions
 from motionloom.search.query import Query, row_span
-from motionloom.search.settings import MatchWeb, SearchSettings, WebOptions
+from motionloom.search.settings import SearchSettings
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 

@@ -44,7 +44,8 @@ from motionloom.search.match_web.tasks import (
     web_tasks,
 )
 from motionloom.search.match_web.web import Web, WebLimits, joined
-from motionloom.search.settings import NEAR_FRAMES, NEAR_MATCHES, WebOptions
+from motionloom.search.methods import WebOptions
+from motionloom.search.methods.segments import NEAR_FRAMES, NEAR_MATCHES
 from motionloom.store.artifacts.collection import WrittenFile
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.lock import writer_lock

@@ -23,7 +23,7 @@ from motionloom.errors import InvalidInput
 from motionloom.ragged import offsets_of
 from motionloom.search.match_web.bridges import bridges_between
 from motionloom.search.match_web.chains import minima_chains
-from motionloom.search.settings import WebOptions
+from motionloom.search.methods import WebOptions
 
 if TYPE_CHECKING:
     from motionloom.search.match_web.near_cells import NearCells

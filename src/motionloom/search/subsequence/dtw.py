@@ -39,9 +39,10 @@ from motionloom.search.candidates import (
 )
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
+from motionloom.search.methods import Dtw
 from motionloom.search.query import Query
 from motionloom.search.rerank import differences, rerank, speeds, wider
-from motionloom.search.settings import Dtw, SearchSettings
+from motionloom.search.settings import SearchSettings
 from motionloom.search.subsequence.kernel import TILE, end_costs
 from motionloom.search.subsequence.lower_bounds import BoundedPass, SparseCosts
 from motionloom.search.subsequence.parts import BoxedTable

@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.encoders import jsonable_encoder
@@ -16,7 +16,7 @@ from fastapi.staticfiles import StaticFiles
 
 from motionloom import __version__
 from motionloom.errors import LibraryError, MotionloomError
-from motionloom.studio.live import live_socket
+from motionloom.studio.live import live_schemas, live_socket
 from motionloom.studio.routes import ROUTERS
 from motionloom.studio.server.limits import WorkLimiter
 from motionloom.studio.server.security import LOCAL_NAMES, AccessControl
@@ -35,6 +35,17 @@ _NO_PAGE = (
     "page (pip install --force-reinstall 'motionloom[studio]'), or run python build_page.py in a "
     "clone of the repository, with access to the npm registry."
 )
+
+
+class StudioApp(FastAPI):
+    """An application whose OpenAPI document also has the messages of the websocket."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The document; ``LiveHeads`` has the head of the answer to each kind of live request."""
+        if self.openapi_schema is None:
+            schemas = super().openapi()["components"]["schemas"]
+            schemas |= live_schemas("#/components/schemas/{model}")
+        return super().openapi()
 
 
 def create_app(
@@ -67,7 +78,7 @@ def create_app(
     ...     client.get("/api/library").json()["motions"]
     []
     """
-    app = FastAPI(
+    app = StudioApp(
         title="motionloom studio",
         version=__version__,
         description="Requests of the studio's page; the same functions as the command line.",

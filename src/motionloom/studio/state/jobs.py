@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -24,11 +24,12 @@ _REMEMBERED = 50  # finished jobs whose status can still be requested
 AT_ONCE = 2  # jobs that run at a time
 MOST = 16  # jobs that run or wait
 
+Result = TypeVar("Result")
 JobState = Literal["running", "done", "failed", "stopped"]
 
 
-class JobStatus(BaseModel):
-    """Progress and outcome of a job."""
+class JobStatus(BaseModel, Generic[Result]):
+    """Progress and outcome of a job; the result is null until it is done."""
 
     id: int
     title: str
@@ -36,7 +37,7 @@ class JobStatus(BaseModel):
     total: int | None
     state: JobState
     error: str
-    result: Any
+    result: Result | None
 
 
 class JobStopped(Exception):
@@ -44,7 +45,7 @@ class JobStopped(Exception):
 
 
 @dataclass
-class Job:
+class Job(Generic[Result]):
     """One long computation and its progress."""
 
     id: int
@@ -53,7 +54,7 @@ class Job:
     total: int | None = None
     state: JobState = "running"
     error: str = ""
-    result: Any = None
+    result: Result | None = None
     _stop: threading.Event = field(default_factory=threading.Event, repr=False)
     _ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -71,7 +72,7 @@ class Job:
         """Wait until the job has ended, or for `timeout` seconds."""
         self._ended.wait(timeout)
 
-    def run(self, work: Callable[[Job], Any]) -> None:
+    def run(self, work: Callable[[Job[Result]], Result]) -> None:
         """Run the computation in this thread; its outcome becomes that of the job."""
         try:
             self.advance(0)
@@ -90,7 +91,7 @@ class Job:
         finally:
             self._ended.set()
 
-    def status(self) -> JobStatus:
+    def status(self) -> JobStatus[Result]:
         """The job as sent to the page."""
         return JobStatus(**{name: getattr(self, name) for name in JobStatus.model_fields})
 
@@ -114,7 +115,9 @@ class Jobs:
         self._threads: set[threading.Thread] = set()
         self._lock = threading.Lock()
 
-    def start(self, title: str, work: Callable[[Job], Any], *, total: int | None = None) -> Job:
+    def start(
+        self, title: str, work: Callable[[Job[Result]], Result], *, total: int | None = None
+    ) -> Job[Result]:
         """Run `work` in a thread, when it is its turn; its result must be serializable as JSON.
 
         Raises
@@ -128,7 +131,7 @@ class Jobs:
                 raise InvalidInput(
                     f"{running} jobs are running or waiting; wait for one to end, or stop it"
                 )
-            job = Job(next(self._numbers), title, total=total)
+            job: Job[Result] = Job(next(self._numbers), title, total=total)
             self._jobs[job.id] = job
             self._waiting.append((job, work))
             ended = [number for number, one in self._jobs.items() if one.state != "running"]

@@ -5,17 +5,24 @@ from __future__ import annotations
 import hashlib
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.library import CrowdPlan
 from motionloom.library.settings import DEFAULT_TEMPO, BallroomSettings, MarchSettings
 from motionloom.studio.messages import scene_arrays
 from motionloom.studio.requests.models import from_setting
-from motionloom.studio.responses import array_response, quality_head
+from motionloom.studio.responses import (
+    ArrayResponse,
+    Quality,
+    SceneHead,
+    array_response,
+    quality_head,
+)
 from motionloom.studio.routes.dancing.dance import wav_bytes
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
@@ -91,8 +98,31 @@ class CrowdRequest(BaseModel):
         )
 
 
+class CrowdResult(TypedDict):
+    """A crowd, its measures of quality, and the code that makes it."""
+
+    id: str
+    characters: int
+    beats_total: int
+    beats_within_one_frame: int
+    quality: Quality | None
+    cli: str
+    python: str
+    clearance_m: NotRequired[float]
+    radius_m: NotRequired[float]
+    left_feet_in_step: NotRequired[float]
+    misplacement_m: NotRequired[float]
+
+
+class CrowdHead(SceneHead):
+    """All characters; `bodies` is the number of characters of one dancer or couple."""
+
+    bodies: int
+    room: tuple[float, float] | None
+
+
 @router.post("")
-def create(request: CrowdRequest, state: State) -> JobStatus:
+def create(request: CrowdRequest, state: State) -> JobStatus[CrowdResult]:
     """Create a crowd as a job; its result has the ``id`` and measures of quality."""
     frames = round(request.characters * request.seconds * 30.0)
     if frames > _MAX_FRAMES:
@@ -102,21 +132,21 @@ def create(request: CrowdRequest, state: State) -> JobStatus:
             f"terminal: {request.cli(state.library.path)}"
         )
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> CrowdResult:
         key = request.key(state.library)
         crowd = state.cached(("crowd", key), lambda: _run(request, state, job))
-        return {"id": key, **_summary(request, crowd, state)}
+        return _summary(key, request, crowd, state)
 
     return state.jobs.start(f"moving {request.characters} characters", work).status()
 
 
-@router.get("/{id}", response_class=Response)
+@router.get("/{id}", response_model=CrowdHead, response_class=ArrayResponse)
 def crowd(id: str, state: State) -> Response:
     """All characters: ``positions_K`` (T, P, 3), ``contacts_K`` (T, 4), and the room or street."""
     crowd = crowd_of(state, id)
     motions = crowd.scene.motions
     characters, arrays = scene_arrays(motions)
-    head = {
+    head: CrowdHead = {
         "fps": motions[0].fps,
         "frames": len(motions[0]),
         "characters": characters,
@@ -155,9 +185,12 @@ def _run(request: CrowdRequest, state: AppState, job: Job) -> Ballroom | March:
     return plan.run(choreography, progress=job.advance)
 
 
-def _summary(request: CrowdRequest, crowd: Ballroom | March, state: AppState) -> dict[str, Any]:
+def _summary(
+    key: str, request: CrowdRequest, crowd: Ballroom | March, state: AppState
+) -> CrowdResult:
     total, on_time = crowd.beats_on_time()
-    summary: dict[str, Any] = {
+    summary: CrowdResult = {
+        "id": key,
         "characters": len(crowd.scene),
         "beats_total": total,
         "beats_within_one_frame": on_time,

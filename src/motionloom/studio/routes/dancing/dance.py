@@ -8,18 +8,27 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, model_validator
 from starlette.concurrency import run_in_threadpool
+from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune, write_sound
 from motionloom.library.settings import ChoreographySettings, DanceSettings
 from motionloom.studio.messages import scene_arrays
 from motionloom.studio.requests.models import from_setting
-from motionloom.studio.responses import array_response, quality_head, request_body
+from motionloom.studio.responses import (
+    ArrayResponse,
+    FrameCount,
+    Quality,
+    SceneHead,
+    array_response,
+    quality_head,
+    request_body,
+)
 from motionloom.studio.routes.stage.characters import Worn
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
@@ -85,6 +94,35 @@ class MusicInfo(BaseModel):
     downbeats: list[int]
 
 
+class ChoreographyNode(TypedDict):
+    """A group of similar movements."""
+
+    name: str
+    members: list[str]
+
+
+class ChoreographyResult(TypedDict):
+    """A choreography; `left_out` has the reason for each take that was skipped."""
+
+    id: str
+    meter: int
+    tempo: float
+    movements: int
+    nodes: list[ChoreographyNode]
+    left_out: dict[str, str]
+
+
+class DanceHead(SceneHead):
+    """A dance: beats of music and motion in seconds, and how many of them agree."""
+
+    motion_beats: list[float]
+    music_beats: list[float]
+    beats_total: int
+    beats_within_one_frame: int
+    nodes: list[str]
+    quality: Quality | None
+
+
 @dataclass(frozen=True)
 class LoadedMusic:
     """A piece of music with its sound."""
@@ -102,7 +140,7 @@ class LoadedMusic:
 
 
 @router.post("/choreographies")
-def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus:
+def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus[ChoreographyResult]:
     """Cut takes into movements and learn their transitions, as a job."""
     text = json.dumps([request.model_dump(), state.library.digest()], sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -110,11 +148,11 @@ def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus:
     if not total:
         raise InvalidInput("no take to dance: choose a label or name takes of the library")
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> ChoreographyResult:
         choreography = state.cached(
             ("choreography", key), lambda: _learn(request, state, job.advance)
         )
-        return {"id": key, **_summary(choreography)}
+        return _summary(key, choreography)
 
     return state.jobs.start("cutting movements at their beats", work, total=total).status()
 
@@ -151,7 +189,7 @@ def sound(key: str, state: State) -> Response:
     return Response(loaded.sound, media_type=loaded.media_type)
 
 
-@router.post("/performances", response_class=Response)
+@router.post("/performances", response_model=DanceHead, response_class=ArrayResponse)
 def dance(request: DanceRequest, state: State, own: Worn) -> Response:
     """The dance: for every character ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4).
 
@@ -167,9 +205,9 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
     total, on_time = danced.beats_on_time(found=found)
     characters, arrays = scene_arrays(shown)
     if alone:
-        characters[0] |= alone.head(danced.motions[0].skeleton)
+        characters[0].update(alone.head(danced.motions[0].skeleton))
     names = danced.choreography.graph.names
-    head = {
+    head: DanceHead = {
         "fps": danced.motions[0].fps,
         "frames": len(danced.motions[0]),
         "characters": characters,
@@ -184,10 +222,10 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
 
 
 @router.post("/rehearsals")
-def rehearse(request: DanceRequest, state: State) -> JobStatus:
+def rehearse(request: DanceRequest, state: State) -> JobStatus[FrameCount]:
     """Make a dance as a job; the performance of the same dance is then answered at once."""
 
-    def work(job: Job) -> dict[str, int]:
+    def work(job: Job) -> FrameCount:
         return {"frames": len(dance_of(request, state, job.advance).motions[0])}
 
     return state.jobs.start("dancing", work).status()
@@ -238,10 +276,11 @@ def _learn(
     return state.library.choreography(meter=request.meter, takes=given, progress=progress)
 
 
-def _summary(choreography: Choreography) -> dict[str, Any]:
+def _summary(key: str, choreography: Choreography) -> ChoreographyResult:
     graph = choreography.graph
     texts = [movement.text for movement in choreography.movements]
     return {
+        "id": key,
         "meter": choreography.meter,
         "tempo": 60.0 / choreography.period,
         "movements": len(choreography.movements),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import ChoreographySettings
 from motionloom.studio.requests.models import from_setting
+from motionloom.studio.responses import ArrayResponse, MotionHead
 from motionloom.studio.routes.stage.characters import Worn, made_response
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
@@ -71,6 +73,13 @@ class MovementGraph(BaseModel):
     dead_ends: list[str]
 
 
+class StoredMovements(TypedDict):
+    """A stored choreography; `left_out` has the reason for each take that was skipped."""
+
+    name: str
+    left_out: dict[str, str]
+
+
 @router.get("")
 def stored(state: State) -> list[str]:
     """Names of the stored choreographies."""
@@ -78,11 +87,11 @@ def stored(state: State) -> list[str]:
 
 
 @router.post("")
-def create(request: MovementsRequest, state: State) -> JobStatus:
+def create(request: MovementsRequest, state: State) -> JobStatus[StoredMovements]:
     """Cut takes into movements, learn their transitions and store them, as a job."""
     total = len(state.library.select(label=request.within))
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> StoredMovements:
         choreography = state.library.choreography(
             meter=request.meter, label=request.within, progress=job.advance
         )
@@ -134,7 +143,7 @@ def edit(name: str, request: MovementGraphEdit, state: State) -> MovementGraph:
     return load(name, state)
 
 
-@router.post("/{name}/dance", response_class=Response)
+@router.post("/{name}/dance", response_model=MotionHead, response_class=ArrayResponse)
 def dance(name: str, request: NodeSelection, state: State, own: Worn) -> Response:
     """A node, or one after another, as a motion of the first character."""
     choreography = _load(state, name)

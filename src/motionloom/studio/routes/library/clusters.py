@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 
 from motionloom.errors import MotionloomError
+from motionloom.library import Cluster
 from motionloom.library.settings import ClusterSettings
 from motionloom.studio.requests.models import Names, from_setting
 from motionloom.studio.state.app_state import State
@@ -24,23 +25,16 @@ class ClusterRequest(BaseModel):
 
 
 @router.post("/clusters")
-def clusters(request: ClusterRequest, state: State) -> JobStatus:
+def clusters(request: ClusterRequest, state: State) -> JobStatus[list[Cluster]]:
     """Put takes into clusters, as a job; its result has the clusters, the largest first."""
     library = state.library
 
-    def work(job: Job) -> list[dict[str, Any]]:
+    def work(job: Job) -> list[Cluster]:
         found = library.clusters(
             fineness=request.fineness, only=request.only or None, workers=1, progress=job.advance
         )
         return [
-            {
-                "name": one.name,
-                "kind": one.kind,
-                "motions": list(one.motions),
-                "seconds": round(one.seconds, 2),
-                "spread": round(one.spread, 3),
-                "rhythmic": one.rhythmic,
-            }
+            replace(one, seconds=round(one.seconds, 2), spread=round(one.spread, 3))
             for one in found
         ]
 
@@ -48,7 +42,7 @@ def clusters(request: ClusterRequest, state: State) -> JobStatus:
 
 
 @router.post("/rhythms")
-def rhythms(state: State) -> JobStatus:
+def rhythms(state: State) -> JobStatus[dict[str, float]]:
     """Which takes have a rhythm, as a job; its result has the tempo of each, beats per minute."""
     library = state.library
     entries = library.entries()

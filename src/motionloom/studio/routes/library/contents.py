@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from motionloom import demo
 from motionloom.studio.requests.models import Name
@@ -117,11 +118,17 @@ def label_places(given: PlaceLabel, state: State) -> LabelledTakes:
     return LabelledTakes(labels={name: list(library.labels(name)) for name in sorted(names)})
 
 
+class AddedCount(TypedDict):
+    """Number of takes that were added."""
+
+    added: int
+
+
 @router.post("/library/samples")
-def samples(state: State) -> JobStatus:
+def samples(state: State) -> JobStatus[AddedCount]:
     """Add a few takes that are made by code, as a job: something to try the studio with."""
 
-    def work(job: Job) -> dict[str, int]:
+    def work(job: Job) -> AddedCount:
         count = 0
         try:
             with state.library.change("add samples"):

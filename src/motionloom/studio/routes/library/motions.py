@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 
 import numpy as np
 from fastapi import APIRouter, Query, Response
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from motionloom.errors import MotionloomError
 from motionloom.motion.kinematics.body import body_height, facing
 from motionloom.motion.root_carrier import hips_as_root
 from motionloom.studio.bodies import BODIES
 from motionloom.studio.messages import foot_contacts
-from motionloom.studio.responses import array_response, motion_response
+from motionloom.studio.responses import (
+    ArrayResponse,
+    MotionHead,
+    array_response,
+    motion_response,
+)
 from motionloom.studio.routes.stage.characters import BODY, Worn, character_of, on_character
 from motionloom.studio.state.app_state import State
 
@@ -69,7 +75,36 @@ class MotionBeats(BaseModel):
     landings: LandingsOnBeats
 
 
-@router.get("/motions/{name:path}/frames", response_class=Response)
+class BodyHead(TypedDict):
+    """Key of a body."""
+
+    body: str
+
+
+class StripsHead(TypedDict):
+    """The motion of a timeline."""
+
+    name: str
+    fps: float
+    frames: int
+
+
+class ThumbnailRow(TypedDict):
+    """A small animation, or the reason that there is none."""
+
+    name: str
+    fps: NotRequired[float]
+    parents: NotRequired[tuple[int, ...]]
+    error: NotRequired[str]
+
+
+class ThumbnailsHead(TypedDict):
+    """Small animations in the order of the request."""
+
+    motions: list[ThumbnailRow]
+
+
+@router.get("/motions/{name:path}/frames", response_model=MotionHead, response_class=ArrayResponse)
 def frames(name: str, state: State, own: Worn) -> Response:
     """The whole motion as packed arrays: positions, orientations and contacts.
 
@@ -80,7 +115,7 @@ def frames(name: str, state: State, own: Worn) -> Response:
     return motion_response(state.library[name])
 
 
-@router.get("/bodies/{key}", response_class=Response)
+@router.get("/bodies/{key}", response_model=BodyHead, response_class=ArrayResponse)
 def body(key: str, state: State, detail: Literal["high", "low"] = "high") -> Response:
     """The body of a skeleton, by the ``body`` of a motion's head, as packed arrays.
 
@@ -93,7 +128,7 @@ def body(key: str, state: State, detail: Literal["high", "low"] = "high") -> Res
     return array_response({"body": key}, **BODIES.arrays(key, detail))
 
 
-@router.get("/motions/{name:path}/strips", response_class=Response)
+@router.get("/motions/{name:path}/strips", response_model=StripsHead, response_class=ArrayResponse)
 def strips(name: str, state: State) -> Response:
     """Curves of the timeline: speed (T,), root_speed (T,) and contacts (T, 4).
 
@@ -101,7 +136,7 @@ def strips(name: str, state: State) -> Response:
     """
     motion = state.library[name]
     speeds = np.linalg.norm(np.nan_to_num(motion.velocities()), axis=-1)
-    head = {"name": name, "fps": motion.fps, "frames": len(motion)}
+    head: StripsHead = {"name": name, "fps": motion.fps, "frames": len(motion)}
     return array_response(
         head, speed=speeds.mean(axis=1), root_speed=speeds[:, 0], contacts=foot_contacts(motion)
     )
@@ -129,13 +164,13 @@ def keep_beats(name: str, request: BeatTimes, state: State) -> MotionBeats:
     return motion_beats(name, state)
 
 
-@router.get("/thumbnails", response_class=Response)
+@router.get("/thumbnails", response_model=ThumbnailsHead, response_class=ArrayResponse)
 def thumbnails(names: MotionNames, state: State) -> Response:
     """Small animations: one array (F, P, 2) of bytes per motion, named by its index.
 
     A motion that cannot be read has ``error`` in its row instead of an array.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[ThumbnailRow] = []
     places = {}
     for index, name in enumerate(names):
         try:
@@ -145,7 +180,8 @@ def thumbnails(names: MotionNames, state: State) -> Response:
             continue
         rows.append({"name": name, "fps": small.fps, "parents": small.parents})
         places[str(index)] = small.places
-    return array_response({"motions": rows}, **places)
+    head: ThumbnailsHead = {"motions": rows}
+    return array_response(head, **places)
 
 
 # --- thumbnails -----------------------------------------------------------------------------

@@ -6,7 +6,6 @@ Only file contents are accepted, never paths on the server.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
@@ -79,9 +78,9 @@ async def upload(filename: str, request: Request, state: State) -> ImportResult:
         result = await run_in_threadpool(_import, state, batch, ImportOptions(), lambda steps: None)
     finally:
         state.uploads.finish(batch.key).remove()
-    if result["failed"]:
-        raise InvalidInput(f"{filename}: {result['failed'][0]['reason']}")
-    return ImportResult(**result)
+    if result.failed:
+        raise InvalidInput(f"{filename}: {result.failed[0].reason}")
+    return result
 
 
 @router.post("")
@@ -97,13 +96,13 @@ async def send(id: str, name: str, request: Request, state: State) -> ReceivedBy
 
 
 @router.post("/{id}/import")
-def import_batch(id: str, options: ImportOptions, state: State) -> JobStatus:
+def import_batch(id: str, options: ImportOptions, state: State) -> JobStatus[ImportResult]:
     """Import the batch as a job: ``done`` of ``total`` files; its result is `ImportResult`."""
     if not state.uploads[id].motions:
         raise InvalidInput("the batch has no motion file; there is nothing to import")
     batch = state.uploads.finish(id)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> ImportResult:
         try:
             return _import(state, batch, options, job.advance)
         finally:
@@ -121,9 +120,10 @@ def discard(id: str, state: State) -> dict[str, None]:
 
 def _import(
     state: AppState, batch: UploadBatch, options: ImportOptions, progress: Callable[[int], None]
-) -> dict[str, Any]:
+) -> ImportResult:
+    by_folder = options.label_by_folder
     try:
-        return batch.add_to(state.library, by_folder=options.label_by_folder, progress=progress)
+        return ImportResult(**batch.add_to(state.library, by_folder=by_folder, progress=progress))
     finally:
         state.notify("motions")  # also after a stop: earlier files are in the library
 

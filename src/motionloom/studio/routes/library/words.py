@@ -80,7 +80,7 @@ class FindResults(BaseModel):
 class Description(BaseModel):
     """A running job that describes the motions, or null if they are described quickly."""
 
-    job: JobStatus | None
+    job: JobStatus[None] | None
 
 
 class CaptionedSegment(BaseModel):
@@ -106,9 +106,8 @@ def prepare(state: State) -> Description:
     if frames < _QUICK_FRAMES or "words" in state.cached(("prepared",), set):
         return Description(job=None)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> None:
         described(state, job)
-        return {}
 
     job = state.jobs.start("describing motions", work, total=len(state.library))
     return Description(job=job.status())

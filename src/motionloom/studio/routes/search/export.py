@@ -19,7 +19,7 @@ from motionloom.checked_files import file_stem
 from motionloom.errors import InvalidInput
 from motionloom.library import Match
 from motionloom.studio.requests.searches import FamilyRequest, SearchRequest
-from motionloom.studio.responses import FileFormat
+from motionloom.studio.responses import FileFormat, ResultId
 from motionloom.studio.state.app_state import State
 from motionloom.studio.state.jobs import Job, JobStatus
 
@@ -85,12 +85,12 @@ def export(request: ExportRequest, state: State) -> StreamingResponse:
 
 
 @router.post("/exports")
-def export_job(request: ExportRequest, state: State) -> JobStatus:
+def export_job(request: ExportRequest, state: State) -> JobStatus[ResultId]:
     """Pack the same zip as a job; its result has the ``id`` for the next request."""
     _check_size(request)
     library = state.library
 
-    def work(job: Job) -> dict[str, str]:
+    def work(job: Job) -> ResultId:
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as archive:
             _write(archive, request, library, job.advance)
             archive.seek(0)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Response
 from numpy.typing import NDArray
+from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.segment import intervals
 from motionloom.studio.requests.models import CodeLines
-from motionloom.studio.responses import array_response
+from motionloom.studio.responses import ArrayResponse, MatchRow, NoHead, array_response
 from motionloom.studio.state.app_state import State
 
 if TYPE_CHECKING:
@@ -31,7 +32,54 @@ _PROBED_ROWS, _PROBED_COLUMNS = 40, 500  # sampled for the range of colours
 _LONGEST_QUERY = 900  # rows that are searched for: half a minute
 
 
-@router.get("", response_class=Response)
+class GridSide(TypedDict):
+    """Rows or columns of a matrix: a segment of a motion; `first` is its first row or column."""
+
+    motion: str
+    start_frame: int
+    end_frame: int
+    frames: int
+    fps: float
+    first: int
+
+
+class GridHead(TypedDict):
+    """A heat map: the distances at the ends of its colors, and its sides."""
+
+    high: float
+    low: float
+    unit: str
+    rate: float
+    step: int
+    rows: GridSide
+    columns: GridSide
+    lines: CodeLines
+
+
+class WebSize(TypedDict):
+    """Size of a whole match web."""
+
+    chains: int
+    bridges: int
+    cells: int
+
+
+class GridWebHead(TypedDict):
+    """Numbers of the polylines shown, and the size of the whole web."""
+
+    chains: int
+    bridges: int
+    matches: int
+    whole: WebSize
+
+
+class GridPathsHead(TypedDict):
+    """Matches of the rows among the columns."""
+
+    matches: list[MatchRow]
+
+
+@router.get("", response_model=GridHead, response_class=ArrayResponse)
 def heat_map(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
     """Distances as ``cells`` (rows, columns), one byte each: 254 for ``high``, 255 beyond."""
     pair = state.library.compare(a, b, distance=distance)
@@ -47,7 +95,7 @@ def heat_map(state: State, a: SegmentText, b: SegmentText, distance: Distance = 
         lowest = min(lowest, float(np.nanmin(block))) if np.isfinite(block).any() else lowest
         levels = np.nan_to_num(block * ((_LEVELS - 1) / high), nan=_LEVELS, posinf=_LEVELS)
         cells[top : top + count] = np.minimum(np.rint(levels), _LEVELS)
-    head = {
+    head: GridHead = {
         "high": high,
         "low": lowest if np.isfinite(lowest) else 0.0,
         "unit": pair.distance.unit,
@@ -55,7 +103,7 @@ def heat_map(state: State, a: SegmentText, b: SegmentText, distance: Distance = 
         "step": step,
         "rows": _side(pair.a, pair.first_row),
         "columns": _side(pair.b, pair.first_column),
-        "lines": _lines(state.library.path, pair, a, b).model_dump(),
+        "lines": _lines(state.library.path, pair, a, b),
     }
     return array_response(head, cells=cells)
 
@@ -73,7 +121,7 @@ def lines(
     return _lines(state.library.path, pair, a, b, threshold)
 
 
-@router.get("/marks", response_class=Response)
+@router.get("/marks", response_model=NoHead, response_class=ArrayResponse)
 def marks(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
     """One-dimensional minima (bit 1) and valid region (bit 2) as ``marks`` (rows, columns).
 
@@ -91,7 +139,7 @@ def marks(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc
     return array_response({}, marks=bits if step == 1 else _pooled(bits, step))
 
 
-@router.get("/web", response_class=Response)
+@router.get("/web", response_model=GridWebHead, response_class=ArrayResponse)
 def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
     """Chains, bridges and match sequences as polylines of cells.
 
@@ -116,7 +164,7 @@ def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11
     if pair.shape[0] <= _LONGEST_QUERY:
         found = pair.sequences(web, max_distance=_colour_range(pair))
     sequences = [one.path - (0, pair.first_column) for one in found]
-    head = {
+    head: GridWebHead = {
         "chains": len(shown[0]),
         "bridges": len(shown[1]),
         "matches": len(sequences),
@@ -131,19 +179,20 @@ def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11
     )
 
 
-@router.get("/paths", response_class=Response)
+@router.get("/paths", response_model=GridPathsHead, response_class=ArrayResponse)
 def paths(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
     """DTW matches of the rows among the columns: ``cells`` (C, 2), ``offsets``, ``distances``."""
     pair = state.library.compare(a, b, distance=distance)
     found = pair.dtw_matches()
     scales = np.array([pair.rate / pair.a.motion.fps, pair.rate / pair.b.motion.fps])
     lines = [(match.alignment - (0, pair.b.start_frame)) * scales for match in found]
-    head = {"matches": [match.as_dict() for match in found]}
+    rows: Any = [match.as_dict() for match in found]
+    head: GridPathsHead = {"matches": rows}
     return _polylines(head, lines, [match.distance for match in found], _step(pair))
 
 
 def _polylines(
-    head: dict[str, Any], lines: list[NDArray], distances: list[float], step: int
+    head: GridWebHead | GridPathsHead, lines: list[NDArray], distances: list[float], step: int
 ) -> Response:
     return array_response(
         head,
@@ -184,7 +233,7 @@ def _pooled(bits: NDArray[np.uint8], step: int) -> NDArray[np.uint8]:
     return np.bitwise_or.reduceat(rows, np.arange(0, bits.shape[1], step), axis=1)
 
 
-def _side(segment, first: int) -> dict[str, Any]:
+def _side(segment, first: int) -> GridSide:
     return {
         "motion": segment.name,
         "start_frame": segment.start_frame,

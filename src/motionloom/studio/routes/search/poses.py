@@ -14,13 +14,14 @@ import numpy as np
 from fastapi import APIRouter, Response
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots.figures.stick_figure import StickFigure, stick_figure
 from motionloom.studio.aligned import alignment, frames_of, to_origin
 from motionloom.studio.messages import foot_contacts, skeleton_head
-from motionloom.studio.responses import array_response
+from motionloom.studio.responses import ArrayResponse, Bones, array_response
 from motionloom.studio.routes.stage.characters import OwnCharacter, Worn, on_character
 from motionloom.studio.state.app_state import AppState, State
 
@@ -60,7 +61,35 @@ class PosesRequest(BaseModel):
     small: bool = Field(False, description="Figures for cards: few points and no contacts.")
 
 
-@router.post("/poses", response_class=Response)
+class FigureBody(TypedDict):
+    """How a small figure is drawn: bones between its points."""
+
+    bones: list[tuple[int, int]]
+    sides: list[int]
+    widths: list[float]
+    head: tuple[int, int] | None
+    anchor: int
+
+
+class AlignedClip(TypedDict):
+    """Size of an aligned clip, and the index of its body."""
+
+    name: str
+    fps: float
+    frames: int
+    points: int
+    joints: int
+    body: int
+
+
+class PosesHead(TypedDict):
+    """Aligned clips, and their bodies or small figures."""
+
+    clips: list[AlignedClip]
+    bodies: list[Bones] | list[FigureBody]
+
+
+@router.post("/poses", response_model=PosesHead, response_class=ArrayResponse)
 def poses(request: PosesRequest, state: State, own: Worn) -> Response:
     """Points of all clips, aligned, one clip after the other.
 
@@ -76,9 +105,10 @@ def poses(request: PosesRequest, state: State, own: Worn) -> Response:
     own = None if request.small else own
     _, reference = _frames(state, own, onto.motion, [onto.frame])
     placed_at_origin = to_origin(reference)
-    bodies: list[dict[str, Any]] = []
+    bodies: list[Any] = []
     body_index: dict[Any, int] = {}
-    clips, positions, orientations, contacts = [], [], [], []
+    clips: list[AlignedClip] = []
+    positions, orientations, contacts = [], [], []
     for clip in request.clips:
         take, motion = _frames(state, own, clip.motion, clip.frames)
         if clip.anchor >= len(motion):
@@ -88,9 +118,11 @@ def poses(request: PosesRequest, state: State, own: Worn) -> Response:
         skeleton = own.body if own else state.library.entry(clip.motion).skeleton
         if request.small:
             figure = _figure(state, take, skeleton)
-            points, body = points[:, figure.points], _figure_head(figure)
+            points = points[:, figure.points]
+            body: Bones | FigureBody = _figure_head(figure)
         else:
-            body = skeleton_head(take.skeleton, take) | ({"body": own.body} if own else {})
+            bones = skeleton_head(take.skeleton, take)
+            body = {**bones, "body": own.body} if own else bones
             contacts.append(_contacts(state.library[clip.motion], clip.frames))
             placed = transform.apply_to_motion(motion)
             orientations.append(placed.global_rotations().ravel())
@@ -112,7 +144,8 @@ def poses(request: PosesRequest, state: State, own: Worn) -> Response:
     if not request.small:
         arrays["contacts"] = np.concatenate(contacts)
         arrays["orientations"] = np.concatenate(orientations)
-    return array_response({"clips": clips, "bodies": bodies}, **arrays)
+    head: PosesHead = {"clips": clips, "bodies": bodies}
+    return array_response(head, **arrays)
 
 
 def _frames(
@@ -144,11 +177,11 @@ def _figure(state: AppState, take: Motion, skeleton: str) -> StickFigure:
     return known[skeleton]
 
 
-def _figure_head(figure: StickFigure) -> dict[str, Any]:
+def _figure_head(figure: StickFigure) -> FigureBody:
     return {
         "bones": figure.bones.tolist(),
         "sides": figure.sides.tolist(),
         "widths": figure.widths.round(4).tolist(),
-        "head": None if figure.head is None else list(figure.head),
+        "head": figure.head,
         "anchor": figure.anchor,
     }

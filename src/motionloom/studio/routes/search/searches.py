@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
+from typing_extensions import TypedDict
 
 from motionloom.library.settings import LAZY_K, SEARCH_METHODS, Dtw, MatchWeb
 from motionloom.plots.match_graph import TIER_COLOURS, family_distances, graph_layout
@@ -19,7 +20,7 @@ from motionloom.studio.requests.searches import (
     corresponding_frames,
     family_of,
 )
-from motionloom.studio.responses import array_response
+from motionloom.studio.responses import ArrayResponse, MatchRow, array_response
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
 
@@ -81,7 +82,34 @@ class Preparation(BaseModel):
     """What a search needs first: missing webs, to be built on request, or a running job."""
 
     lacking: MissingWebs | None
-    job: JobStatus | None
+    job: JobStatus[None] | None
+
+
+class WebReport(TypedDict):
+    """Match webs that a job has built."""
+
+    pairs: int
+    built: int
+    seconds: float
+
+
+class QuerySegment(TypedDict):
+    """The query of a search."""
+
+    motion: str
+    start_frame: int
+    end_frame: int
+    fps: float
+
+
+class SearchHead(TypedDict):
+    """Matches in order of rank; `seconds` of computation."""
+
+    query: QuerySegment
+    unit: str
+    seconds: float
+    matches: list[MatchRow]
+    lines: CodeLines
 
 
 class FamilyNode(BaseModel):
@@ -136,6 +164,13 @@ class FamilyGraph(BaseModel):
     edges: list[FamilyEdge]
     box: tuple[float, float]
     tier_colours: list[str]
+
+
+class GrownFamily(TypedDict):
+    """Id of a family, and its number of members."""
+
+    id: str
+    nodes: int
 
 
 class FamilyLines(BaseModel):
@@ -200,23 +235,22 @@ def prepare(request: SearchRequest, state: State) -> Preparation:
     if lacking is not None or frames < MAX_QUICK_FRAMES or what in prepared:
         return Preparation(lacking=lacking, job=None)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> None:
         state.library.prepare_search(
             method=request.method, features=request.features, progress=job.advance
         )
         state.cached(("prepared",), set).add(what)
-        return {}
 
     job = state.jobs.start(f"preparing {request.method}", work, total=len(state.library))
     return Preparation(lacking=None, job=job.status())
 
 
 @router.post("/search/web")
-def build_web(request: SearchRequest, state: State) -> JobStatus:
+def build_web(request: SearchRequest, state: State) -> JobStatus[WebReport]:
     """Build the match webs that a search needs, as a job; its progress counts pairs of takes."""
     lacking = _missing_webs(state.library, request.model_copy(update={"method": "web"}))
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> WebReport:
         report = state.library.build_web(
             distance=request.distance,
             label=request.within or None,
@@ -244,7 +278,7 @@ def _missing_webs(library: Library, request: SearchRequest) -> MissingWebs | Non
     )
 
 
-@router.post("/search", response_class=Response)
+@router.post("/search", response_model=SearchHead, response_class=ArrayResponse)
 def search(request: SearchRequest, state: State) -> Response:
     """Matches in order of rank, as packed arrays.
 
@@ -256,17 +290,18 @@ def search(request: SearchRequest, state: State) -> Response:
     query = state.library.query(request.query)
     matches = request.matches(state.library)
     seconds = time.perf_counter() - began
-    head = {
+    rows: Any = matches.to_json()
+    head: SearchHead = {
         "query": {
-            "motion": query.name,
+            "motion": str(query.name),
             "start_frame": query.start_frame,
             "end_frame": query.end_frame,
             "fps": query.motion.fps,
         },
         "unit": matches.unit,
         "seconds": round(seconds, 4),
-        "matches": matches.to_json(),
-        "lines": request.lines(state.library.path).model_dump(),
+        "matches": rows,
+        "lines": request.lines(state.library.path),
     }
     length = query.end_frame - query.start_frame
     return array_response(head, frames=corresponding_frames(matches, length))
@@ -285,10 +320,10 @@ def families(request: FamilyRequest, state: State) -> FamilyGraph:
 
 
 @router.post("/families/grow")
-def grow(request: FamilyRequest, state: State) -> JobStatus:
+def grow(request: FamilyRequest, state: State) -> JobStatus[GrownFamily]:
     """The same as a job, whose progress counts the members that have been searched from."""
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> GrownFamily:
         family = state.cached(
             ("family", request.id), lambda: request.family(state.library, job.advance)
         )

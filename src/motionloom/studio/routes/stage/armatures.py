@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired
 
 import numpy as np
 from fastapi import APIRouter, Response
@@ -15,7 +15,14 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.studio.requests.models import Name, from_setting
 from motionloom.studio.requests.searches import MAX_MATCHES
 from motionloom.studio.requests.skeletons import Place, Rate, SkeletonModel
-from motionloom.studio.responses import array_response, quality_head
+from motionloom.studio.responses import (
+    ArrayResponse,
+    MatchRow,
+    NamedBones,
+    Quality,
+    array_response,
+    quality_head,
+)
 from motionloom.studio.routes.stage.subjects import ParametricSubject, Subject
 from motionloom.studio.routes.synthesis.parametric import parametric_of
 from motionloom.studio.state.app_state import AppState, State
@@ -47,11 +54,21 @@ class RetargetRequest(BaseModel):
     )
 
 
+class ArmatureHead(NamedBones):
+    """A motion on an armature; `reached`, `error` and `joint` are those of an aim."""
+
+    fps: float
+    quality: Quality | None
+    reached: NotRequired[list[float]]
+    error: NotRequired[float]
+    joint: NotRequired[int]
+
+
 class QueryResult(BaseModel):
     """Matches of a subject, as ``motionloom search --json`` prints them."""
 
     unit: str
-    matches: list[dict[str, Any]]
+    matches: list[MatchRow]
 
 
 class SubjectSearchRequest(BaseModel):
@@ -62,7 +79,7 @@ class SubjectSearchRequest(BaseModel):
     within: list[Name] = from_setting(SearchSettings, "label", [], max_length=100)
 
 
-@router.post("/retarget", response_class=Response)
+@router.post("/retarget", response_model=ArmatureHead, response_class=ArrayResponse)
 def on_armature(request: RetargetRequest, state: State) -> Response:
     """The subject on an armature: ``rotations`` (T, J, 4) and ``root`` (T, 3).
 
@@ -108,7 +125,8 @@ def similar(request: SubjectSearchRequest, state: State) -> QueryResult:
     if len(motions) > 1:
         raise InvalidInput(f"a query has one character; this has {len(motions)}")
     found = state.library.search(motions[0], max=request.max, label=request.within or None)
-    return QueryResult(unit=found.unit, matches=found.to_json())
+    rows: Any = found.to_json()
+    return QueryResult(unit=found.unit, matches=rows)
 
 
 def _retargeted(motion: Motion, skeleton: Skeleton) -> Motion:

@@ -27,7 +27,7 @@ from motionloom.formats import gltf
 from motionloom.formats.own_character import load_character
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.studio.messages import skeleton_head
-from motionloom.studio.responses import motion_response, request_body
+from motionloom.studio.responses import Bones, motion_response, request_body
 from motionloom.studio.state.app_state import AppState, State
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class OwnCharacter:
         """Scale at which its legs are as long as those of a performer."""
         return leg_length(skeleton) / leg_length(self.motion.skeleton)
 
-    def head(self, performer: Skeleton) -> dict[str, Any]:
+    def head(self, performer: Skeleton) -> Bones:
         """The skeleton, as `skeleton_head`, with its body and its size beside a performer."""
         bones = skeleton_head(self.motion.skeleton, self.motion)
         return {**bones, "body": self.body, "size": self.size_on(performer)}
@@ -129,7 +129,7 @@ def worn(
 Worn = Annotated[OwnCharacter | None, Depends(worn)]
 
 
-def shown_head(skeleton: Skeleton, own: OwnCharacter | None) -> dict[str, Any]:
+def shown_head(skeleton: Skeleton, own: OwnCharacter | None) -> Bones:
     """Head of the skeleton on which a performer's motion is shown: its own, or a character's."""
     return skeleton_head(skeleton) if own is None else own.head(skeleton)
 

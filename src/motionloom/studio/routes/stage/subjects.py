@@ -18,7 +18,7 @@ from motionloom.errors import InvalidInput
 from motionloom.plots import write_gif, write_mp4
 from motionloom.studio.requests.models import Name
 from motionloom.studio.requests.skeletons import PosesSubject
-from motionloom.studio.responses import FileFormat, file_response, scene_file_response
+from motionloom.studio.responses import FileFormat, ResultId, file_response, scene_file_response
 from motionloom.studio.routes.dancing.crowd import crowd_of
 from motionloom.studio.routes.dancing.dance import DanceRequest, dance_of
 from motionloom.studio.routes.synthesis.acting import ScriptRequest, acted_of
@@ -175,7 +175,7 @@ class FilmRequest(BaseModel):
 
 
 @router.post("/films")
-def film(request: FilmRequest, state: State) -> JobStatus:
+def film(request: FilmRequest, state: State) -> JobStatus[ResultId]:
     """Draw a film of the subject, as a job; its result has the ``id`` for the next request."""
     motions = request.subject.motions(state)
     if len(motions) != 1:
@@ -187,7 +187,7 @@ def film(request: FilmRequest, state: State) -> JobStatus:
     fps = min(fps, motions[0].fps)
     total = max(1, round(min(motions[0].duration, _FILM_SECONDS) * fps))
 
-    def work(job: Job) -> dict[str, str]:
+    def work(job: Job) -> ResultId:
         with tempfile.TemporaryDirectory() as folder:
             path = write(
                 motions[0], Path(folder) / f"film.{request.suffix}", fps=fps,

@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.studio.requests.models import CodeLines, Name
-from motionloom.studio.responses import quality_head
+from motionloom.studio.responses import ArrayResponse, MotionHead, Quality, quality_head
 from motionloom.studio.routes.library.words import MAX_TEXT, described
 from motionloom.studio.routes.stage.characters import Worn, made_response
 from motionloom.studio.state.app_state import AppState, State
@@ -42,8 +43,50 @@ class ActRequest(ScriptRequest):
     )
 
 
+class PhraseOption(TypedDict):
+    """A segment that shows a phrase."""
+
+    segment: str
+    text: str
+    match: float
+
+
+class ScriptPhrase(TypedDict):
+    """A phrase of a script, the segments that show it, best first, or what comes near."""
+
+    text: str
+    near: list[str]
+    options: list[PhraseOption]
+
+
+class PlannedSegment(TypedDict):
+    """A segment of an acted script, `start` to `end` in seconds of the result.
+
+    `number` is that of its phrase, -1 for a bridge.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # of `PlannedPhrase`
+    number: int
+    segment: str
+    text: str
+    match: float
+    seam: float
+    start: float
+    end: float
+
+
+class ActResult(TypedDict):
+    """An acted script, with the segments that were chosen by hand."""
+
+    script: str
+    phrases: list[ScriptPhrase]
+    plan: list[PlannedSegment]
+    quality: Quality | None
+    lines: CodeLines
+
+
 @router.post("")
-def act(request: ActRequest, state: State) -> JobStatus:
+def act(request: ActRequest, state: State) -> JobStatus[ActResult]:
     """Act a script, as a job.
 
     Its result has ``phrases``, each with its ``options`` (segments) or what comes ``near``;
@@ -51,18 +94,18 @@ def act(request: ActRequest, state: State) -> JobStatus:
     ``quality`` and ``lines``. Where a phrase is shown by nothing, ``plan`` is empty.
     """
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> ActResult:
         described(state, job)
         job.done = len(state.library)
         options = state.library.phrase_options(request.script, workers=1)
         job.advance()
         script = _chosen(options, request.instead)
-        answer = {
+        answer: ActResult = {
             "script": script,
             "phrases": [_phrase(each) for each in options],
             "plan": [],
             "quality": None,
-            "lines": _lines(state.library, script).model_dump(),
+            "lines": _lines(state.library, script),
         }
         state.invalidate(lambda key: key == ("acted", script))
         try:
@@ -79,7 +122,7 @@ def act(request: ActRequest, state: State) -> JobStatus:
     return state.jobs.start("acting", work, total=len(state.library) + _STEPS).status()
 
 
-@router.post("/motion", response_class=Response)
+@router.post("/motion", response_model=MotionHead, response_class=ArrayResponse)
 def motion(request: ScriptRequest, state: State, own: Worn) -> Response:
     """The motion of a script that was acted, as packed arrays."""
     return made_response(acted_of(state, request.script).motion, own)
@@ -97,7 +140,7 @@ def _chosen(options: Sequence[PhraseOptions], instead: dict[int, str]) -> str:
     return ", ".join(instead.get(number, each.phrase) for number, each in enumerate(options))
 
 
-def _phrase(options: PhraseOptions) -> dict[str, Any]:
+def _phrase(options: PhraseOptions) -> ScriptPhrase:
     return {
         "text": options.phrase,
         "near": list(options.near),
@@ -108,10 +151,11 @@ def _phrase(options: PhraseOptions) -> dict[str, Any]:
     }
 
 
-def _plan(plan: Sequence[PlannedPhrase], script: str, library: Library) -> list[dict[str, Any]]:
+def _plan(plan: Sequence[PlannedPhrase], script: str, library: Library) -> list[PlannedSegment]:
     """Rows of the plan, each with the number of its phrase; -1 for a bridge."""
     texts = [each.phrase for each in library.phrase_options(script, workers=1)]
-    rows, number = [], 0
+    rows: list[Any] = []
+    number = 0
     for each in plan:
         bridge = each.phrase == _BRIDGE
         if not bridge and each.phrase != texts[number] and each.phrase in texts[number:]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 import numpy as np
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field, ValidationError
+from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.library import FrameBlock, Player
@@ -22,7 +23,15 @@ from motionloom.studio.requests.models import (
     flags,
     from_setting,
 )
-from motionloom.studio.responses import array_response, quality_head
+from motionloom.studio.responses import (
+    ArrayResponse,
+    FrameCount,
+    MotionHead,
+    Quality,
+    SourceRow,
+    array_response,
+    quality_head,
+)
 from motionloom.studio.routes.stage.characters import Worn, made_response
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
@@ -139,6 +148,58 @@ class GraphMenu(BaseModel):
     labels: dict[str, int]
 
 
+class RemovedTransitions(TypedDict):
+    """Motions and transitions that a graph does not have, by reason."""
+
+    motions: list[str]
+    transitions: int
+    footing: int
+    abrupt: int
+    frames: int
+    by_hand: int
+    reasons: NotRequired[dict[str, str]]
+
+
+class GraphInfo(TypedDict):
+    """The result of ``motionloom graph info --json``."""
+
+    motions: int
+    frames: int
+    transitions: int
+    nodes: int
+    edges: int
+    removed: RemovedTransitions
+    transitions_per_minute: float
+    fps: float
+    blend: int
+    distance: str
+    threshold: float
+    names: list[str]
+
+
+class GraphHead(TypedDict):
+    """A graph as drawn: takes with their lengths, states of transitions, code."""
+
+    names: list[str]
+    frames: list[int]
+    playable: list[str]
+    fps: float
+    blend: int
+    states: list[str]
+    info: GraphInfo
+    lines: CodeLines
+    flags: list[str]
+    walk_flags: list[str]
+
+
+class WalkHead(MotionHead):
+    """A walk, with its sources and the frames of its seams."""
+
+    sources: list[SourceRow]
+    seams: list[int]
+    quality: Quality | None
+
+
 class ReplayPlayer(Player):
     """A player with recorded steering, applied at the same frames again.
 
@@ -182,12 +243,12 @@ def menu(state: State) -> GraphMenu:
 
 
 @router.post("")
-def build(request: GraphRequest, state: State) -> JobStatus:
+def build(request: GraphRequest, state: State) -> JobStatus[GraphInfo]:
     """Find the transitions as a job; its result is that of ``motionloom graph info``."""
     settings = request.settings()
     count = _checked_count(state, settings)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> Any:
         edited = graph_of(state, request, job.advance)
         state.library.save_graph_settings(settings)  # the default of motionloom walk
         return edited.graph.info()
@@ -196,7 +257,7 @@ def build(request: GraphRequest, state: State) -> JobStatus:
     return state.jobs.start("comparing takes", work, total=total).status()
 
 
-@router.post("/drawn", response_class=Response)
+@router.post("/drawn", response_model=GraphHead, response_class=ArrayResponse)
 def drawn(request: GraphRequest, state: State) -> Response:
     """Takes with their lengths, and transitions.
 
@@ -205,15 +266,16 @@ def drawn(request: GraphRequest, state: State) -> Response:
     """
     edited = graph_of(state, request)
     transitions = edited.transitions
-    head = {
+    info: Any = edited.graph.info()
+    head: GraphHead = {
         "names": [motion.name for motion in edited.motions],
         "frames": [len(motion) for motion in edited.motions],
         "playable": list(edited.graph.names),
         "fps": edited.graph.fps,
         "blend": transitions.blend,
         "states": list(edited.STATES),
-        "info": edited.graph.info(),
-        "lines": request.lines(state.library.path).model_dump(),
+        "info": info,
+        "lines": request.lines(state.library.path),
         "flags": request.flags(),
         "walk_flags": request.flags(),
     }
@@ -226,7 +288,7 @@ def drawn(request: GraphRequest, state: State) -> Response:
     )
 
 
-@router.post("/transition", response_class=Response)
+@router.post("/transition", response_model=MotionHead, response_class=ArrayResponse)
 def transition(request: TransitionRequest, state: State, own: Worn) -> Response:
     """One transition as a motion, with some frames before and after.
 
@@ -246,10 +308,10 @@ def edit(request: TransitionEdit, state: State) -> EditCounts:
 
 
 @router.post("/walks")
-def plan_walk(request: WalkRequest, state: State) -> JobStatus:
+def plan_walk(request: WalkRequest, state: State) -> JobStatus[FrameCount]:
     """Plan a walk as a job; the next request for the same walk is then answered at once."""
 
-    def work(job: Job) -> dict[str, int]:
+    def work(job: Job) -> FrameCount:
         return {"frames": len(walk_of(state, request, lambda steps: job.advance(0)))}
 
     return state.jobs.start("planning a walk", work).status()
@@ -262,7 +324,7 @@ def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = N
     return state.cached(key, lambda: request.motion(graph, progress))
 
 
-@router.post("/walk", response_class=Response)
+@router.post("/walk", response_model=WalkHead, response_class=ArrayResponse)
 def walk(request: WalkRequest, state: State, own: Worn) -> Response:
     """A walk as a motion; the head has its ``sources``, ``seams`` and ``quality``."""
     motion = walk_of(state, request)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ValidationError
+from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.library import FrameBlock
@@ -95,38 +96,59 @@ class Recording:
         return joined.to_motion(self.skeleton, self.fps, name="played")
 
 
-@router.post("")
-def build(request: MatchingRequest, state: State) -> JobStatus:
-    """Build a matching database, as a job, or open the one that is stored.
+class MatchingInfo(TypedDict):
+    """A matching database.
 
-    Its result has ``takes``, ``frames``, ``fps``, ``tags`` (seconds of each), ``speeds`` (slowest
-    and fastest, m/s), ``made`` (standing poses that no take shows), ``skipped`` takes, ``lines``.
+    `tags` are the seconds of each gait and label, `speeds` the slowest and fastest, m/s; `made`
+    says whether standing poses were made, because no take has any.
     """
+
+    takes: int
+    frames: int
+    fps: float
+    tags: dict[str, float]
+    speeds: tuple[float, float]
+    made: bool
+    skipped: dict[str, str]
+    lines: CodeLines
+
+
+class CoverageResult(TypedDict):
+    """Id of the page of a coverage report, and its sentences."""
+
+    id: str
+    sentences: list[str]
+
+
+@router.post("")
+def build(request: MatchingRequest, state: State) -> JobStatus[MatchingInfo]:
+    """Build a matching database, as a job, or open the one that is stored."""
     takes = _check(request, state)  # at once, not within the job
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> MatchingInfo:
         database = matching_of(state, request, job.advance)
+        low, high = database.speed_range
         info = database.info()
         return {
             "takes": info["takes"],
             "frames": len(database),
             "fps": database.fps,
             "tags": {name: frames / database.fps for name, frames in info["tags"].items()},
-            "speeds": [round(speed, 3) for speed in database.speed_range],
+            "speeds": (round(low, 3), round(high, 3)),
             "made": bool(info["made"]),
             "skipped": info["skipped"],
-            "lines": request.lines(state.library.path).model_dump(),
+            "lines": request.lines(state.library.path),
         }
 
     return state.jobs.start("building the controller", work, total=takes).status()
 
 
 @router.post("/coverage")
-def coverage(request: MatchingRequest, state: State) -> JobStatus:
+def coverage(request: MatchingRequest, state: State) -> JobStatus[CoverageResult]:
     """What the takes cover, as a job; its result has the ``id`` of the page, and ``sentences``."""
     _check(request, state)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> CoverageResult:
         database = matching_of(state, request, job.advance)
         job.advance(0)
         report = database.coverage()

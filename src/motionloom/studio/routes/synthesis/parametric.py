@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.library import ParameterKind, parameter
 from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
 from motionloom.studio.requests.models import Names, from_setting
 from motionloom.studio.requests.searches import family_of
-from motionloom.studio.responses import array_response
+from motionloom.studio.responses import ArrayResponse, NamedBones, array_response
 from motionloom.studio.routes.stage.characters import Worn, shown_head
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
@@ -60,6 +61,26 @@ class ArtifactName(BaseModel):
     name: str
 
 
+class ParametrizeResult(TypedDict):
+    """A new parametric motion, and the examples that were skipped."""
+
+    name: str
+    examples: int
+    left_out: list[str]
+
+
+class ParametricHead(NamedBones):
+    """A parametric motion: texts, axes, numbers and frames of its parameters, its examples."""
+
+    by: list[str]
+    axes: list[str]
+    numbers: list[int]
+    frames: list[int | None]
+    examples: list[str]
+    left_out: list[str]
+    fps: float
+
+
 @dataclass
 class SharedParametricMotion:
     """A parametric motion used by several windows, one at a time: its foot lock has state."""
@@ -86,7 +107,7 @@ def stored(state: State) -> list[ParametricRow]:
 
 
 @router.post("")
-def create(request: ParametrizeRequest, state: State) -> JobStatus:
+def create(request: ParametrizeRequest, state: State) -> JobStatus[ParametrizeResult]:
     """Create one as a job; its result is the name and the number of examples."""
     if sum(map(bool, (request.family, request.query, request.takes))) != 1:
         raise InvalidInput("a parametric motion needs one of family, query and takes")
@@ -94,7 +115,7 @@ def create(request: ParametrizeRequest, state: State) -> JobStatus:
     # Built-in parameters only: a text from a browser names no file and no function.
     by = [parameter(text) for text in request.by]
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Job) -> ParametrizeResult:
         members = _members(request, state)
         job.total, job.title = request.samples, f"sampling blends for {request.name}"
         motion = state.library.parametrize(
@@ -119,11 +140,11 @@ def create(request: ParametrizeRequest, state: State) -> JobStatus:
     return state.jobs.start(title, work).status()
 
 
-@router.get("/{name}", response_class=Response)
+@router.get("/{name}", response_model=ParametricHead, response_class=ArrayResponse)
 def load(name: str, state: State, own: Worn) -> Response:
     """A stored one: its skeleton, ``accessible`` (S, d) and ``examples`` (N, d)."""
     motion = parametric_of(state, name).motion
-    head = {
+    head: ParametricHead = {
         "name": name,
         "by": [one.text for one in motion.parameters],
         "axes": list(motion.axes),

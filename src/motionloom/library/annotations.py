@@ -1,0 +1,418 @@
+"""Collections of what is known about single motions: labels, beats, captions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from motionloom.dance.settings import BeatSettings
+from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.settings import takes
+from motionloom.store.ingest.labels import checked_labels
+
+if TYPE_CHECKING:
+    from motionloom.dance.manual_beats import GivenBeats
+    from motionloom.dance.motion_beats.beats import Beats
+    from motionloom.motion.segment import Segment
+    from motionloom.parallel import Progress
+    from motionloom.store import Store
+    from motionloom.text.captions import Event
+    from motionloom.text.label_files import LabelRow
+
+
+class LabelCollection(Mapping[str, tuple[str, ...]]):
+    """Labels of the motions of a library: a mapping from motion to its labels, each sorted.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> lib.add_motion(ml.demo.clip("take_locomotion"), name="take")
+    >>> lib.labels["take"] = ["walk", "calm"]
+    >>> lib.labels["take"], lib.labels.counts(), lib.labels.motions("calm")
+    (('calm', 'walk'), {'calm': 1, 'walk': 1}, ('take',))
+    >>> lib.labels.add("take:268-421", "jog")
+    >>> [(str(segment), label) for segment, label in lib.labels.segments("take")]
+    [('take:268-421', 'jog')]
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        return self._store.labels(name)
+
+    def __setitem__(self, name: str, labels: Iterable[str]) -> None:
+        self._store.set_labels(name, labels)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._store.names)
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def labeled(self) -> dict[str, tuple[str, ...]]:
+        """Labels of every motion that has any, read at once."""
+        return self._store.catalogue.labels()
+
+    def counts(self) -> dict[str, int]:
+        """Number of motions with each label."""
+        return self._store.label_counts()
+
+    def motions(self, label: str) -> tuple[str, ...]:
+        """Names of the motions with a label."""
+        return self._store.with_label(label)
+
+    def segments(self, name: str) -> list[tuple[Segment, str]]:
+        """Labeled segments of a motion, in order of time."""
+        return self._store.segment_labels(name)
+
+    def add(self, place: str, *labels: str) -> None:
+        """Add labels to a motion, ``NAME``, or to a segment, ``NAME:START-END``."""
+        self._store.label(place, *labels)
+
+    def remove(self, place: str, *labels: str) -> None:
+        """Remove labels from a motion or from a segment."""
+        self._store.label(place, *labels, remove=True)
+
+    def read(self, path: str | Path) -> dict[str, int]:
+        r"""Add the labels of a file: CSV, ELAN or JSON as in BABEL.
+
+        Parameters
+        ----------
+        path : str or Path
+            See `motionloom.text.label_files`. A motion is named as in the library, or by the end
+            of its name.
+
+        Returns
+        -------
+        report : dict
+            ``labels``: labels added; ``motions``: to how many motions; ``unmatched``: rows whose
+            motion the library does not have.
+
+        Raises
+        ------
+        InvalidInput
+            If the file is damaged or no row names a motion; nothing is changed then.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
+        ...     _ = (made.path / "a.csv").write_text("motion,start,end,label\nwalk,1,2,calm\n")
+        ...     print(made.labels.read(made.path / "a.csv"))
+        {'labels': 1, 'motions': 1, 'unmatched': 0}
+        """
+        from motionloom.text.label_files import read_labels
+
+        store, rows = self._store, read_labels(path)
+        by_end: dict[str, list[str]] = {}
+        for each in store.names:
+            by_end.setdefault(each.rpartition("/")[2], []).append(each)
+        whole: dict[str, list[str]] = {}
+        parts: list[tuple[str, int, int, str]] = []
+        unmatched = 0
+        for row in rows:
+            short = by_end.get(row.motion.rpartition("/")[2], [])
+            name = row.motion if row.motion in store else short[0] if len(short) == 1 else None
+            if name is None:
+                unmatched += 1
+            elif row.start is None or row.end is None:
+                whole.setdefault(name, []).append(row.label)
+            else:
+                parts.append((name, *self._frames(name, row), row.label))
+        if not whole and not parts:
+            raise InvalidInput(
+                f"{path}: none of its {len(rows)} labels names a motion of the library"
+            )
+        with store.change("label"):
+            merged = {name: [*self[name], *labels] for name, labels in whole.items()}
+            store.catalogue.put(labels={name: checked_labels(merged[name]) for name in merged})
+            if parts:
+                store.catalogue.put_segment_labels(parts)
+        return {
+            "labels": sum(map(len, whole.values())) + len(parts),
+            "motions": len({*whole, *(name for name, *_ in parts)}),
+            "unmatched": unmatched,
+        }
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        label: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+    ) -> int:
+        """Write the labels of motions and segments to a CSV, ELAN or BABEL-like JSON file.
+
+        Returns
+        -------
+        labels : int
+            Number of labels written.
+        """
+        from motionloom.search.filters import chosen_names
+        from motionloom.text.label_files import LabelRow, write_labels
+
+        store = self._store
+        rows = []
+        for name in chosen_names(store, label=label, only=only, exclude=exclude):
+            rows += [LabelRow(name, text) for text in self[name]]
+            rows += [
+                LabelRow(name, text, round(part.start, 4), round(part.end, 4))
+                for part, text in self.segments(name)
+            ]
+        if not rows:
+            raise InvalidInput(f"{store.path}: there are no labels to write")
+        lengths = {entry.name: entry.frames / entry.fps for entry in store.entries()}
+        write_labels(rows, path, lengths)
+        return len(rows)
+
+    def _frames(self, name: str, row: LabelRow) -> tuple[int, int]:
+        """The frames ``[start, end)`` of a motion that a label is of."""
+        entry = self._store.entry(name)
+        rate = 1.0 if row.in_frames else entry.fps
+        start = round((row.start or 0.0) * rate)
+        end = min(max(round((row.end or 0.0) * rate), start + 1), entry.frames)
+        if start >= end:
+            raise InvalidInput(
+                f"{name}: the label {row.label!r} starts at frame {start}, after the end of the "
+                f"motion at {entry.frames}"
+            )
+        return start, end
+
+
+class BeatCollection:
+    """Motion beats of the takes of a library: found, or set by hand and kept.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
+    >>> lib.beats["groove"].rhythmic
+    True
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getitem__(self, take: str) -> Beats:
+        return self.of(take)
+
+    @takes(BeatSettings)
+    def of(
+        self, take: str | Sequence[str], settings: BeatSettings | None = None, **options: Any
+    ) -> Beats:
+        """Motion beats of a take, or of several that were danced together; see `motionloom.beats`.
+
+        Tempo, first beat and partners that were `set` are used.
+
+        Parameters
+        ----------
+        take : str or sequence of str
+        settings : BeatSettings, optional
+        """
+        from motionloom.dance.manual_beats import beats_in
+
+        together = [take] if isinstance(take, str) else list(take)
+        beats_of = beats_in(self._store, self._store.__getitem__)
+        motions = [self._store[name] for name in together]
+        return beats_of(motions, BeatSettings.given(settings, options))
+
+    def is_rhythmic(self, take: str) -> bool:
+        """Whether a take has a rhythm; false for takes that are too short or have no feet."""
+        try:
+            return self[take].rhythmic
+        except MotionloomError:
+            return False
+
+    def manual(self) -> dict[str, GivenBeats]:
+        """Beats, tempos and partners that were `set`, by take."""
+        from motionloom.dance.manual_beats import given_beats
+
+        return given_beats(self._store)
+
+    def set(
+        self,
+        takes: str | Sequence[str],
+        *,
+        bpm: float | None = None,
+        first_beat: float | None = None,
+        times: Sequence[float] | None = None,
+    ) -> tuple[str, ...]:
+        """Keep tempo, first beat and partners of takes with the library, for all verbs.
+
+        Parameters
+        ----------
+        takes : str or sequence of str
+            Name of a take. Names in a list, or with ``+`` between them, are takes of one
+            performance: their beats are found together. Wildcards pair names that match alike:
+            ``"60_*+61_*"``.
+        bpm : float, optional
+            Tempo, beats per minute. Default: found.
+        first_beat : float, optional
+            Time of the first beat, seconds. Default: found.
+        times : sequence of float, optional
+            The beats themselves, seconds; they replace those that would be found. See `edit`.
+
+        Returns
+        -------
+        names : tuple of str
+            The takes that were changed. A single take without anything given is forgotten.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
+        >>> lib.beats.set("groove", bpm=100.0, first_beat=0.5)
+        ('groove',)
+        >>> lib.beats["groove"].times[:3]
+        array([0.5, 1.1, 1.7])
+        """
+        from motionloom.dance.manual_beats import GivenBeats, checked_times, save_given_beats
+        from motionloom.library.crowd_plan import expanded
+
+        BeatSettings(bpm=bpm, first_beat=first_beat)  # raises if they mean nothing
+        store, manual = self._store, self.manual()
+        text = takes if isinstance(takes, str) else "+".join(takes)
+        changed: list[str] = []
+        for group in expanded(text, store.names):
+            together = group.split("+")
+            for name in together:
+                entry = store.entry(name)  # raises if there is none
+                beats = () if times is None else checked_times(times, entry.frames / entry.fps)
+                partners = tuple(other for other in together if other != name)
+                _keep(manual, name, GivenBeats(bpm, first_beat, partners, beats))
+                changed.append(name)
+        with store.change(f"beats of {text}"):
+            save_given_beats(store, manual)
+        return tuple(changed)
+
+    def edit(
+        self,
+        take: str,
+        *,
+        times: Sequence[float] | None = None,
+        move: Mapping[int, float] | None = None,
+        add: Sequence[float] = (),
+        remove: Sequence[int] = (),
+    ) -> Beats:
+        """Move, add and remove single beats of a take, and keep them with the library.
+
+        Parameters
+        ----------
+        take : str
+        times : sequence of float, optional
+            All beats, seconds, in place of the present ones; an empty one forgets what was set,
+            and beats are found again.
+        move : mapping of int to float, optional
+            Number of a beat, from 0, to its new time in seconds.
+        add : sequence of float
+            Times of new beats, seconds.
+        remove : sequence of int
+            Numbers of beats.
+
+        Returns
+        -------
+        beats : Beats
+            All beats after the change; tempo, first beat and partners that were set stay.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
+        >>> before = lib.beats["groove"].times
+        >>> after = lib.beats.edit("groove", move={2: before[2] + 0.05}, remove=[0])
+        >>> len(before) - len(after), round(float(lib.beats["groove"].times[1] - before[2]), 3)
+        (1, 0.05)
+        """
+        from motionloom.dance.manual_beats import (
+            GivenBeats,
+            checked_times,
+            edited_times,
+            save_given_beats,
+        )
+
+        entry = self._store.entry(take)
+        before = self[take].times.tolist() if times is None else times
+        changed = edited_times(before, move=move, add=add, remove=remove)
+        kept = checked_times(changed, entry.frames / entry.fps) if len(changed) else ()
+        manual = self.manual()
+        _keep(manual, entry.name, replace(manual.get(entry.name, GivenBeats()), times=kept))
+        with self._store.change(f"beats of {entry.name}"):
+            save_given_beats(self._store, manual)
+        return self[take]
+
+
+def _keep(manual: dict[str, GivenBeats], name: str, beats: GivenBeats) -> None:
+    """Put beats of a take into the table of all; nothing known means no row."""
+    manual.pop(name, None)
+    if beats != type(beats)():
+        manual[name] = beats
+
+
+class CaptionCollection:
+    """Events that motions show, found by rule, and words learned from labels.
+
+    Examples
+    --------
+    >>> "kick" in [event.name for event in lib.captions["kick_front_high_right"]]
+    True
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getitem__(self, name: str) -> list[Event]:
+        """Events with start, end and a phrase, in order of time.
+
+        Raises
+        ------
+        RoleError
+            If the skeleton lacks a joint of trunk, arms or legs.
+        """
+        from motionloom.text.captions import captions
+
+        return captions(self._store[name])
+
+    def describe(self, *, workers: int | None = None, progress: Progress | None = None) -> int:
+        """Describe all motions and index their words, as `Library.find` does when needed.
+
+        Returns
+        -------
+        motions : int
+            Number of motions in the index.
+        """
+        from motionloom.text.text_index import open_index
+
+        return len(open_index(self._store, workers=workers, progress=progress))
+
+    def words(self, name: str, max: int = 5) -> list[tuple[str, float]]:
+        """Words that similar motions are labeled with, each with its confidence.
+
+        They are learned from the labels of the other motions of the library, and their confidence
+        is measured on motions that have labels: the share of such predictions that are right.
+
+        Returns
+        -------
+        words : list of (str, float)
+            The most likely first; empty if too few motions have labels.
+        """
+        from motionloom.text.text_index import open_index
+
+        place = self._store.entry(name).name
+        index = open_index(self._store)
+        if index.learnt is None:
+            return []
+        return index.learnt.words_of(index.names.index(place), max)

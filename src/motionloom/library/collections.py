@@ -1,0 +1,417 @@
+"""Collections of what a library keeps: parametric motions, graphs, controllers, dances, webs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from motionloom.dance.settings import TUNE
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.search.methods import WebOptions
+from motionloom.search.settings import WebSettings
+from motionloom.settings import motion_choice, takes
+
+if TYPE_CHECKING:
+    from motionloom.dance.choreography import Choreography
+    from motionloom.dance.music.music import Music
+    from motionloom.features.joint_weights import LearnedWeights
+    from motionloom.motion_graph.edits import EditedGraph, Edits, TransitionKey
+    from motionloom.motion_graph.settings import GraphSettings
+    from motionloom.motion_matching.settings import MatchingSettings
+    from motionloom.parallel import Progress
+    from motionloom.parametric.parameter_text import ParameterKind
+    from motionloom.parametric.parametric_motion import ParametricMotion
+    from motionloom.search.match_web.store import LeftToBuild, WebReport
+    from motionloom.search.match_web.web import Web
+    from motionloom.store import Store
+
+
+class ParametricCollection(Mapping[str, "ParametricMotion"]):
+    """Stored parametric motions by name.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> for performer in (0, 1, 2):
+    ...     lib.add_motion(ml.demo.clip("kick_front_mid_right", performer=performer))
+    >>> ankle = ml.at("right_ankle", frame=33)
+    >>> _ = lib.parametrize(lib.names, by=ankle, samples=20, name="kick")
+    >>> list(lib.parametric), lib.parametric["kick"].accessible.shape[1]
+    (['kick'], 3)
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getitem__(self, name: str) -> ParametricMotion:
+        return self.load(name)
+
+    def __delitem__(self, name: str) -> None:
+        from motionloom.parametric.artifact import KIND
+
+        with self._store.change(f"delete parametric motion {name}"):
+            self._store.artifacts.delete(KIND, name)
+
+    def __iter__(self) -> Iterator[str]:
+        from motionloom.parametric.artifact import parametric_names
+
+        return iter(parametric_names(self._store))
+
+    def __len__(self) -> int:
+        return len(tuple(iter(self)))
+
+    def load(self, name: str, *, by: Any = None) -> ParametricMotion:
+        """A parametric motion by name.
+
+        Parameters
+        ----------
+        name : str
+        by : optional
+            The parameters again, if they are functions that cannot be imported. A function that a
+            module defines is stored by reference, scores with their numbers.
+        """
+        from motionloom.parametric.artifact import open_parametric
+
+        return open_parametric(self._store, name, by=by)
+
+    def about(self) -> list[dict[str, Any]]:
+        """Rows with ``name``, parameters ``by`` and number of ``examples``; reads no motion."""
+        from motionloom.parametric.artifact import KIND
+
+        rows = []
+        for name in self:
+            about = self._store.artifacts.about(KIND, name)
+            try:
+                by = [str(parameter["text"]) for parameter in about["parameters"]]
+                rows.append({"name": name, "by": by, "examples": len(about["examples"])})
+            except (LookupError, TypeError):
+                raise LibraryError(
+                    f"{self._store.path}: the parametric motion {name!r} is damaged; build it again"
+                ) from None
+        return rows
+
+    @staticmethod
+    def kinds() -> tuple[ParameterKind, ...]:
+        """Kinds of parameters that a parametric motion can have."""
+        from motionloom.parametric.parameter_text import parameter_kinds
+
+        return parameter_kinds()
+
+
+class GraphCollection:
+    """Stored motion graphs, the settings used last, and edits of transitions."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def edited(
+        self,
+        settings: GraphSettings,
+        *,
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> EditedGraph:
+        """The motion graph of `settings`, with all transitions found and the state of each.
+
+        Examples
+        --------
+        >>> from motionloom.motion_graph import GraphSettings
+        >>> edited = lib.graphs.edited(GraphSettings(only=("walk", "walk_fast")))
+        >>> len(edited.states) >= len(edited.graph)
+        True
+        """
+        from motionloom.motion_graph.artifact import library_graph
+
+        return library_graph(self._store, settings, workers=workers, progress=progress)
+
+    def is_built(self, settings: GraphSettings) -> bool:
+        """Whether the graph of `settings` is stored, so that it need not be built."""
+        from motionloom.motion_graph.artifact import is_built
+
+        return is_built(self._store, settings)
+
+    def motions(self, settings: GraphSettings) -> tuple[str, ...]:
+        """Names of the motions that `settings` choose."""
+        from motionloom.motion_graph.artifact import graph_names
+
+        return tuple(graph_names(self._store, settings))
+
+    @property
+    def settings(self) -> GraphSettings | None:
+        """Settings that `keep` stored last, or None."""
+        from motionloom.motion_graph.artifact import graph_settings
+
+        return graph_settings(self._store)
+
+    def keep(self, settings: GraphSettings) -> None:
+        """Store the settings of a graph: commands without graph options use them."""
+        from motionloom.motion_graph.artifact import save_graph_settings
+
+        save_graph_settings(self._store, settings)
+
+    @property
+    def edits(self) -> Edits:
+        """Transitions that were removed or locked by hand."""
+        from motionloom.motion_graph.edits import library_edits
+
+        return library_edits(self._store)
+
+    def edit(
+        self, action: Literal["remove", "lock", "restore"], transition: str | TransitionKey
+    ) -> Edits:
+        """Remove, lock or restore a transition, in all motion graphs of the library.
+
+        Parameters
+        ----------
+        action : {"remove", "lock", "restore"}
+            Exclude it from every graph; include it in every graph that has both motions; or
+            undo an edit.
+        transition : str or TransitionKey
+            ``NAME:FRAME,NAME:FRAME``.
+
+        Returns
+        -------
+        edits : Edits
+            All edits of the library.
+
+        Raises
+        ------
+        InvalidInput, LibraryError
+            If the library has no such motion, or the motion no such frame.
+        """
+        from motionloom.motion_graph.edits import TransitionKey, edit
+
+        key = TransitionKey.of(transition) if isinstance(transition, str) else transition
+        for name, frame in ((key.source, key.source_frame), (key.target, key.target_frame)):
+            frames = self._store.entry(name).frames
+            if frame >= frames:
+                raise InvalidInput(f"{name} has frames 0 to {frames - 1}; got {frame}")
+        return edit(self._store, action, key)
+
+    def learn_weights(
+        self,
+        tags: str | Path,
+        *,
+        method: Literal["nnls", "tang"] = "nnls",
+        max_weights: int | None = None,
+        output: str | Path | None = None,
+    ) -> LearnedWeights:
+        """Learn weights of joint pairs for the distance jrd from pairs of poses tagged by hand.
+
+        Parameters
+        ----------
+        tags : str or Path
+            CSV file with rows ``NAME:FRAME, NAME:FRAME, 1`` (similar) or ``0`` (not).
+        method : {"nnls", "tang"}
+            Non-negative least squares with an intercept, or absolute values of the least squares
+            without one, as Tang et al. (2008) and Kravcevich (2014) have it.
+        max_weights : int, optional
+            Keep only the largest weights, at most this many.
+        output : str or Path, optional
+            Write the weights to this file, for `Library.motion_graph(distance=FILE)`.
+
+        Returns
+        -------
+        learned : LearnedWeights
+            ``weights`` (pair of roles to weight, the largest first), ``tagged`` (number of pairs of
+            poses), and ``auc`` and ``equal_auc``: how well these and equal weights order pairs of
+            poses whose motions were excluded.
+        """
+        from motionloom.features.joint_weights import learned_weights, read_tags, save_weights
+
+        learned = learned_weights(read_tags(tags, self._store), method=method, top=max_weights)
+        if output is not None:
+            save_weights(learned.weights, output)
+        return learned
+
+
+class ControllerCollection:
+    """Stored motion-matching databases; `Library.motion_matching` builds and opens them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __len__(self) -> int:
+        from motionloom.motion_matching.artifact import KIND
+
+        return sum(artifact.kind == KIND for artifact in self._store.artifacts.list())
+
+    def is_built(self, settings: MatchingSettings) -> bool:
+        """Whether the database of `settings` is stored, so that it need not be built."""
+        from motionloom.motion_matching.artifact import is_built
+
+        return is_built(self._store, settings)
+
+
+class ChoreographyCollection(MutableMapping[str, "Choreography"]):
+    """Stored choreographies by name.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
+    >>> lib.choreographies["groove"] = lib.choreography(meter=4)
+    >>> list(lib.choreographies), lib.choreographies["groove"].meter
+    (['groove'], 4)
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getitem__(self, name: str) -> Choreography:
+        from motionloom.dance.choreography_file import open_choreography
+
+        return open_choreography(self._store, name, self._store.__getitem__)
+
+    def __setitem__(self, name: str, choreography: Choreography) -> None:
+        from motionloom.dance.choreography_file import save_choreography
+
+        save_choreography(self._store, choreography, name)
+
+    def __delitem__(self, name: str) -> None:
+        from motionloom.dance.choreography_file import KIND
+
+        with self._store.change(f"delete choreography {name}"):
+            self._store.artifacts.delete(KIND, name)
+
+    def __iter__(self) -> Iterator[str]:
+        from motionloom.dance.choreography_file import KIND
+
+        return iter(self._store.artifacts.names(KIND))
+
+    def __len__(self) -> int:
+        return len(tuple(iter(self)))
+
+    def load(self, path: str | Path) -> Choreography:
+        """Read a choreography of takes of this library from a JSON file."""
+        from motionloom.dance.choreography_file import load_choreography
+
+        return load_choreography(path, self._store.__getitem__)
+
+    def for_music(
+        self, music: Music | str | Path, *, kind: str | None = None, meter: int | None = None
+    ) -> Choreography:
+        """The first choreography of a kind; without a kind, of the meter of the music.
+
+        Parameters
+        ----------
+        music : Music, the path of a music file, or "tune"
+        kind : str, optional
+        meter : int, optional
+            Beats per bar. Default: of the music.
+
+        Raises
+        ------
+        InvalidInput
+            If no choreography fits.
+        """
+        from motionloom.dance.choreography import for_music
+        from motionloom.dance.choreography_file import saved_choreographies
+        from motionloom.dance.music.music import Music, load_music
+
+        saved = saved_choreographies(self._store, self._store.__getitem__)
+        if kind is not None:
+            return for_music(saved, kind=kind)
+        if isinstance(music, Music):
+            meter = meter or music.meter
+        elif str(music) != TUNE or Path(music).exists():
+            meter = load_music(music, meter=meter).meter
+        return for_music(saved, meter=meter)
+
+
+class WebCollection:
+    """Match webs of pairs of motions: built once, for searches at the speed of a slider.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> for performer in (0, 1):
+    ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
+    >>> lib.webs.build().built, lib.webs.build().built
+    (3, 0)
+    >>> type(lib.webs[lib.names]).__name__
+    'Web'
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getitem__(self, pair: Iterable[str]) -> Web:
+        return self.of(*pair)
+
+    def of(self, a: str, b: str, options: WebOptions | None = None) -> Web:
+        """The match web of two motions: rows are frames of `a`, columns of `b`.
+
+        Parameters
+        ----------
+        a, b : str
+            Names of the motions.
+        options : WebOptions, optional
+            The options that it was built with.
+        """
+        from motionloom.search.match_web.store import WebStore
+
+        return WebStore.of(self._store, options or WebOptions()).web(a, b)
+
+    @takes(WebSettings)
+    def build(
+        self,
+        settings: WebSettings | None = None,
+        *,
+        workers: int | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> WebReport:
+        """Compare all pairs of motions and keep their match webs, for ``method="web"``.
+
+        Pairs that are already built are skipped.
+
+        Parameters
+        ----------
+        settings : WebSettings, optional
+        workers : int, optional
+            Processes. Default: one per core, fewer for little work.
+        progress : callable, optional
+            Called with the number of pairs done since the last call.
+
+        Returns
+        -------
+        report : WebReport
+            ``motions``, ``pairs``, ``built``, ``left_out``, ``bytes``, ``seconds``.
+        """
+        from motionloom.search.match_web.store import WebStore
+
+        given = WebSettings.given(settings, options)
+        return WebStore.of(self._store, given.web).build(
+            **motion_choice(given), workers=workers, progress=progress
+        )
+
+    @takes(WebSettings)
+    def missing(self, settings: WebSettings | None = None, **options: Any) -> LeftToBuild:
+        """What `build` with these settings would still build.
+
+        Parameters
+        ----------
+        settings : WebSettings, optional
+
+        Returns
+        -------
+        work : LeftToBuild
+            ``pairs``, ``cells`` of their distance matrices, estimated ``core_seconds``.
+
+        Examples
+        --------
+        >>> lib.webs.missing(only=["walk", "jog"]).pairs
+        3
+        """
+        from motionloom.search.match_web.store import WebStore
+
+        given = WebSettings.given(settings, options)
+        return WebStore.of(self._store, given.web).left_to_build(**motion_choice(given))

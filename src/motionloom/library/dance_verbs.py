@@ -1,0 +1,164 @@
+"""Verbs of a library that dance: choreographies, and crowds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from motionloom.crowd.settings import BallroomSettings, DanceFloorSettings, MarchSettings
+from motionloom.dance.settings import ChoreographySettings
+from motionloom.settings import motion_choice, takes
+
+if TYPE_CHECKING:
+    from motionloom.crowd.ballroom import Ballroom
+    from motionloom.crowd.dance_floor import DanceFloor
+    from motionloom.crowd.march import March
+    from motionloom.dance.choreography import Choreography
+    from motionloom.store import Store
+
+
+class DanceVerbs:
+    """Verbs that dance."""
+
+    store: Store
+
+    @takes(ChoreographySettings)
+    def choreography(
+        self,
+        settings: ChoreographySettings | None = None,
+        *,
+        takes: Iterable[str | Sequence[str]] | None = None,
+        progress: Callable[[int], None] | None = None,
+        **options: Any,
+    ) -> Choreography:
+        """Cut takes into movements at their beats, and learn which may follow which.
+
+        Parameters
+        ----------
+        settings : ChoreographySettings, optional
+        takes : names, optional
+            Names in a list dance together. Default: all takes that `label`, `only` and
+            `exclude` select and that have a rhythm.
+        progress : callable, optional
+            Called with 1 for every analyzed take.
+
+        Returns
+        -------
+        choreography : Choreography
+            ``movements`` and ``graph``; ``dance`` sets it to music, ``save`` writes a file.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for seed in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("dance_groove", seed=seed), name=f"dance_{seed}")
+        >>> dance = lib.choreography(meter=4)
+        >>> dance.meter, dance.movements[0].source
+        (4, ('dance_0',))
+        """
+        from motionloom.dance.choreography import Choreography
+        from motionloom.dance.manual_beats import beats_in
+        from motionloom.search.filters import chosen_names
+
+        given = ChoreographySettings.given(settings, options)
+        store = self.store
+        chosen = chosen_names(store, **motion_choice(given)) if takes is None else takes
+        danced = [
+            store[take] if isinstance(take, str) else [store[name] for name in take]
+            for take in chosen
+        ]
+        beats_of = beats_in(store, store.__getitem__)
+        return Choreography.from_takes(danced, given, beats_of=beats_of, progress=progress)
+
+    @takes(BallroomSettings)
+    def ballroom(
+        self, *, progress: Callable[[int], None] | None = None, **options: Any
+    ) -> Ballroom:
+        """Let couples of this library dance around a room to music, without colliding.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with 1 for every analyzed couple.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for dancer in ml.demo.couple():
+        ...     lib.add_motion(dancer.motion, name=dancer.name)
+        >>> ball = lib.ballroom(couples=2, seconds=3)
+        >>> len(ball.scene), ball.clearance() >= 0.0
+        (4, True)
+        """
+        return self._crowd("ballroom", options, progress)
+
+    @takes(MarchSettings)
+    def march(self, *, progress: Callable[[int], None] | None = None, **options: Any) -> March:
+        """Let soldiers march along a street in formation, in step, with strides of this library.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with 1 for every analyzed walk.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for seed in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("walk", seed=seed), name=f"walk_{seed}")
+        >>> parade = lib.march(formation=ml.Formation(ranks=2, files=2), seconds=3)
+        >>> len(parade.scene), parade.left_feet_in_step() > 0.9
+        (4, True)
+        """
+        return self._crowd("march", options, progress)
+
+    @takes(DanceFloorSettings)
+    def dance_floor(self, settings: DanceFloorSettings | None = None, **options: Any) -> DanceFloor:
+        """Let characters dance next to each other, each at random, without colliding.
+
+        Without `label`, `only` or `exclude`, motions with a label that begins with ``dance`` are
+        used, or all if there are none.
+
+        Parameters
+        ----------
+        settings : DanceFloorSettings, optional
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("dance_groove"))
+        >>> floor = lib.dance_floor(count=2, seconds=3)
+        >>> floor.scene.names
+        ('dancer_1', 'dancer_2')
+        """
+        from motionloom.crowd.dance_floor import dance_floor, dance_takes
+        from motionloom.dance.manual_beats import beats_in
+        from motionloom.search.filters import chosen_names
+
+        given = DanceFloorSettings.given(settings, options)
+        store, choice = self.store, motion_choice(given)
+        if any(value is not None for value in choice.values()):
+            names = chosen_names(store, **choice)
+        else:
+            names = dance_takes(store.names, store.labels)
+        motions = [store[name] for name in names]
+        return dance_floor(motions, given, beats_of=beats_in(store, store.__getitem__))
+
+    def _crowd(self, kind: str, options: dict[str, Any], progress: Any) -> Any:
+        """The crowd of the options of a verb; everything else is chosen to suit the takes."""
+        from motionloom.library.crowd_plan import CrowdPlan
+
+        if isinstance(options.get("music"), Path):
+            options["music"] = str(options["music"])
+        given = options | {"library": str(self.store.path)}
+        plan = CrowdPlan(kind, given, library=self.store)
+        return plan.run(plan.choreography(progress=progress))

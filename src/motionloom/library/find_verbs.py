@@ -1,0 +1,328 @@
+"""Verbs of a library that find: by example, by words, by frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from motionloom.errors import InvalidInput
+from motionloom.search.methods import WebOptions
+from motionloom.search.settings import FamilySettings, NeighbourSettings, SearchSettings
+from motionloom.settings import motion_choice, takes
+from motionloom.text.settings import ClusterSettings, FindSettings
+
+if TYPE_CHECKING:
+    from motionloom.features import Basis, FeatureSet, LibraryFeatures
+    from motionloom.features.body_frame import Normalize
+    from motionloom.library.comparison import Comparison
+    from motionloom.motion import Motion
+    from motionloom.parallel import Progress
+    from motionloom.search import Family, Match, Matches
+    from motionloom.search.query import Query
+    from motionloom.store import Store
+    from motionloom.text.clusters import Cluster
+    from motionloom.text.text_search import TextMatches
+
+    AnyQuery = str | Path | Motion | Query
+
+
+class FindVerbs:
+    """Verbs that find."""
+
+    store: Store
+
+    @takes(SearchSettings)
+    def search(
+        self, query: AnyQuery, settings: SearchSettings | None = None, **options: Any
+    ) -> Matches:
+        """Find everything in the library that resembles the query, nearest first.
+
+        Parameters
+        ----------
+        query : str, Path or Motion
+            ``NAME:START-END`` of the library in frames, or in seconds with an ``s``
+            (``86_01:12.5s-14s``); a motion; or a file. Of any frame rate and skeleton.
+        settings : SearchSettings, optional
+
+        Returns
+        -------
+        matches : Matches
+            A sequence of `motionloom.search.Match`.
+
+        Raises
+        ------
+        InvalidInput, LibraryError, RoleError
+            If the query is too short, does not exist, or lacks a joint; or an argument is invalid.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
+        >>> hits = lib.search("kick_front_high_right_p0:10-40")
+        >>> hits[0].text, hits[0].distance, hits[1].motion
+        ('kick_front_high_right_p0:10-40', 0.0, 'kick_front_high_right_p1')
+        >>> len(lib.search("kick_front_high_right_p0:10-40", method=ml.LazyGraph(k=64), max=1))
+        1
+        """
+        from motionloom.search.retrieval import expanded_search, search
+
+        given = SearchSettings.given(settings, options)
+        if given.expansion.rounds == 1:
+            return search(self.store, query, given)
+        return expanded_search(self.store, query, given)
+
+    @takes(FamilySettings)
+    def family(
+        self,
+        query: AnyQuery,
+        settings: FamilySettings | None = None,
+        *,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Family:
+        """Grow the match graph of a query: its matches, their matches, and so on.
+
+        Parameters
+        ----------
+        query : str, Path or Motion
+            As in `search`.
+        settings : FamilySettings, optional
+        progress : callable, optional
+            Called with 1 after the search of each member.
+
+        Returns
+        -------
+        family : Family
+            The match graph: ``nodes`` (the first is the query), ``edges``,
+            ``distance_to_query()``, ``matches``.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
+        >>> family = lib.family("kick_front_high_right_p0:10-40")
+        >>> family.nodes[0].text, float(family.distance_to_query()[0])
+        ('kick_front_high_right_p0:10-40', 0.0)
+        """
+        from motionloom.search.match_graph.growth import library_family
+
+        given = FamilySettings.given(settings, options)
+        return library_family(self.store, query, given, progress=progress)
+
+    @takes(NeighbourSettings)
+    def neighbours(
+        self, query: AnyQuery, settings: NeighbourSettings | None = None, **options: Any
+    ) -> list[list[Match]]:
+        """Find the nearest frames of the library to each frame of the query.
+
+        Parameters
+        ----------
+        query : str, Path or Motion
+            As in `search`.
+        settings : NeighbourSettings, optional
+
+        Returns
+        -------
+        neighbours : list of list of Match
+            One list per frame, nearest first; matches are one frame long.
+
+        Examples
+        --------
+        >>> near = lib.neighbours("walk:10-13", k=4)
+        >>> len(near), near[0][0].motion
+        (3, 'walk')
+        """
+        from motionloom.search import nearest_frames
+
+        return nearest_frames(self.store, query, NeighbourSettings.given(settings, options))
+
+    def features(
+        self,
+        features: str | FeatureSet = "e15",
+        *,
+        normalize: Normalize | None = None,
+        scale_free: bool | None = None,
+        fps: float | None = None,
+        basis: Basis | FindVerbs | None = None,
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> LibraryFeatures:
+        """Feature vectors of every frame, computed once and kept with the library.
+
+        Parameters
+        ----------
+        features : str or FeatureSet
+            A name in `motionloom.features.FEATURES`, or a set.
+        normalize : {"heading", "full", "paper"}, optional
+            What is removed from every pose: heading and place on the floor (the default), or
+            the whole rotation and position of the pelvis (``"full"`` and ``"paper"``).
+        scale_free : bool, optional
+            Scale performers of all sizes to one.
+        fps : float, optional
+            Frame rate of the features. Default: that of the library, or 30.
+        basis : Basis or Library, optional
+            Principal components, or the library to fit them on. Default: this one.
+        workers : int, optional
+            Processes. Default: one per core, fewer for little work.
+        progress : callable, optional
+            Called with the number of motions done since the last call.
+
+        Returns
+        -------
+        features : LibraryFeatures
+            Memory-mapped. Motions whose skeletons lack a joint have no features; ``left_out``
+            names them.
+
+        Examples
+        --------
+        >>> rows = lib.features("e15").rows
+        >>> rows.shape[1]
+        15
+        """
+        from motionloom.features import library_features
+
+        return library_features(
+            self.store,
+            features,
+            normalize=normalize,
+            scale_free=scale_free,
+            fps=fps,
+            basis=basis.store if isinstance(basis, FindVerbs) else basis,
+            workers=workers,
+            progress=progress,
+        )
+
+    def compare(self, a: str, b: str, options: WebOptions | None = None) -> Comparison:
+        """Compare two segments frame by frame: distance matrix, minima, match web, paths.
+
+        Parameters
+        ----------
+        a, b : str
+            ``NAME`` or ``NAME:START-END``: the segments of rows and columns.
+        options : WebOptions, optional
+            Frame distance, and options of the match web.
+
+        Examples
+        --------
+        >>> a, b = "kick_front_high_right:10-40", "kick_front_mid_right"
+        >>> lib.compare(a, b).matrix().shape[0]
+        30
+        """
+        from motionloom.library.comparison import Comparison
+
+        return Comparison(self.store, a, b, options or WebOptions())
+
+    def clip(self, query: AnyQuery) -> Motion:
+        """The motion of a query: ``NAME``, ``NAME:START-END`` or a file, cut to its frames.
+
+        Examples
+        --------
+        >>> len(lib.clip("walk:10-40"))
+        30
+        """
+        from motionloom.search.query import as_query
+
+        return as_query(self.store, query).clip
+
+    @takes(FindSettings)
+    def find(
+        self,
+        text: str,
+        settings: FindSettings | None = None,
+        *,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> TextMatches:
+        """Find motions by describing them.
+
+        Motions whose name or labels contain every word come first. The others are ranked by
+        their names, labels and captions, and by words that were learned from the labels of
+        similar motions. Events in the order of the query ("kicks, then turns left", "waves while
+        walking") give the segment. The first call describes all motions, which takes a moment.
+
+        Parameters
+        ----------
+        text : str
+            A description in English; upper and lower case are the same.
+        settings : FindSettings, optional
+        progress : callable, optional
+            Called with the number of motions described since the last call.
+
+        Returns
+        -------
+        findings : TextMatches
+            A sequence of `TextMatch`, best first: ``motion``, ``start_frame``, ``end_frame``,
+            ``text``, ``words``; ``findings.motions`` are the names, ``findings.unknown`` the
+            words that nothing is known of.
+
+        Raises
+        ------
+        InvalidInput
+            If the text has no words, or is too long.
+
+        Examples
+        --------
+        >>> lib.find("kick high").motions[0]
+        'kick_front_high_right'
+        """
+        from motionloom.search.filters import chosen_set
+        from motionloom.text.text_index import open_index
+        from motionloom.text.text_search import find, literal_matches
+
+        given = FindSettings.given(settings, options)
+        if not text.strip():
+            raise InvalidInput("text must have at least one word; got none")
+        among = chosen_set(self.store, **motion_choice(given))
+        index = open_index(self.store, workers=given.workers, progress=progress)
+        literal = literal_matches(self.store, text)
+        return find(index, text, among=among, literal=literal, most=given.max, every=given.every)
+
+    @takes(ClusterSettings)
+    def clusters(
+        self,
+        settings: ClusterSettings | None = None,
+        *,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> list[Cluster]:
+        """Put similar takes into clusters, and propose a name for each.
+
+        For a first look at takes without labels: label a cluster at once, walk, dance or
+        parametrize it. Whole takes are compared; see `motionloom.text.clusters`.
+
+        Parameters
+        ----------
+        settings : ClusterSettings, optional
+        progress : callable, optional
+            Called with 1 for every motion that is described.
+
+        Returns
+        -------
+        clusters : list of Cluster
+            The largest first: ``name``, ``motions`` (the most typical first), ``kind``. Motions
+            without the joints of a body are in none.
+
+        Raises
+        ------
+        LibraryError, RoleError
+            If the library is empty, or none of its motions can be compared.
+
+        Examples
+        --------
+        >>> [cluster.motions for cluster in lib.clusters(only=["walk", "walk_fast", "jog"])]
+        [('walk', 'walk_fast'), ('jog',)]
+        """
+        from motionloom.library.annotations import BeatCollection
+        from motionloom.search.filters import chosen_set
+        from motionloom.text.clusters import library_clusters
+
+        given = ClusterSettings.given(settings, options)
+        among = chosen_set(self.store, **motion_choice(given))
+        rhythmic = BeatCollection(self.store).is_rhythmic
+        return library_clusters(self.store, among, given, rhythmic=rhythmic, progress=progress)

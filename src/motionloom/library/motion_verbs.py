@@ -1,0 +1,335 @@
+"""Verbs of a library that make motion: aim, walk, play, script, and whole bodies from markers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from motionloom.blending.settings import BlendSettings
+from motionloom.fat_graph.settings import FatGraphSettings
+from motionloom.motion_graph.settings import GraphSettings
+from motionloom.motion_matching.settings import MatchingSettings
+from motionloom.parametric.settings import ParametrizeSettings
+from motionloom.reconstruction.settings import ReconstructSettings
+from motionloom.settings import motion_choice, takes
+
+if TYPE_CHECKING:
+    from motionloom.blending import Blend
+    from motionloom.fat_graph import FatGraph
+    from motionloom.motion import Motion
+    from motionloom.motion.markers import Markers
+    from motionloom.motion_graph.graph import MotionGraph
+    from motionloom.motion_matching import MatchingDatabase
+    from motionloom.parallel import Progress
+    from motionloom.parametric.parametric_motion import ParametricMotion
+    from motionloom.reconstruction import Reconstruction
+    from motionloom.search import Family
+    from motionloom.store import Store
+    from motionloom.text.scripts.rehearsal import ActedScript
+
+
+class MotionVerbs:
+    """Verbs that make one motion from many."""
+
+    store: Store
+
+    @takes(BlendSettings)
+    def blend(
+        self, family: Family | str, settings: BlendSettings | None = None, **options: Any
+    ) -> Blend:
+        """Blend the members of a family by weights.
+
+        Parameters
+        ----------
+        family : Family or str
+            From `family`; or a query, whose family is searched first.
+        settings : BlendSettings, optional
+
+        Returns
+        -------
+        blend : Blend
+            ``blend(weights)`` is a `Motion`; one weight per member, summing to 1.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
+        >>> blend = lib.blend("kick_front_high_right_p0:5-70")
+        >>> blend([0.5, 0.5])
+        Motion('blend', ... frames at 30 fps = ... s, 21 joints)
+        """
+        from motionloom.blending import Blend, register
+
+        given = BlendSettings.given(settings, options)
+        return Blend(register(self.store, self._family(family), given))
+
+    @takes(ParametrizeSettings)
+    def parametrize(
+        self,
+        family: Family | str | Sequence[str],
+        by: Any,
+        settings: ParametrizeSettings | None = None,
+        *,
+        name: str | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> ParametricMotion:
+        """Learn a parametric motion: a family of motions controlled by parameters.
+
+        Parameters
+        ----------
+        family : Family, str or several
+            From `family`; or a query, whose family is searched first; or names of motions,
+            each an example from start to end. The first is the query.
+        by : Parameter, str, callable, mapping, or several
+            The parameters: `motionloom.at`, those of `motionloom.parameters`, their names
+            (``right_ankle@33``, ``lowest(hips)``), any function of a motion or a reference to
+            one (``MODULE:FUNCTION``), or scores per example: motion to number, or a CSV file
+            (``styles.csv``, ``styles.csv:mood,age``).
+        settings : ParametrizeSettings, optional
+        name : str, optional
+            Store it in the library under this name, as ``lib.parametric[name]``.
+        progress : callable, optional
+            Called with the number of samples since the last call.
+
+        Returns
+        -------
+        motion : ParametricMotion
+            ``motion(target)`` is a `Motion`; ``motion.accessible`` are parameters in reach.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1, 2):
+        ...     lib.add_motion(ml.demo.clip("kick_front_mid_right", performer=performer))
+        >>> family = lib.family("kick_front_mid_right_p0:0-70")
+        >>> kick = lib.parametrize(family, by=ml.at("right_ankle", frame=33), samples=20)
+        >>> kick(kick.accessible[-1])
+        Motion('blend', ... frames at 30 fps = ... s, 21 joints)
+        """
+        from motionloom.blending import register
+        from motionloom.parametric.artifact import save_parametric
+        from motionloom.parametric.parametric_motion import parametrize
+
+        given = ParametrizeSettings.given(settings, options)
+        rules = BlendSettings(drop_unmatched=given.drop_unmatched, drop_unclear=given.drop_unclear)
+        if isinstance(family, Sequence) and not isinstance(family, str):
+            registration = register([self.store[each] for each in family], None, rules)
+        else:
+            registration = register(self.store, self._family(family), rules)
+        motion = parametrize(registration, by, given, name=name or "", progress=progress)
+        if name is not None:
+            save_parametric(self.store, motion, name)
+        return motion
+
+    @takes(GraphSettings)
+    def motion_graph(
+        self,
+        settings: GraphSettings | None = None,
+        *,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> MotionGraph:
+        """Build a motion graph: find transitions between motions, once, and store it.
+
+        Parameters
+        ----------
+        settings : GraphSettings, optional
+        progress : callable, optional
+            Called with the number of pairs of motions compared since the last call.
+
+        Returns
+        -------
+        graph : MotionGraph
+            Without dead ends; ``removed`` names what was dropped. Transitions that were removed
+            or locked by ``lib.graphs.edit`` stay so.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("take_locomotion"))
+        >>> graph = lib.motion_graph()
+        >>> graph.walk(seconds=10, seed=1).duration
+        10.0
+        """
+        from motionloom.motion_graph.artifact import library_graph
+
+        given = GraphSettings.given(settings, options)
+        return library_graph(self.store, given, progress=progress).graph
+
+    @takes(FatGraphSettings)
+    def fat_graph(self, settings: FatGraphSettings | None = None, **options: Any) -> FatGraph:
+        """Build a fat graph: base poses and, between them, motions steered by turn and speed.
+
+        It works best with walks, runs and turns.
+
+        Parameters
+        ----------
+        settings : FatGraphSettings, optional
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for kind in ("walk", "walk_left", "walk_right"):
+        ...     lib.add_motion(ml.demo.clip(kind))
+        >>> player = lib.fat_graph(examples=4).player(direction=0.5, speed=1.2)
+        >>> player.record(seconds=3).duration
+        3.0
+        """
+        from motionloom.fat_graph import fat_graph
+        from motionloom.search.filters import chosen_names
+
+        given = FatGraphSettings.given(settings, options)
+        names = chosen_names(self.store, **motion_choice(given))
+        return fat_graph([self.store[name] for name in names], given)
+
+    @takes(MatchingSettings)
+    def motion_matching(
+        self,
+        settings: MatchingSettings | None = None,
+        *,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> MatchingDatabase:
+        """Build a motion matching database, once, and store it.
+
+        It works best with everything that walks, runs, turns, starts and stops.
+
+        Parameters
+        ----------
+        settings : MatchingSettings, optional
+        progress : callable, optional
+            Called as ``progress(1)`` after every take, if the database has to be built.
+
+        Returns
+        -------
+        database : MatchingDatabase
+            ``database.player(...)`` is a character that follows controls, ``database.walk(...)`` a
+            motion.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for kind in ("walk", "walk_left", "walk_right"):
+        ...     lib.add_motion(ml.demo.clip(kind))
+        >>> player = lib.motion_matching().player(velocity=(0.0, 1.2))
+        >>> player.record(seconds=3).duration
+        3.0
+        """
+        from motionloom.motion_matching.artifact import library_database
+
+        given = MatchingSettings.given(settings, options)
+        return library_database(self.store, given, progress=progress)
+
+    def act(
+        self, script: str, *, workers: int | None = None, progress: Progress | None = None
+    ) -> ActedScript:
+        """Act a script: phrases in words, one after the other, become one motion.
+
+        Parameters
+        ----------
+        script : str
+            "walk forward 3 s, sit down, wave twice with the right hand, stand up". A phrase may
+            have a duration or a distance ("4 m") and a number of repetitions. "wave while walking"
+            takes a segment that shows both, or puts the arms of one on the legs of another;
+            ``take:30-90`` asks for these very frames.
+        workers : int, optional
+            Processes that describe motions, the first time.
+        progress : callable, optional
+            Called with the number of motions described since the last call.
+
+        Returns
+        -------
+        acted : ActedScript
+            ``motion``, with its provenance and quality, and ``plan`` with the seconds of each
+            phrase.
+
+        Raises
+        ------
+        InvalidInput
+            If the script is empty, too long, or has a phrase that no motion shows.
+
+        Examples
+        --------
+        >>> acted = lib.act("walk 2 s, kick with the right foot")
+        >>> [row.phrase for row in acted.plan]
+        ['walk 2 s', 'kick with the right foot']
+        """
+        from motionloom.text.scripts.rehearsal import act_script
+        from motionloom.text.text_index import open_index
+
+        index = open_index(self.store, workers=workers, progress=progress)
+        return act_script(index, self.store, script)
+
+    @takes(ReconstructSettings)
+    def reconstruct(
+        self,
+        markers: Markers | Motion,
+        settings: ReconstructSettings | None = None,
+        *,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Reconstruction:
+        """Reconstruct a whole body from a few markers, with the library's poses as prior.
+
+        Parameters
+        ----------
+        markers : Markers or Motion
+            At least three joints, best wrists, ankles, head and hips; gaps are NaN. Of a
+            motion, those six joints are used.
+        settings : ReconstructSettings, optional
+        progress : callable, optional
+            Called with the number of frames done since the last call.
+
+        Returns
+        -------
+        motion : Reconstruction
+            A `Motion` of the performer, with ``confidence`` per frame and ``lost`` markers.
+
+        Raises
+        ------
+        InvalidInput, RoleError
+            If there are too few markers, their labels or unit are unknown, or the skeleton does
+            not fit them.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("walk", performer=performer))
+        >>> walk = ml.demo.clip("walk", performer=2)
+        >>> body = lib.reconstruct(walk, skeleton=walk.skeleton)
+        >>> len(body) == len(walk), body.confidence.shape == (len(walk),)
+        (True, True)
+        """
+        from motionloom.formats import load
+        from motionloom.reconstruction import reconstruct
+
+        given = ReconstructSettings.given(settings, options)
+        if isinstance(given.skeleton, str):
+            named = given.skeleton
+            body = self.store[named] if named in self.store else load(named)
+            given = replace(given, skeleton=body.skeleton)
+        return reconstruct(self.store, markers, given, progress=progress)
+
+    def _family(self, family: Family | str) -> Family:
+        if not isinstance(family, str):
+            return family
+        from motionloom.search.match_graph.growth import library_family
+        from motionloom.search.settings import FamilySettings
+
+        return library_family(self.store, family, FamilySettings())

@@ -1,0 +1,184 @@
+"""Growing the family of a query: searches from its members, until nothing new is found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from motionloom.motion import Motion
+from motionloom.search.feedback import covers, judged
+from motionloom.search.match import Match, Matches
+from motionloom.search.match_graph.correspondence import ClearCorrespondence
+from motionloom.search.match_graph.family import grow_family
+from motionloom.search.match_graph.graph import Family, Node
+from motionloom.search.match_graph.sweep import LimitSweep, limit_sweep
+from motionloom.search.match_web.search import web_expansion
+from motionloom.search.methods import ClipMethod, Dtw, LazyGraph, MatchWeb
+from motionloom.search.query import Query, as_query
+from motionloom.search.settings import (
+    FAMILY_DISTANCE,
+    LARGEST_JOIN,
+    FamilySettings,
+    SearchSettings,
+)
+from motionloom.settings import motion_choice
+from motionloom.store.store import Store
+
+
+def library_family(
+    library: Store,
+    query: str | Path | Motion | Query,
+    settings: FamilySettings,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Family:
+    """The match graph of a query; see `motionloom.Library.family`.
+
+    `progress` is called with 1 after the search of each member.
+
+    Examples
+    --------
+    >>> from motionloom.search import FamilySettings, library_family
+    >>> kicks = library_family(lib.store, "kick_front_mid_right:5-40", FamilySettings())
+    >>> kicks.nodes[0].text
+    'kick_front_mid_right:5-40'
+    """
+    growth = _Growth(library, as_query(library, query), settings, progress)
+    sweep = None
+    limit = settings.expansion.join_distance
+    if limit is None:
+        sweep = growth.sweep()
+        limit = sweep.proposed
+    family = grow_family(
+        growth.node,
+        growth.query.text,
+        growth.find(limit),
+        tiers=settings.expansion.rounds,
+        unit=settings.method.unit(),
+        max_nodes=settings.max,
+        same=settings.expansion.same,
+        apart=settings.expansion.apart,
+        average_ranges=settings.expansion.average_ranges,
+        seconds=growth.seconds,
+        squares=isinstance(settings.method, MatchWeb) and settings.method.squares,
+        is_clear=growth.is_clear,
+        keep_unclear=not settings.expansion.clear,
+    )
+    return replace(family, join_distance=float(limit), sweep=sweep)
+
+
+def family_sweep(
+    library: Store, query: str | Path | Motion | Query, settings: FamilySettings
+) -> LimitSweep:
+    """Sizes of the families of a query for all join distances, up to `max` members."""
+    return _Growth(library, as_query(library, query), settings, None).sweep(complete=True)
+
+
+def _member_seconds(query: Query, settings: FamilySettings) -> tuple[float, float]:
+    """Least and greatest duration of a member; whole clips may have any."""
+    if isinstance(settings.method, ClipMethod):
+        return 0.0, math.inf
+    low, high = settings.expansion.member_lengths
+    return low * query.clip.duration, high * query.clip.duration
+
+
+class _Growth:
+    """Searches from the members of a family, with the verdicts on them."""
+
+    def __init__(
+        self,
+        library: Store,
+        query: Query,
+        settings: FamilySettings,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self.library, self.query, self.settings, self.progress = library, query, settings, progress
+        # A query from outside must not have the name of a motion of the library.
+        name = query.name or (f"{query.text} (query)" if query.text in library else query.text)
+        self.node = Node(name, query.start_frame, query.end_frame, 0)
+        self.seconds = _member_seconds(query, settings)
+        method = settings.method
+        # Matches of the web correspond clearly by construction; whole clips are not aligned.
+        is_checked = isinstance(method, Dtw | LazyGraph)
+        self.is_clear = ClearCorrespondence(library, query) if is_checked else None
+        self.rejected = judged(library, settings.feedback.reject)
+        self.accepted = judged(library, settings.feedback.accept)
+        self._found: dict[str, tuple[float, Sequence[Match]]] = {}
+
+    def find(self, limit: float) -> Callable[[Node], Sequence[Match]]:
+        """A function that searches the query or a member, up to a distance."""
+        method = self.settings.method
+        if isinstance(method, Dtw):
+            method = method.for_families()
+        # A family has no limit of distances to the query; its searches have one.
+        each = SearchSettings(
+            method=method, max=self.settings.max, max_distance=limit,
+            exclude_query=self.settings.exclude_query, **motion_choice(self.settings),
+        )  # fmt: skip
+        expansion = web_expansion if isinstance(method, MatchWeb) else _expansion
+        find = expansion(self.library, self.query, each)
+
+        def judged_matches(node: Node) -> Sequence[Match]:
+            key = node.text if node.tier else ""
+            within, found = self._found.get(key, (-1.0, ()))
+            if within < limit:
+                found = find(node)
+                # Fewer than `max`: those of shorter limits are among them.
+                is_whole = self.settings.max is None or len(found) < self.settings.max
+                self._found[key] = (limit if is_whole else -1.0, found)
+                if self.progress is not None:
+                    self.progress(1)
+            found = [one for one in found if one.distance <= limit and not self._is_rejected(one)]
+            return found if node.tier else [*found, *self._accepted_beyond(limit, each)]
+
+        return judged_matches
+
+    def sweep(self, *, complete: bool = False) -> LimitSweep:
+        """The sizes of the families of all join distances."""
+        in_metres = self.settings.method.unit() == "m"
+        is_clip = isinstance(self.settings.method, ClipMethod)
+        largest = LARGEST_JOIN if in_metres and not is_clip else math.inf
+        return limit_sweep(
+            self.node,
+            self.query.text,
+            self.find(largest),
+            largest=largest,
+            fallback=FAMILY_DISTANCE if in_metres else 0.0,
+            complete=complete,
+            max_nodes=self.settings.max,
+            same=self.settings.expansion.same,
+            apart=self.settings.expansion.apart,
+            seconds=self.seconds,
+            is_clear=self.is_clear if self.settings.expansion.clear else None,
+            unit=self.settings.method.unit(),
+        )
+
+    def _is_rejected(self, match: Match) -> bool:
+        return any(covers(match, one) for one in self.rejected)
+
+    def _accepted_beyond(self, limit: float, settings: SearchSettings) -> list[Match]:
+        """Accepted members that are farther from the query than the limit."""
+        from motionloom.search.retrieval import search
+
+        found = []
+        for one in self.accepted:
+            assert one.name is not None
+            anywhere = replace(settings, max_distance=None, max=None, only=(one.name,))
+            there = [m for m in search(self.library, self.query, anywhere) if covers(m, one)]
+            if there and there[0].distance > limit:
+                found.append(there[0])
+        return found
+
+
+def _expansion(
+    library: Store, query: Query, settings: SearchSettings
+) -> Callable[[Node], Sequence[Match]]:
+    """A function that searches the query or a member of its family."""
+    from motionloom.search.retrieval import search
+
+    def find(node: Node) -> Matches:
+        return search(library, query if node.tier == 0 else Query.at(library, node), settings)
+
+    return find

@@ -1,0 +1,90 @@
+// A form for settings: one labelled input per field of their schema. Fires "settings" with the values that differ from
+// the defaults.
+
+import { LitElement, css, html, nothing, type TemplateResult } from "lit";
+import { customElement, property } from "lit/decorators.js";
+import { inputValue, isChecked } from "../page/form-input";
+import { sharedStyles } from "../page/style";
+import { parsed, textOf, variantOf, withValues, type Field, type Given, type Value } from "./fields";
+
+/** Values of a field that only the library knows, with words for each: its labels, its distances. */
+export type Choices = Record<string, Record<string, string>>;
+
+@customElement("loom-settings-form")
+export class SettingsForm extends LitElement {
+  @property({ attribute: false }) fields: Field[] = [];
+  @property({ attribute: false }) given: Given = {};
+  @property({ attribute: false }) choices: Choices = {};
+  /** Labels that are shorter or clearer here than those of the schema. */
+  @property({ attribute: false }) labels: Record<string, string> = {};
+
+  static styles = [
+    sharedStyles,
+    css`
+    :host { display: flex; gap: 8px 10px; align-items: end; flex-wrap: wrap; }
+    label { font-size: 12px; color: var(--faint); }
+    label.check { display: flex; align-items: center; gap: 6px; padding-bottom: 5px; }
+    input, select { padding: 4px 6px; } select { max-width: 170px; } input[type="number"] { width: 76px; }
+    fieldset { border: 1px solid var(--line); border-radius: 6px; display: flex; gap: 8px 10px; flex-wrap: wrap; }
+    legend { color: var(--faint); }
+  `,
+  ];
+
+  /** Whether the inputs have values that their fields can have; if not, the browser says what is wrong. */
+  reportValidity(): boolean {
+    return [...this.renderRoot.querySelectorAll("input")].every((input) => input.reportValidity());
+  }
+
+  private set(field: Field, value: Value | undefined): void {
+    if (value === undefined) return;
+    this.given = withValues(this.fields, this.given, { [field.name]: value });
+    this.dispatchEvent(new CustomEvent<Given>("settings", { detail: this.given }));
+  }
+
+  private readonly read = (field: Field) => (event: Event) => this.set(field, parsed(field, inputValue(event)));
+
+  private select(field: Field, options: [string, string][]) {
+    const value = textOf(this.given[field.name] ?? field.default);
+    const all = field.optional ? [["", "–"] as const, ...options] : options;
+    return html`<select id=${field.name} @change=${this.read(field)}>
+      ${all.map(([name, words]) => html`<option value=${name} title=${name} ?selected=${name === value}>${words}</option>`)}</select>`;
+  }
+
+  private input(field: Field) {
+    const value = textOf(this.given[field.name] ?? field.default);
+    const known = this.choices[field.name];
+    if (known && field.kind !== "list") return this.select(field, Object.entries(known));
+    if (field.kind === "choice")
+      return this.select(
+        field,
+        field.choices.map((one) => [one, one]),
+      );
+    if (field.kind === "method")
+      return this.select(
+        field,
+        field.variants.map((one) => [one.name, one.help ? `${one.name} – ${one.help}` : one.name]),
+      );
+    if (field.kind === "integer" || field.kind === "number")
+      return html`<input id=${field.name} type="number" min=${field.least ?? field.above ?? nothing} max=${field.most ?? nothing}
+        step=${field.kind === "integer" ? 1 : "any"} ?required=${!field.optional} placeholder="–" .value=${value} @change=${this.read(field)} />`;
+    const list = known ?? Object.fromEntries(field.choices.map((one) => [one, one]));
+    return html`<input id=${field.name} list=${`${field.name}-known`} .value=${value} @change=${this.read(field)} />
+      <datalist id=${`${field.name}-known`}>${Object.keys(list).map((one) => html`<option value=${one}></option>`)}</datalist>`;
+  }
+
+  private field(field: Field): TemplateResult {
+    const label = this.labels[field.name] ?? field.label;
+    if (field.kind === "group")
+      return html`<fieldset title=${field.help}><legend>${label}</legend>${field.fields.map((one) => this.field(one))}</fieldset>`;
+    if (field.kind === "check")
+      return html`<label class="check" title=${field.help}><input id=${field.name} type="checkbox"
+        .checked=${Boolean(this.given[field.name] ?? field.default)}
+        @change=${(event: Event) => this.set(field, isChecked(event))} />${label}</label>`;
+    return html`<label title=${field.help}>${label}${field.unit ? `, ${field.unit}` : ""} ${this.input(field)}</label>
+      ${field.kind === "method" ? variantOf(field, this.given).fields.map((one) => this.field(one)) : nothing}`;
+  }
+
+  render() {
+    return this.fields.map((one) => this.field(one));
+  }
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { settingsFields, useSettings } from "../src/net/settings-schema";
+import {
+  activeFields,
+  bodyOf,
+  fromAddress,
+  parsed,
+  readFields,
+  textOf,
+  toAddress,
+  valuesOf,
+  withValues,
+  type Field,
+  type Schemas,
+} from "../src/settings/fields";
+
+const SCHEMAS: Schemas = {
+  Dtw: {
+    description: "Exact alignment.\n\nMore about it.",
+    properties: {
+      name: { const: "dtw" },
+      features: { type: "string", title: "Features", default: "e15" },
+      rank: { anyOf: [{ enum: ["movement", "distance"] }, { type: "null" }] },
+    },
+  },
+  Lazy: {
+    properties: {
+      name: { const: "lazy" },
+      features: { type: "string", default: "e15" },
+      k: { type: "integer", minimum: 1, maximum: 1000, default: 256, description: "Neighbours." },
+    },
+  },
+  Expansion: {
+    properties: {
+      join_distance: { anyOf: [{ type: "number", exclusiveMinimum: 0 }, { type: "null" }], "x-unit": "m" },
+      tiers: { anyOf: [{ type: "integer" }, { const: "all" }], default: "all" },
+    },
+  },
+  Search: {
+    properties: {
+      method: {
+        title: "Search method",
+        oneOf: [{ $ref: "#/components/schemas/Dtw" }, { $ref: "#/components/schemas/Lazy" }],
+        discriminator: { propertyName: "name" },
+        default: { name: "dtw" },
+      },
+      max_matches: { type: "integer", minimum: 1, title: "Max Matches", default: 100 },
+      label: { type: "array", items: { type: "string" }, default: [] },
+      mirror: { type: "boolean", default: false },
+      expansion: { $ref: "#/components/schemas/Expansion", description: "Matches of matches." },
+    },
+  },
+};
+const FIELDS = readFields(SCHEMAS.Search, SCHEMAS);
+const all = (fields: Field[]): Field[] =>
+  fields.flatMap((one) => [one, ...all(one.fields), ...one.variants.flatMap((each) => all(each.fields))]);
+const field = (name: string) => all(FIELDS).find((one) => one.name === name)!;
+
+describe("fields of a schema", () => {
+  it("have names, labels, kinds and defaults", () => {
+    expect(FIELDS.map(({ name, label, kind }) => [name, label, kind])).toEqual([
+      ["method", "Search method", "method"],
+      ["max_matches", "max matches", "integer"],
+      ["label", "label", "list"],
+      ["mirror", "mirror", "check"],
+      ["expansion", "expansion", "group"],
+    ]);
+    expect(valuesOf(FIELDS, {})).toEqual({
+      method: "dtw",
+      features: "e15",
+      rank: null,
+      max_matches: 100,
+      label: [],
+      mirror: false,
+      "expansion.join_distance": null,
+      "expansion.tiers": "all",
+    });
+  });
+  it("have limits, units and help", () => {
+    expect(field("k")).toMatchObject({ least: 1, most: 1000, help: "Neighbours.", optional: false });
+    expect(field("expansion.join_distance")).toMatchObject({ above: 0, unit: "m", optional: true });
+    expect(field("expansion").help).toBe("Matches of matches.");
+    expect(field("rank")).toMatchObject({ kind: "choice", choices: ["movement", "distance"], optional: true });
+  });
+  it("include the options of the chosen method only", () => {
+    const names = (method: string) => activeFields(FIELDS, { method }).map((one) => one.name);
+    expect(names("dtw")).toContain("rank");
+    expect(names("lazy")).toContain("k");
+    expect(names("lazy")).not.toContain("rank");
+    expect(names("unknown")).toEqual(names("dtw"));
+    expect(field("method").variants[0].help).toBe("Exact alignment.");
+  });
+  it("name methods by the mapping of a discriminator, too", () => {
+    const mapping = { first: "#/components/schemas/Dtw", second: "#/components/schemas/Lazy" };
+    const method = { ...SCHEMAS.Search.properties!.method, discriminator: { propertyName: "name", mapping } };
+    expect(readFields({ properties: { method } }, SCHEMAS)[0].variants.map((one) => one.name)).toEqual([
+      "first",
+      "second",
+    ]);
+  });
+});
+
+describe("values of settings", () => {
+  it("are those that differ from the defaults", () => {
+    const given = withValues(FIELDS, {}, { method: "lazy", k: 64, mirror: false, label: [] });
+    expect(given).toEqual({ method: "lazy", k: 64 });
+    expect(withValues(FIELDS, given, { k: 256 })).toEqual({ method: "lazy" });
+  });
+  it("lose the options of a method with the method", () =>
+    expect(withValues(FIELDS, { method: "lazy", k: 64 }, { method: "dtw" })).toEqual({}));
+  it("go to the address and come from it", () => {
+    const given = { method: "lazy", k: 64, label: ["walk", "run"], mirror: true, "expansion.tiers": 2 };
+    const query = { method: "lazy", k: "64", label: "walk,run", mirror: "1", "expansion.tiers": "2" };
+    expect(toAddress(given)).toEqual(query);
+    expect(fromAddress(FIELDS, { ...query, other: "view" })).toEqual(given);
+  });
+  it("ignore what is not a value", () => {
+    const query = { method: "none", max_matches: "many", k: "3", "expansion.join_distance": "" };
+    expect(fromAddress(FIELDS, query)).toEqual({});
+  });
+  it("are read as their fields demand", () => {
+    expect(parsed(field("k"), "2.5")).toBeUndefined();
+    expect(parsed(field("k"), "")).toBeUndefined();
+    expect(parsed(field("expansion.join_distance"), "")).toBeNull();
+    expect(parsed(field("expansion.join_distance"), "0.25")).toBe(0.25);
+    expect(parsed(field("expansion.tiers"), "all")).toBe("all");
+    expect(parsed(field("rank"), "")).toBeNull();
+    expect(parsed(field("rank"), "size")).toBeUndefined();
+    expect(parsed(field("label"), " walk, run,")).toEqual(["walk", "run"]);
+    expect([true, false, null, 3].map(textOf)).toEqual(["1", "0", "", "3"]);
+  });
+  it("are sent in the shape of the schema", () => {
+    expect(bodyOf(FIELDS, {})).toEqual({});
+    expect(bodyOf(FIELDS, { rank: "distance", "expansion.join_distance": 0.1 })).toEqual({
+      method: { name: "dtw", rank: "distance" },
+      expansion: { join_distance: 0.1 },
+    });
+    expect(bodyOf(FIELDS, { method: "lazy", max_matches: 3 })).toEqual({ method: { name: "lazy" }, max_matches: 3 });
+  });
+});
+
+describe("settings of the server", () => {
+  it("are chosen by name, all or some in the order of the form", () => {
+    useSettings({ GraphRequest: { properties: { a: { type: "integer" }, b: { type: "boolean" } } } });
+    expect(settingsFields("graph").map((one) => one.name)).toEqual(["a", "b"]);
+    expect(settingsFields("graph", ["b", "x", "a"]).map((one) => one.name)).toEqual(["b", "a"]);
+    expect(settingsFields("dance")).toEqual([]);
+  });
+});
