@@ -25,8 +25,8 @@ from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.search import Match
 from motionloom.search.match_web.store import WebStore
-from motionloom.search.methods.segments import NEAR_MATCHES
 from motionloom.search.methods import WebOptions
+from motionloom.search.methods.segments import NEAR_MATCHES
 from motionloom.store.records import Entry
 
 SUMMARY = "match webs: recall of near cells"

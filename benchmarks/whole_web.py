@@ -25,8 +25,8 @@ from motionloom import parallel
 from motionloom.library import Library
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.tasks import web_keys
-from motionloom.search.methods.segments import NEAR_MATCHES
 from motionloom.search.methods import WebOptions
+from motionloom.search.methods.segments import NEAR_MATCHES
 
 SUMMARY = "match webs of near cells: a whole library, its memory and its recall"
 PACKAGES = ()

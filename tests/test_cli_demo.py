@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
+from click.testing import CliRunner
 from commands import invoked
-from typer.testing import CliRunner
 
 from motionloom.cli import app
 from motionloom.cli.tools.demo.steps import STEPS

@@ -23,7 +23,14 @@ from motionloom.search.clips.features import clip_summary, travel_rows
 from motionloom.search.clips.measures import CLIP_MEASURES, ClipVectors, clip_measure, measure_of
 from motionloom.search.clips.measures import clip_distances as distances_of
 from motionloom.search.clips.table import clip_table
-from motionloom.search.methods import METHODS, AngleDtw, ClipDtw, ClipStatistics, Emd, UniformScaling
+from motionloom.search.methods import (
+    METHODS,
+    AngleDtw,
+    ClipDtw,
+    ClipStatistics,
+    Emd,
+    UniformScaling,
+)
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up", "punch_mid_right")
 QUICK = [name for name in CLIP_MEASURES if name != "dtw-pc11"]

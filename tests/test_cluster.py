@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from cluster_tasks import die, square, whereabouts
 from commands import MOTIONLOOM, ran
-from typer.testing import CliRunner
 from waiting import random_pause, wait_until
 
 import motionloom as ml

@@ -174,7 +174,7 @@ class Command(click.Command):
     """A command whose help fits on a screen; see `motionloom.cli.help`."""
 
     rows: list[Row]
-    function: Callable[..., None]
+    parts: dict[str, Part]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Print the help if it is asked for; it depends on the method that is typed with it."""
@@ -237,7 +237,7 @@ def command(name: str, function: Callable[..., None]) -> Command:
         help=inspect.getdoc(function),
         add_help_option=False,
     )
-    made.rows, made.function = listed, function
+    made.rows, made.parts = listed, parts
     return made
 
 

@@ -7,7 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from motionloom.cli.command import Argument, Option
+from motionloom.cli.command import Argument, Fields, Option
 from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, listed, open_library
 from motionloom.cli.terminal import (
     counted,
@@ -32,17 +32,18 @@ def match(
     library: Annotated[Path, LIB],
     action: Annotated[str, Argument(", ".join(_ACTIONS) + ".", metavar="ACTION")],
     settings: MatchingSettings,
-    walk: MatchingWalkSettings,
+    walk: Annotated[MatchingWalkSettings, Fields(hide=("dynamics",))],
     file: Annotated[Path | None, Argument("fill: a motion with gaps.", metavar="FILE")] = None,
     gap: Annotated[
         list[str] | None,
-        Option("fill: frames to replace; may be repeated.", metavar="FIRST-LAST"),
+        Option("fill: frames to replace; may be repeated.", metavar="FIRST-LAST", expert=True),
     ] = None,
     pose: Annotated[
         list[str] | None,
         Option(
             "fill: a pose of a file or of a take, and when; may be repeated, without FILE.",
             metavar="FILE[:FRAME]@SECOND",
+            expert=True,
         ),
     ] = None,
     output: Annotated[
@@ -53,7 +54,9 @@ def match(
             metavar="PATH",
         ),
     ] = None,
-    course: Annotated[str | None, Option("courses: run only these.", metavar="NAME,...")] = None,
+    course: Annotated[
+        str | None, Option("courses: run only these.", metavar="NAME,...", expert=True)
+    ] = None,
     to: Annotated[
         str,
         Option(
@@ -63,7 +66,7 @@ def match(
         ),
     ] = "glb",
     prune: Annotated[
-        bool, Option("Leave out takes that are never worth playing.", "--prune")
+        bool, Option("Leave out takes that are never worth playing.", expert=True)
     ] = False,
     inspect: Annotated[Path | None, INSPECT] = None,
     json: Annotated[bool, JSON] = False,
