@@ -8,52 +8,47 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from click.exceptions import Exit
 
+from motionloom.cli.command import Argument, Option, command
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput, MotionloomError
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-
-@app.command()
 def bench(
     name: Annotated[
         str,
-        typer.Argument(
-            help="Benchmark: load, knn, dtw ... (an unknown name lists them); all; or page, which "
+        Argument(
+            "Benchmark: load, knn, dtw ... (an unknown name lists them); all; or page, which "
             "measures nothing and rewrites --markdown from --results."
         ),
     ],
-    data: Annotated[Path | None, typer.Option(help="Folder with .bvh files.")] = None,
-    files: Annotated[int, typer.Option(min=1, help="Number of files to use.")] = 20,
+    data: Annotated[Path | None, Option("Folder with .bvh files.")] = None,
+    files: Annotated[int, Option("Number of files to use.", min=1)] = 20,
     rounds: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Number of rounds; medians are reported. [default of the benchmark]"
-        ),
+        Option("Number of rounds; medians are reported. [default of the benchmark]", min=1),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed for the choice of files.")] = 1,
+    seed: Annotated[int, Option("Random seed for the choice of files.", min=0)] = 1,
     frames: Annotated[
         float | None,
-        typer.Option(
-            min=1.0,
-            help="Number of synthetic frames (scale), for example 1e8; or of each set (recall).",
+        Option(
+            "Number of synthetic frames (scale), for example 1e8; or of each set (recall).", min=1.0
         ),
     ] = None,
     install_rivals: Annotated[
         bool,
-        typer.Option("--install-rivals", help="Install the rivals into a cache folder first."),
+        Option("Install the rivals into a cache folder first."),
     ] = False,
-    json_: Annotated[bool, JSON] = False,
+    json: Annotated[bool, JSON] = False,
     results: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write the report to NAME.json in this folder."),
+        Option("Write the report to NAME.json in this folder.", metavar="DIR"),
     ] = None,
     markdown: Annotated[
         Path | None,
-        typer.Option(help="Write the results into the section of this Markdown page."),
+        Option("Write the results into the section of this Markdown page."),
     ] = None,
 ) -> None:
     """Measure motionloom and its rivals side by side, on this machine.
@@ -97,13 +92,16 @@ def bench(
         if markdown is not None:
             report.write_section(markdown, one, report.markdown(found))
             remark(f"results written to {markdown}")
-        if not json_:
+        if not json:
             _print(found)
-    if json_:
+    if json:
         print_json(reports if name == "all" else reports[0])
     if failed:
         remark(f"not measured: {', '.join(failed)}")
-        raise typer.Exit(1)
+        raise Exit(1)
+
+
+app = command("benchmarks", bench)
 
 
 def _print(found: dict[str, Any]) -> None:

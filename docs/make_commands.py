@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from motionloom.cli import COMMANDS, app
 

@@ -8,33 +8,27 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Annotated, Any
 
-import typer
-
+from motionloom.cli.command import Argument, Option, command
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput, MotionloomError
 from reproduction import PAPERS, run
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-
-@app.command()
 def main(
     papers: Annotated[
         list[str] | None,
-        typer.Argument(
-            help=f"Papers: {', '.join(PAPERS)} [all]; or page: only write the page anew."
-        ),
+        Argument(f"Papers: {', '.join(PAPERS)} [all]; or page: only write the page anew."),
     ] = None,
     only: Annotated[
-        str, typer.Option(metavar="TEXT", help="Run only the parts whose name contains this.")
+        str, Option("Run only the parts whose name contains this.", metavar="TEXT")
     ] = "",
     write: Annotated[
         bool,
-        typer.Option("--write", help="Write results, pictures and docs/papers.md."),
+        Option("Write results, pictures and docs/papers.md.", "--write"),
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Papers at a time.")] = os.cpu_count() or 1,
-    json_: Annotated[bool, JSON] = False,
+    jobs: Annotated[int, Option("Papers at a time.", min=1)] = os.cpu_count() or 1,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Make tables and figures of the papers again, and compare them with the papers' own.
 
@@ -62,11 +56,14 @@ def main(
     if write:
         write_page()
         remark(f"results written to {PAGE}")
-    if json_:
+    if json:
         print_json(reports[0] if len(reports) == 1 else reports)
     else:
         for report in reports:
             show(report)
+
+
+app = command("reproduction", main)
 
 
 def show(report: dict[str, Any]) -> None:

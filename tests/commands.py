@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from motionloom.cli import app, main
 

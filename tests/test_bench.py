@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from benchmarks import BENCHMARKS, Settings, benchmark_module, report, rivals, whole_web
 from benchmarks import takes as where

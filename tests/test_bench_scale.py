@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import motionloom as ml
 from benchmarks import Settings

@@ -5,17 +5,15 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-import typer
 from commands import invoked
 from test_clean_feet import skating
 
 import motionloom as ml
-from motionloom.cli.files.clean import clean
+from motionloom.cli.command import command
+from motionloom.cli.library.clean import clean
 from motionloom.errors import InvalidInput
 
-app = typer.Typer()
-app.command()(clean)
-run = partial(invoked, app)
+run = partial(invoked, command("clean", clean))
 
 
 @pytest.fixture(scope="module")

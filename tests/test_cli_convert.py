@@ -5,17 +5,15 @@ from functools import partial
 
 import numpy as np
 import pytest
-import typer
 from commands import invoked
 from rigs.bodies import performed
 
 import motionloom as ml
-from motionloom.cli.files.convert import convert
+from motionloom.cli.command import command
+from motionloom.cli.library.convert import convert
 from motionloom.errors import InvalidInput, MotionloomError
 
-app = typer.Typer()
-app.command()(convert)
-run = partial(invoked, app)
+run = partial(invoked, command("convert", convert))
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
+from click.testing import CliRunner
 from commands import invoked
-from typer.testing import CliRunner
 
 from motionloom.cli import app
-from motionloom.cli.demo.steps import STEPS
+from motionloom.cli.tools.demo.steps import STEPS
 from motionloom.demo import corpus
 from motionloom.errors import InvalidInput
 

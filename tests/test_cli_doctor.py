@@ -7,17 +7,15 @@ from functools import partial
 
 import pytest
 import seeded_issues as issues
-import typer
 from commands import invoked
 
 import motionloom as ml
 from motionloom import cli
-from motionloom.cli.files.doctor import doctor
+from motionloom.cli.command import command
+from motionloom.cli.library.doctor import doctor
 from motionloom.errors import InvalidInput, MotionFormatError
 
-app = typer.Typer()
-app.command()(doctor)
-run = partial(invoked, app)
+run = partial(invoked, command("doctor", doctor))
 
 # What programs outside this repository read.
 CONTRACT = {

@@ -6,7 +6,7 @@ import csv
 import json
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 from commands import run
-from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app

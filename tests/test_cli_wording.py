@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 from commands import ran
+from motionloom.cli.wording import use_options, worded
 from rich.table import Table
 
 import motionloom as ml
 from motionloom.cli.terminal import print_table
-from motionloom.cli.wording import use_options, worded
 from motionloom.formats.settings import LoadSettings
 from motionloom.settings import described
 

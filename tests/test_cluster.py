@@ -15,17 +15,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from cluster_tasks import die, square, whereabouts
 from commands import MOTIONLOOM, ran
-from typer.testing import CliRunner
 from waiting import random_pause, wait_until
 
 import motionloom as ml
 from motionloom import parallel
 from motionloom.cli import app
-from motionloom.cli.cluster import cluster_from
-from motionloom.cli.demo import steps as spreading
-from motionloom.cli.demo.tour import Tour
+from motionloom.cli.tools.cluster import cluster_from
+from motionloom.cli.tools.demo import steps as spreading
+from motionloom.cli.tools.demo.tour import Tour
 from motionloom.configuration import trust_settings
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.evaluation.reconstruction import evaluate_reconstructions

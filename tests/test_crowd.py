@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from motionloom.crowd.ballroom import ballroom
 from motionloom.crowd.built_in import cut_at_beats

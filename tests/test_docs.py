@@ -10,11 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import motionloom as ml
-from motionloom.cli import COMMANDS, app, command_function
+from motionloom.cli import COMMANDS, app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -91,7 +90,6 @@ def test_every_block_on_the_page_runs(page, workplace, tmp_path, monkeypatch):
 
 def test_every_block_of_a_page_that_is_not_run_is_understood(monkeypatch, workplace):
     monkeypatch.chdir(workplace)  # for options that look whether a file is there
-    group = typer.main.get_command(app)
     for name in SLOW:
         for kind, code in BLOCK.findall((ROOT / name).read_text(encoding="utf-8")):
             if kind == "python":
@@ -102,13 +100,13 @@ def test_every_block_of_a_page_that_is_not_run_is_understood(monkeypatch, workpl
             for line in code.splitlines():
                 if line.startswith("$ motionloom "):
                     command, *words = shlex.split(line, comments=True)[2:]
-                    group.get_command(None, command).make_context(command, words)
+                    app.get_command(None, command).make_context(command, words)
 
 
 def test_every_command_has_help_and_is_documented():
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     for command in COMMANDS:
-        assert command_function(command).__doc__, command
+        assert app.get_command(None, command).help, command
         assert f"motionloom {command}" in text, f"no page shows motionloom {command}"
 
 
@@ -117,9 +115,8 @@ def test_the_reference_of_commands_names_every_option():
     sections = dict(re.findall(r"^## motionloom (\S+)\n(.*?)(?=^## |\Z)", page, re.M | re.S))
     hint = "run: .venv/bin/python docs/make_commands.py"
     assert set(sections) == set(COMMANDS), hint
-    group = typer.main.get_command(app)
     for name in sections:
-        for parameter in group.get_command(None, name).params:
+        for parameter in app.get_command(None, name).params:
             for option in () if getattr(parameter, "hidden", False) else parameter.opts:
                 assert option.startswith("-") <= (option in sections[name]), (
                     f"{name} {option}: {hint}"

@@ -256,7 +256,7 @@ def test_a_walk_is_steered_by_time(graph):
 def test_the_command_describes_the_graph_and_writes_walks(tmp_path, walks):
     import json
 
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from motionloom.cli import app
 

@@ -76,12 +76,9 @@ VERBS = {"stretch_only"}  # uniform scaling stretches clips: no noun for a segme
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_no_option_uses_a_word_that_the_glossary_avoids(command):
-    import typer
-
     from motionloom.cli import app
 
-    group = typer.main.get_command(app)
-    for option in group.get_command(None, command).params:
+    for option in app.get_command(None, command).params:
         if not getattr(option, "hidden", False):
             for word in banned():
                 assert option.name in VERBS or not uses(option.name.replace("-", "_"), word)

@@ -12,8 +12,8 @@ from urllib.parse import urlparse
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from cluster_tasks import catalogue_of
-from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom import parallel

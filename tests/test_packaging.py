@@ -42,12 +42,9 @@ def last(word):
 
 
 def options_of(command):
-    import typer
-
-    group = typer.main.get_command(app)
     return {
         option
-        for parameter in group.get_command(None, command).params
+        for parameter in app.get_command(None, command).params
         for option in (*parameter.opts, *parameter.secondary_opts)
     }
 

@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app

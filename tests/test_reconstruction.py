@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.stats import spearmanr
-from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app

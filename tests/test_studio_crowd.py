@@ -10,7 +10,7 @@ from studio_takes import corpus_library, studio_client
 
 pytest.importorskip("fastapi")
 
-from typer.testing import CliRunner  # noqa: E402
+from click.testing import CliRunner  # noqa: E402
 
 from motionloom.cli import app as commands  # noqa: E402
 from motionloom.studio.messages import unpack  # noqa: E402

@@ -7,7 +7,7 @@ import shlex
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import motionloom as ml
 from motionloom.alignment import matrix_minima, valid_region

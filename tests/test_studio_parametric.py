@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from click.testing import CliRunner
 from studio_takes import corpus_library, studio_client
-from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app

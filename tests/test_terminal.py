@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app, terminal

@@ -3,8 +3,8 @@
 import tempfile
 from pathlib import Path
 
+from click.testing import CliRunner
 from PIL import Image
-from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app

@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from click.testing import CliRunner
 from matplotlib.figure import Figure
 from PIL import Image
-from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app

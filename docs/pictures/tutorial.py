@@ -8,8 +8,8 @@ import re
 import tempfile
 from pathlib import Path
 
+from click.testing import CliRunner
 from PIL import Image
-from typer.testing import CliRunner
 
 from motionloom.cli import app
 

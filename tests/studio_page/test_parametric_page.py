@@ -8,8 +8,8 @@ import shutil
 import numpy as np
 import pytest
 from browser import drawn_joints, go, in_address, settled
+from click.testing import CliRunner
 from studio_takes import StudioServer
-from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app

@@ -1,4 +1,4 @@
-"""The command line: one module per group of verbs; each command parses, calls and prints.
+"""The command line: commands by job; each parses, calls the library and prints.
 
 Every command that yields data takes ``--json`` and then prints nothing else on standard
 output. Progress and remarks go to standard error. A wrong input ends with one clear line
@@ -12,194 +12,157 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+import click
 
 from motionloom.cli.terminal import PlainOutput, did_you_mean, plain_text
-from motionloom.cli.wording import use_options, worded
-from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.errors import MotionloomError
 
-# Groups of the help: command -> its module, and the name of its function where that differs.
-GROUPS: dict[str, dict[str, str]] = {
-    "Files": {
-        "info": "files.info",
-        "doctor": "files.doctor",
-        "clean": "files.clean",
-        "convert": "files.convert",
-        "show": "files.pictures",
-    },
-    "Library": {
-        "import": "library:import_",
-        "export": "library",
-        "sheet": "files.pictures",
-        "label": "library",
-        "find": "library",
-        "clusters": "library",
-        "undo": "library",
-        "verify": "trust",
-        "trust": "trust",
-        "studio": "library",
-    },
-    "Search": {"search": "search", "family": "search", "web": "search"},
-    "Synthesis": {
-        "parametrize": "synthesis.parametric",
-        "synthesize": "synthesis.parametric",
-        "graph": "synthesis.graph",
-        "walk": "synthesis.graph",
-        "fat-graph": "synthesis.fat_graph",
-        "match": "synthesis.matching",
-        "reconstruct": "synthesis.reconstruct",
-        "act": "synthesis.acting",
-    },
-    "Dance": {
-        "beats": "dancing.beats",
-        "movements": "dancing.beats",
-        "dance": "dancing.dance",
-        "ballroom": "dancing.crowd",
-        "march": "dancing.crowd",
-        "dancefloor": "dancing.crowd",
-    },
-    "Evaluation": {
-        "evaluate": "evaluation",
-        "evaluate-reconstruct": "synthesis.reconstruct",
-        "evaluate-captions": "evaluation",
-        "evaluate-sentences": "evaluation",
-        "study": "evaluation",
-    },
-    "Tools": {"demo": "demo", "cluster": "cluster", "warm-up": "demo"},
+# Job -> what it is for, and its commands: module (with the function, if it has another name than
+# the command) and one line about it.
+JOBS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
+    "library": (
+        "here are my files",
+        {
+            "info": ("library.info", "Show what a file or library contains."),
+            "doctor": ("library.doctor", "Check files: unit, axes, rate, sides, floor."),
+            "clean": ("library.clean", "Remove foot skate."),
+            "convert": ("library.convert", "Convert to another format, program or character."),
+            "show": ("library.pictures", "Draw a motion: film strip, GIF, video."),
+            "import": ("library.importing:import_", "Import motion files into a library."),
+            "export": ("library.importing", "Write motions and labels into a folder."),
+            "sheet": ("library.pictures", "Write a page with all motions, animated."),
+            "label": ("library.labels", "Add, remove and print labels."),
+            "reconstruct": ("library.reconstruct", "Reconstruct a body from a few markers."),
+            "undo": ("library.upkeep", "Undo the latest change of a library."),
+            "verify": ("library.upkeep", "Check and repair a library."),
+            "trust": ("library.upkeep", "Trust what a folder or library names outside."),
+        },
+    ),
+    "find": (
+        "everything like this, everything called that",
+        {
+            "search": ("find.search", "Find what resembles a segment of motion."),
+            "family": ("find.search", "Find also what resembles the matches."),
+            "find": ("find.words", "Find motions by words."),
+            "clusters": ("find.words", "Group similar takes."),
+            "web": ("find.web", "Compare all motions in advance, for fast searches."),
+        },
+    ),
+    "aim": (
+        "a kick that lands here",
+        {
+            "parametrize": ("aim", "Learn a parametric motion from similar motions."),
+            "synthesize": ("aim", "Synthesize the motion that reaches a target."),
+        },
+    ),
+    "walk": (
+        "along this path, forever",
+        {
+            "graph": ("walk.graph", "Build, edit and draw a motion graph."),
+            "walk": ("walk.walk", "Synthesize a walk through a motion graph."),
+            "fat-graph": ("walk.fat_graph", "Synthesize a walk by direction and speed."),
+        },
+    ),
+    "play": (
+        "let me steer it",
+        {"match": ("play", "Make a character that responds, by motion matching.")},
+    ),
+    "dance": (
+        "on the beat of this song",
+        {
+            "beats": ("dance.beats", "Find the beats of a motion."),
+            "movements": ("dance.movements", "Learn which movements may follow which."),
+            "dance": ("dance.dance", "Dance to music."),
+            "ballroom": ("dance.crowd", "Let couples dance around a room."),
+            "march": ("dance.crowd", "Let soldiers march in formation."),
+            "dancefloor": ("dance.crowd", "Let characters dance next to each other."),
+        },
+    ),
+    "script": (
+        "walk 3 s, sit down, wave",
+        {"act": ("script", "Act a script in words.")},
+    ),
+    "evaluate": (
+        "how good are the methods",
+        {
+            "evaluate": ("evaluate.measures", "Compare clip measures on labeled clips."),
+            "evaluate-reconstruct": ("evaluate.reconstruction", "Measure reconstruction errors."),
+            "evaluate-captions": ("evaluate.words", "Compare captions with labels."),
+            "evaluate-sentences": ("evaluate.words", "Score finding by sentences."),
+            "study": ("evaluate.measures", "Compare feature sets and frame distances."),
+        },
+    ),
+    "tools": (
+        "and everything else",
+        {
+            "studio": ("tools.studio", "Open the studio in a browser."),
+            "demo": ("tools.demo", "Take a tour on built-in motions."),
+            "cluster": ("tools.cluster", "Run a Dask cluster on this machine."),
+            "warm-up": ("tools.demo", "Compile everything now, for a quick first start."),
+        },
+    ),
 }
-COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
-# Those that take --cluster.
-PARALLEL = {
-    "import", "search", "family", "web", "graph", "reconstruct", "evaluate",
-    "evaluate-reconstruct", "study",
-}  # fmt: skip
+COMMANDS = {name: place for _, commands in JOBS.values() for name, (place, _) in commands.items()}
 
 
-def command_function(name: str) -> Callable[..., None]:
-    """The function of a command; imports its module."""
-    module, _, function = COMMANDS[name].partition(":")
-    command = getattr(import_module(f"motionloom.cli.{module}"), function or name.replace("-", "_"))
-    if name in PARALLEL:
-        from motionloom.cli.cluster import on_clusters
+class Commands(click.Group):
+    """The commands by job; each is imported when it is called."""
 
-        return on_clusters(command)
-    return command
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands, by job."""
+        return list(COMMANDS)
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command, made from its function."""
+        if cmd_name not in COMMANDS:
+            return None
+        if cmd_name not in self.commands:
+            from motionloom.cli.command import command
 
-class _PlainValues:
-    """Conversion of typed words where there is nothing to convert or check.
+            module, _, function = COMMANDS[cmd_name].partition(":")
+            found = import_module(f"motionloom.cli.{module}")
+            made = command(cmd_name, getattr(found, function or cmd_name.replace("-", "_")))
+            self.add_command(made)
+        return self.commands[cmd_name]
 
-    Typer converts every value by Pydantic, whose import takes as long as reading a small file.
-    """
-
-    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
-        """The value of a parameter, by Typer where it is not a word or a default."""
-        described = param.type_descriptor
-        kind, several = described.annotation, param.multiple or param.nargs == -1
-        if value is None:
-            return () if several else None
-        if kind in (list[str], list[Path]) and several and not isinstance(value, str):
-            return [Path(each) for each in value] if kind == list[Path] else list(value)
-        if kind in (str, int, float, bool) and isinstance(value, kind):
-            return value
-        if kind is Path and isinstance(value, str | Path):
-            return Path(value)
-        if kind is str and isinstance(value, int | float):  # a default that may also be a word
-            return str(value)
-        from typer._coercion import build_runtime_param
-
-        return build_runtime_param(described).coerce(value, param=param, ctx=ctx)
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the jobs, and one line per command; imports none of them."""
+        formatter.write_paragraph()
+        for job, (purpose, commands) in JOBS.items():
+            formatter.write(f"{job}: {purpose}\n")
+            formatter.write("".join(f"  {n:<22}{said}\n" for n, (_, said) in commands.items()))
+        formatter.write("\nmotionloom COMMAND --help shows the options of a command.\n")
 
 
-class _PlainParameters:
-    """Of a command: its parameters convert their values by `_PlainValues`."""
-
-    def get_params(self, ctx) -> list:
-        """All parameters, also ``--help``."""
-        parameters = super().get_params(ctx)  # type: ignore[misc]
-        for parameter in parameters:
-            if getattr(parameter, "_runtime_param", self) is None:
-                parameter._runtime_param = _PlainValues()
-        return parameters
-
-
-class _Command(_PlainParameters, TyperCommand):
-    def invoke(self, ctx) -> Any:
-        """Run the command; messages are worded by its options."""
-        use_options(self.get_params(ctx))
-        return super().invoke(ctx)
-
-
-class GroupedCommands(_PlainParameters, TyperGroup):
-    """Commands in groups, each imported when it is called."""
-
-    def list_commands(self, ctx) -> list[str]:
-        """Names of all commands, those of `GROUPS` first."""
-        return [*COMMANDS, *super().list_commands(ctx)]
-
-    def get_command(self, ctx, name: str):
-        """A command, built from its function."""
-        if name in COMMANDS and name not in self.commands:
-            single = typer.Typer(
-                add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
-            )
-            single.command(name, cls=_Command, context_settings=_HELP)(command_function(name))
-            self.add_command(typer.main.get_command(single), name)
-        return super().get_command(ctx, name)
-
-    def format_commands(self, ctx, formatter) -> None:
-        """Write one section per group, each command with the first line of its help, wrapped."""
-        for title, names in GROUPS.items():
-            rows = [
-                (name, (command_function(name).__doc__ or "").strip().partition("\n")[0])
-                for name in names
-            ]
-            with formatter.section(title):
-                formatter.write_dl(rows)
-
-
-_HELP = {"help_option_names": ["-h", "--help"]}
-app = typer.Typer(
-    name="motionloom",
-    cls=GroupedCommands,
-    help="Find, cut, blend, recombine and set to music what is in a folder of motion capture.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings=_HELP,
-)
-
-
-@app.command("bench", hidden=True)
-def _bench(name: str = typer.Argument("NAME")) -> None:
-    """Tell where the benchmarks of release 0.1 are now."""
-    raise InvalidInput(
-        f"the benchmarks have left the installed package; in a clone of the repository, run: "
-        f"python -m benchmarks {name}"
-    )
-
-
-@app.callback(invoke_without_command=True)
-def _version(
-    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
-) -> None:
-    if version:
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
         from motionloom import __version__
 
-        print(f"motionloom {__version__}")
-        raise typer.Exit
+        click.echo(f"motionloom {__version__}")
+        ctx.exit()
 
 
-# The class of all wrong command lines; Typer exports its children, wherever it keeps it.
-_UsageError: type[Any] = typer.BadParameter.__mro__[1]
+app = Commands(
+    "motionloom",
+    help="Find, cut, blend, recombine and set to music what is in a folder of motion capture.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_version,
+            help="Print the version and stop.",
+        )
+    ],
+)
 
 
 def main() -> None:
@@ -210,18 +173,20 @@ def main() -> None:
     atexit.register(gc.freeze)
     try:
         with redirect_stdout(PlainOutput(sys.stdout)):
-            code = app(sys.argv[1:] or ["--help"], prog_name="motionloom", standalone_mode=False)
-        if code == 130:  # how Typer passes on Ctrl-C, without a word
-            print(
-                "interrupted; nothing is half-written, run the same command to go on",
-                file=sys.stderr,
+            code = app.main(
+                sys.argv[1:] or ["--help"], prog_name="motionloom", standalone_mode=False
             )
         sys.exit(code)
-    except _UsageError as error:  # a wrong option, a missing argument
+    except click.Abort:  # Ctrl-C
+        print(
+            "interrupted; nothing is half-written, run the same command to go on", file=sys.stderr
+        )
+        sys.exit(130)
+    except click.UsageError as error:  # a wrong option, a missing argument
         command = error.ctx.command_path if error.ctx is not None else "motionloom"
         said = error.format_message().rstrip(".")
         if said.startswith("No such command"):
-            said += did_you_mean(sys.argv[1], COMMANDS)
+            said = f"No such command {sys.argv[1]!r}{did_you_mean(sys.argv[1], COMMANDS)}"
         _fail(f"{said.removesuffix('?')}; see {command} --help")
     except BrokenPipeError:  # the reader of our output has left: `motionloom ... | head`
         sys.stderr.close()
@@ -248,5 +213,5 @@ def _told(error: OSError) -> str:
 
 
 def _fail(message: str) -> None:
-    print(f"motionloom: {plain_text(worded(message))}", file=sys.stderr)
+    print(f"motionloom: {plain_text(message)}", file=sys.stderr)
     sys.exit(2)

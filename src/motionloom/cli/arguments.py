@@ -118,11 +118,7 @@ def _whole(text: str, settings: LoadSettings) -> Motion:
         from motionloom.library import Library
 
         library = Library(place)  # raises if there is none
-        given = [
-            f"--{option}"
-            for option, value in settings.arguments().items()
-            if value != getattr(_DEFAULTS, option)
-        ]
+        given = [f"--{option.replace('_', '-')}" for option in settings.changed()]
         if name and given:
             raise InvalidInput(
                 f"{', '.join(given)}: how a file is read; {name} was read when it was imported"
@@ -151,4 +147,4 @@ def _whole(text: str, settings: LoadSettings) -> Motion:
             f"{text} holds markers without a skeleton; this needs a motion (motionloom reconstruct "
             "makes one)"
         )
-    return load(text, **settings.arguments())
+    return load(text, **settings.changed())

@@ -1,6 +1,6 @@
 """Arguments and options that several commands share.
 
-Options of verbs come from their settings, see `motionloom.cli.settings_options`.
+Options of verbs come from their settings, see `motionloom.cli.command`.
 """
 
 from __future__ import annotations
@@ -9,26 +9,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-import typer
-
+from motionloom.cli.command import Argument, Option
 from motionloom.cli.terminal import counted, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
     from motionloom.library import Library, Match, TextMatch
 
-LIB = typer.Argument(metavar="LIB", help="The library.")
-JSON = typer.Option("--json", help="Machine-readable output.")
-WORKERS = typer.Option(help="Processes to use. [one per core]", min=1)
+LIB = Argument("The library.", metavar="LIB")
+JSON = Option("Print JSON.")
+WORKERS = Option("Processes to use. [one per core]", min=1, expert=True)
 
-INSPECT = typer.Option(
-    "--inspect", metavar="FILE", help="Draw the worst second of the motion (.png, .svg, .pdf)."
+INSPECT = Option(
+    "Draw the worst second of the motion (.png, .svg, .pdf).", metavar="FILE", expert=True
 )
 
-EXPORT = typer.Option(metavar="DIR", help="Write each result to this folder, cut to its frames.")
-TO = typer.Option("--to", metavar="SUFFIX", help="Format of exported clips: bvh, fbx, glb, ...")
+EXPORT = Option("Write each result to this folder, cut to its frames.", metavar="DIR")
+TO = Option("Format of exported clips: bvh, fbx, glb, ...", metavar="SUFFIX", expert=True)
 
-DETAILS = typer.Option("--details", help="Print every figure of the quality report.")
+DETAILS = Option("Print every figure of the quality report.", expert=True)
 
 PICTURES = (".png", ".svg", ".pdf")
 

@@ -11,8 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from motionloom.cli.wording import worded
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -85,7 +83,7 @@ def _width(text: str) -> int:
 
 def remark(text: str) -> None:
     """A line for people, on standard error, so that standard output stays data."""
-    print(plain_text(worded(text)), file=sys.stderr)
+    print(plain_text(text), file=sys.stderr)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,0 +1,218 @@
+"""``motionloom parametrize`` and ``motionloom synthesize``: parametric motions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from motionloom.cli.command import Argument, Fields, Option
+from motionloom.cli.find.search import hint_at_small_family
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.terminal import draw_worst, print_json, print_quality, progress, remark
+from motionloom.errors import InvalidInput
+from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
+from motionloom.search.settings import FamilySettings
+from motionloom.settings import motion_choice
+
+if TYPE_CHECKING:
+    from motionloom.library import ParametricMotion
+
+
+BY = (
+    "Parameter, such as right_ankle@33 or lowest(hips); may be repeated. "
+    "JOINT@FRAME, final_root_position, lowest(JOINT), highest(JOINT), average_speed, "
+    "average_curvature, turn; height(JOINT), joint_speed(JOINT), angular_velocity(JOINT), "
+    "curvature(JOINT) or centre_of_mass with @FRAME or @highest(JOINT) (lowest, fastest, "
+    "farthest); minimum(...), maximum(...) or mean(...) of one of these, or of position(JOINT), "
+    "with @START-END for some frames; scores FILE.csv or FILE.csv:COLUMN,...; MODULE:FUNCTION"
+)
+
+
+def parametrize(
+    library: Annotated[Path, LIB],
+    query: Annotated[
+        str, Argument("NAME:START-END in frames, or seconds with an s.", metavar="QUERY")
+    ],
+    by: Annotated[
+        list[str],
+        Option(BY, metavar="PARAMETER"),
+    ],
+    examples: Annotated[
+        FamilySettings,
+        Fields(show=("join_distance",), hide=("exclude_query",), preset=False),
+    ],
+    settings: Annotated[
+        ParametrizeSettings,
+        Fields(hide=("delta", "spacing", "sampling", "redundant", "redundant_by")),
+    ],
+    name: Annotated[
+        str | None,
+        Option("Name in the library. [that of --output, or of the query's motion]"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        Option("Write a description (.json).", "-o --output", metavar="FILE"),
+    ] = None,
+    whole: Annotated[
+        bool,
+        Option("No search: examples are whole motions, QUERY (a NAME) and those chosen."),
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        Option("Draw the parameters in reach (.png, .svg, .pdf).", metavar="FILE"),
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Learn a parametric motion from everything similar to the query, and store it by name."""
+    lib = open_library(library)
+    if picture is not None:
+        check_picture(picture)
+    if output is not None and output.suffix.lower() != ".json":
+        raise InvalidInput(f"{output}: a parametric motion is described in a .json file")
+    name = name or (output.stem if output is not None else query.split(":")[0])
+    family = None if whole else lib.family(query, examples)
+    with progress("blends", settings.samples, quiet=json) as advance:
+        motion = lib.parametrize(
+            lib.select(first=query, **motion_choice(examples)) if family is None else family,
+            list(by),
+            settings,
+            name=name,
+            progress=advance,
+        )
+    if family is not None:
+        hint_at_small_family(family)
+    if picture is not None:
+        draw_accessible(motion, picture)
+    if output is not None:
+        motion.save_description(output)
+    if json:
+        print_json(motion.to_dict())
+        return
+    low, high = motion.accessible.min(axis=0), motion.accessible.max(axis=0)
+    print(f"{name}: {len(motion.examples)} examples, {len(motion.accessible)} samples")
+    if motion.space.shortfall:
+        print(f"  {motion.space.shortfall}")
+    registration = motion.registration
+    for left in registration.left_out:
+        is_unclear = left in registration.unclear
+        reason = "no clear time alignment" if is_unclear else "foot contacts do not match"
+        print(f"  left out, {reason}: {left}")
+    unclear = [one for one in registration.unclear if one not in registration.left_out]
+    if unclear:
+        more = f" and {len(unclear) - 3} more" if len(unclear) > 3 else ""
+        named = ", ".join(unclear[:3]) + more
+        print(f"  no clear time alignment (--drop-unclear leaves them out): {named}")
+    for axis, a, b in zip(motion.axes, low, high, strict=True):
+        print(f"  {axis}: {a:.3f} to {b:.3f}")
+    middle = ",".join(f"{value:.2f}" for value in motion.space.examples.mean(axis=0))
+    print(f"next: motionloom synthesize {library} {name} --at {middle} -o new.bvh")
+
+
+def synthesize(
+    library: Annotated[Path, LIB],
+    name: Annotated[str, Argument("Name of the parametric motion.", metavar="NAME")],
+    at: Annotated[str, Option("Target: one number for each parameter.", metavar="X,Y,...")],
+    output: Annotated[
+        Path,
+        Option("In any format that can be written.", "--output -o", metavar="FILE"),
+    ],
+    settings: SynthesisSettings,
+    by: Annotated[
+        list[str] | None,
+        Option(
+            "Functions again, if they cannot be imported as they were stored; one for each "
+            "parameter.",
+            metavar="MODULE:FUNCTION",
+        ),
+    ] = None,
+    inspect: Annotated[Path | None, INSPECT] = None,
+    details: Annotated[bool, DETAILS] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Synthesize the motion that reaches a target, or comes as near to it as it can."""
+    from motionloom.formats import check_output
+
+    check_output(output)  # before the work
+    if inspect is not None:
+        check_picture(inspect)
+    motion = open_library(library).parametric.load(name, by=by)
+    found = motion.reach(_numbers(at, motion), settings)
+    path = found.motion.save(output)
+    draw_worst([found.motion], inspect)
+    weights = {
+        example: round(float(weight), 6)
+        for example, weight in zip(motion.examples, found.weights, strict=True)
+        if weight != 0.0
+    }
+    frames = [frame for frame in found.frames if frame is not None]
+    if json:
+        print_json(
+            {
+                "target": found.target.tolist(),
+                "reached": found.reached.tolist(),
+                "error": found.error,
+                "weights": weights,
+                "file": str(path),
+                "frame": frames[0] if frames else None,
+                "frames": len(found.motion),
+                "fps": found.motion.fps,
+                "quality": found.motion.quality.to_json() if found.motion.quality else None,
+                "sources": [source.as_dict() for source in found.motion.sources],
+            }
+        )
+        return
+    reached = ", ".join(
+        f"{axis} {value:.3f}" for axis, value in zip(motion.axes, found.reached, strict=True)
+    )
+    when = f" at frame {frames[0]}" if frames else ""
+    print(f"{path}: {reached}{when}, {_error_text(found.error, motion.axes)} off")
+    print_quality(found.motion.quality, details=details)
+    if found.error > settings.tolerance:
+        low, high = motion.accessible.min(axis=0), motion.accessible.max(axis=0)
+        reach = ", ".join(
+            f"{axis} {a:.2f} to {b:.2f}" for axis, a, b in zip(motion.axes, low, high, strict=True)
+        )
+        remark(
+            f"the target is out of reach by {_error_text(found.error, motion.axes)}; in reach are "
+            f"parts of {reach} (motionloom parametrize --picture draws them)"
+        )
+
+
+def _error_text(error: float, axes: Sequence[str]) -> str:
+    """The error with its unit, in centimetres if all parameters are lengths."""
+    units = {axis.rpartition("(")[2].rstrip(")") if "(" in axis else "m" for axis in axes}
+    named = all("(" in axis or axis in ("x", "y", "z") for axis in axes)
+    if not named or len(units) > 1:
+        return f"{error:.3f} {axes[0]}" if len(axes) == 1 else f"{error:.3f}"
+    (unit,) = units
+    return f"{100 * error:.1f} cm" if unit == "m" else f"{error:.3f} {unit}"
+
+
+def draw_accessible(motion: ParametricMotion, path: Path) -> None:
+    """Draw the parameters in reach, around the query at its key frame."""
+    from motionloom.plots.parametric import write_parameter_space
+
+    first = motion.reach(motion.space.examples[0], refine=False)
+    frames = [frame for frame in first.frames if frame is not None]
+    write_parameter_space(
+        path,
+        axes=motion.axes,
+        examples=motion.space.examples,
+        samples=motion.accessible,
+        poses=[first.motion[frames[0] if frames else -1]],
+        title=f"{motion.name}, by {', '.join(one.text for one in motion.parameters)}",
+    )
+
+
+def _numbers(text: str, motion: ParametricMotion) -> list[float]:
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInput(f"--at must be numbers separated by commas; got {text!r}") from None
+    if len(numbers) != len(motion.axes):
+        raise InvalidInput(
+            f"{motion.name} has {len(motion.axes)} parameters ({', '.join(motion.axes)}); "
+            f"--at has {len(numbers)}: {text}"
+        )
+    return numbers

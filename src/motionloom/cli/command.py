@@ -1,0 +1,397 @@
+"""A command of the terminal, made from a function.
+
+The parameters of the function say what can be typed::
+
+    def search(
+        library: Annotated[Path, LIB],
+        query: Annotated[str, Argument("NAME:START-END.", metavar="QUERY")],
+        settings: SearchSettings,
+        *,
+        sheet: Annotated[Path | None, Option("Write a contact sheet.", metavar="FILE")] = None,
+    ) -> None:
+
+A parameter annotated with a settings class becomes one option per field, the options of methods and
+groups included. Only what was typed is passed to `Settings.of`, so it wins over a preset also where
+it equals a default. `Annotated[SearchSettings, Fields(...)]` leaves fields out or changes what the
+short help shows; ``Annotated[dict, GraphSettings]`` receives just what was typed, by field.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import click
+
+from motionloom.errors import InvalidInput
+from motionloom.settings import (
+    Names,
+    Setting,
+    Settings,
+    choices_of,
+    described,
+    parsed_value,
+    presets_of,
+)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A word without a name: what it is, and how the usage line calls it."""
+
+    help: str = ""
+    metavar: str = ""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of one command; those of verbs come from their settings.
+
+    Attributes
+    ----------
+    help : str
+        One sentence: what it does.
+    names : str
+        Names with spaces between, such as ``"-o --output"``. Default: that of the parameter.
+    metavar : str
+        Placeholder for the value.
+    min, max : float, optional
+        Inclusive limits.
+    envvar : str, optional
+        Environment variable with the value.
+    expert : bool
+        Whether only the complete help shows it.
+    """
+
+    help: str
+    names: str = ""
+    metavar: str = ""
+    min: float | None = None
+    max: float | None = None
+    envvar: str | None = None
+    expert: bool = False
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Which fields of a settings class a command has.
+
+    Attributes
+    ----------
+    show : tuple of str
+        Fields of groups that the short help shows as well.
+    hide : tuple of str
+        Fields that the short help leaves out.
+    without : tuple of str
+        Fields that the command does not have.
+    preset : bool
+        Whether ``--preset`` is for this class, too.
+    """
+
+    show: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    preset: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """One option in the help: the section that it belongs to, and whether the short help has it.
+
+    `method` is the option that chooses a method and the method that has this one, if it is its.
+    """
+
+    parameter: click.Parameter
+    section: str = ""
+    short: bool = True
+    method: tuple[str, str] | None = None
+    default: Any = None
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Flat:
+    """One flat option of a settings class: of the class, of a group, or of a method."""
+
+    name: str
+    cls: type[Settings]
+    default: Any
+    group: str = ""
+    method: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A parameter of a command that takes settings."""
+
+    cls: type[Settings]
+    fields: Fields
+    only_typed: bool
+
+    def options(self) -> Iterator[Flat]:
+        """Every flat option, in the order of the fields."""
+        for each in fields(self.cls):
+            _, about = described(self.cls)[each.name]
+            if each.name in self.fields.without or not about.command:
+                continue
+            if about.methods or not isinstance(each.default, Settings):
+                yield Flat(each.name, self.cls, each.default)
+            for method, kind in about.methods.items():
+                chosen = (option_name(each.name, about), method)
+                yield from (Flat(f.name, kind, f.default, method=chosen) for f in fields(kind))
+            if isinstance(each.default, Settings) and not about.methods:
+                group, heading = each.default, about.help.rstrip(".")
+                for f in fields(group):
+                    yield Flat(f.name, type(group), getattr(group, f.name), group=heading)
+
+    def values(self, words: dict[str, Any], preset: str | None) -> Any:
+        """Settings of what was typed, or what was typed alone; `words` by flat name."""
+        own = {flat.name: words[flat.name] for flat in self.options() if flat.name in words}
+        takes_preset = self.fields.preset and preset in presets_of(self.cls)
+        start = self.cls.from_preset(preset) if preset and takes_preset else self.cls()
+        typed = {name: _value(self._class_of(name, start, words), name, own[name]) for name in own}
+        if self.only_typed:
+            return {"preset": preset, **typed} if takes_preset else typed
+        return self.cls.of(typed, start=start)
+
+    def _class_of(self, name: str, start: Settings, words: dict[str, Any]) -> type[Settings]:
+        """The class that has an option: of the methods, that of the chosen one if it has it."""
+        found = [flat for flat in self.options() if flat.name == name]
+        for each in fields(self.cls):
+            methods = described(self.cls)[each.name][1].methods
+            chosen = methods.get(words.get(each.name), type(getattr(start, each.name)))
+            for flat in found:
+                if flat.method is not None and flat.cls is chosen:
+                    return flat.cls
+        return found[0].cls
+
+
+class Command(click.Command):
+    """A command whose help fits on a screen; see `motionloom.cli.help`."""
+
+    rows: list[Row]
+    parts: dict[str, Part]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Print the help if it is asked for; it depends on the method that is typed with it."""
+        typed = args[: args.index("--")] if "--" in args else args
+        if any(word in ("-h", "--help", "--help-all") for word in typed):
+            from motionloom.cli.help import command_help
+
+            chosen = {
+                row.method[0]: _typed(row.method[0], typed) for row in self.rows if row.method
+            }
+            click.echo(command_help(self, ctx.command_path, chosen, complete="--help-all" in typed))
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+def command(name: str, function: Callable[..., None]) -> Command:
+    """The command of a function."""
+    rows: dict[str, Row] = {}
+    parts: dict[str, Part] = {}
+    listed: list[Row] = []
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        kind, *details = (
+            get_args(parameter.annotation)
+            if get_origin(parameter.annotation) is Annotated
+            else (parameter.annotation,)
+        )
+        part = _part(kind, details)
+        if part is None:
+            listed.append(_own_row(parameter, kind, details[0]))
+            continue
+        parts[parameter.name] = part
+        for row in _rows(part):
+            key = f"{row.parameter.name} {row.method}"
+            if key not in rows:
+                rows[key] = row
+                listed.append(row)
+    names = dict.fromkeys(n for p in parts.values() if p.fields.preset for n in presets_of(p.cls))
+    if names:
+        listed.append(_preset_row(tuple(names)))
+
+    def run(preset: str | None = None, **given: Any) -> None:
+        words = {
+            key.removeprefix(_FIELD): value
+            for key, value in given.items()
+            if key.startswith(_FIELD) and value is not None and value != ()
+        }
+        if preset is not None and preset not in names:
+            raise InvalidInput(f"preset must be one of {', '.join(names)}; got {preset!r}")
+        own = {key: _plain(value) for key, value in given.items() if not key.startswith(_FIELD)}
+        own |= {key: part.values(words, preset) for key, part in parts.items()}
+        function(**own)
+
+    parameters: dict[str | None, click.Parameter] = {}
+    for row in listed:
+        parameters.setdefault(row.parameter.name, row.parameter)
+    made = Command(
+        name,
+        callback=run,
+        params=list(parameters.values()),
+        help=inspect.getdoc(function),
+        add_help_option=False,
+    )
+    made.rows, made.parts = listed, parts
+    return made
+
+
+_FIELD = "field__"
+
+
+def option_name(name: str, about: Setting) -> str:
+    """The option of a field, such as ``--max-distance``."""
+    return about.option or f"--{name.replace('_', '-')}"
+
+
+def settings_of(cls: type[Settings], typed: Mapping[str, Any]) -> Any:
+    """The settings of a parameter that receives just what was typed."""
+    options = dict(typed)
+    preset = options.pop("preset", None)
+    return cls.of(options) if preset is None else cls.from_preset(preset, **options)
+
+
+def _typed(option: str, words: list[str]) -> str | None:
+    """The value of an option in a command line that may not be complete; None without it."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == option:
+            return following
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
+    return None
+
+
+def _part(kind: Any, details: list[Any]) -> Part | None:
+    """The settings that a parameter takes; None if it takes something else."""
+    chosen = next((each for each in details if isinstance(each, Fields)), Fields())
+    inner = [each for each in details if isinstance(each, type) and issubclass(each, Settings)]
+    if inner:
+        return Part(inner[0], chosen, only_typed=True)
+    if isinstance(kind, type) and issubclass(kind, Settings):
+        return Part(kind, chosen, only_typed=False)
+    return None
+
+
+def _rows(part: Part) -> Iterator[Row]:
+    """Rows of the help for the options of a settings class."""
+    for flat in part.options():
+        kind, about = described(flat.cls)[flat.name]
+        if not about.command or flat.name in part.fields.without:
+            continue
+        usual = not (about.expert or flat.group or flat.method or flat.name in part.fields.hide)
+        sentence, bracket, rest = about.help.partition(" [")
+        if about.unit:
+            sentence = f"{sentence.removesuffix('.')} ({about.unit})."
+        yield Row(
+            _field_option(flat.name, kind, about),
+            flat.group,
+            usual or flat.name in part.fields.show,
+            flat.method,
+            flat.default,
+            sentence + bracket + rest,
+        )
+
+
+def _field_option(name: str, kind: Any, about: Setting) -> click.Option:
+    """The option of a field; its value stays text, which `parsed_value` reads."""
+    shown, members = option_name(name, about), _members(kind)
+    if bool in members and str not in members:
+        return click.Option([f"{shown}/{_opposite(shown)}", f"{_FIELD}{name}"], default=None)
+    several = about.commas or kind == Names or any(Ellipsis in get_args(each) for each in members)
+    metavar = about.metavar or "|".join(about.methods) or "|".join(choices_of(kind) or ())
+    metavar = metavar or _metavar(members)
+    return click.Option([shown, f"{_FIELD}{name}"], multiple=several, metavar=metavar, type=str)
+
+
+def _metavar(members: tuple[Any, ...]) -> str:
+    """Placeholder for a value of some types."""
+    if any(get_origin(each) is tuple for each in members):
+        return "LEAST,MOST"
+    if int in members:
+        return "N"
+    return "X" if float in members else "TEXT"
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    """Types of a union; the type itself otherwise."""
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def _opposite(option: str) -> str:
+    return f"--no-{option.removeprefix('--')}"
+
+
+def _preset_row(names: tuple[str, ...]) -> Row:
+    text = "Start from the settings of a paper."
+    option = click.Option(["--preset", "preset"], metavar="|".join(names), type=str)
+    return Row(option, help=text)
+
+
+def _own_row(parameter: inspect.Parameter, kind: Any, about: Argument | Option) -> Row:
+    """The argument or option of a parameter that is no setting."""
+    default = parameter.default
+    required = default is inspect.Parameter.empty
+    plain = next(each for each in _members(kind) if each is not type(None))
+    several = get_origin(plain) is list
+    plain = get_args(plain)[0] if several else plain
+    shared: dict[str, Any] = {} if required or default is None else {"default": default}
+    shared["required"] = required
+    if isinstance(about, Argument):
+        metavar = about.metavar or parameter.name.upper()
+        argument = click.Argument(
+            [parameter.name],
+            type=_click_type(plain, None, None),
+            metavar=metavar,
+            nargs=-1 if several else 1,
+            **shared,
+        )
+        return Row(argument, help=about.help)
+    names = about.names.split() or [f"--{parameter.name.replace('_', '-')}"]
+    default = None if required else default
+    short = not about.expert
+    if plain is bool:
+        longest = max(names, key=len)
+        flags = f"{longest}/{_opposite(longest)}"
+        option = click.Option([flags, parameter.name], default=default)
+        return Row(option, short=short, default=default, help=about.help)
+    option = click.Option(
+        [*names, parameter.name],
+        type=_click_type(plain, about.min, about.max),
+        metavar=about.metavar or {int: "N", float: "X"}.get(plain, "TEXT"),
+        multiple=several,
+        envvar=about.envvar,
+        **shared,
+    )
+    return Row(option, short=short, default=default, help=about.help)
+
+
+def _click_type(plain: Any, low: float | None, high: float | None) -> Any:
+    if plain is Path:
+        return click.Path(path_type=Path)
+    if plain is int and (low is not None or high is not None):
+        return click.IntRange(low, high)  # type: ignore[arg-type]
+    if plain is float and (low is not None or high is not None):
+        return click.FloatRange(low, high)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    """Repeated values as a list, None where there are none."""
+    return (list(value) or None) if isinstance(value, tuple) else value
+
+
+def _value(cls: type[Settings], name: str, given: Any) -> Any:
+    """The value of a field from what was typed."""
+    about = described(cls)[name][1]
+    if isinstance(given, bool) or about.methods:
+        return given
+    if not isinstance(given, tuple):
+        return parsed_value(cls, name, given)
+    if about.commas:
+        return tuple(part for text in given for part in parsed_value(cls, name, text))
+    return given

@@ -1,0 +1,1 @@
+"""Commands that dance: beats, movements, dances and crowds."""

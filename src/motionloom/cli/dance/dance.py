@@ -1,0 +1,212 @@
+"""``motionloom dance``: a dance to a piece of music, made from takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from motionloom.cli.command import Argument, Fields, Option
+from motionloom.cli.dance.movements import Takes, takes_from
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.terminal import (
+    counted,
+    draw_worst,
+    print_json,
+    print_quality,
+    progress,
+    remark,
+)
+from motionloom.dance.settings import TUNE, ChoreographySettings, DanceSettings
+from motionloom.errors import InvalidInput
+from motionloom.settings import motion_choice
+
+if TYPE_CHECKING:
+    from motionloom.library import Choreography, Dance, Library
+    from motionloom.motion import Skeleton
+
+ANY = "any"
+
+
+def dance(
+    library: Annotated[Path, LIB],
+    song: Annotated[
+        str,
+        Argument(
+            f"A MIDI file, an audio file (extra audio), or {TUNE}: a generated one.",
+            metavar="MUSIC",
+        ),
+    ],
+    *,
+    output: Annotated[
+        Path,
+        Option("A motion file, or .mp4: a video with the music.", "-o --output", metavar="FILE"),
+    ],
+    takes: Takes = None,
+    choreography: Annotated[ChoreographySettings, Fields(without=("kind", "seed"))],
+    graph: Annotated[
+        Path | None,
+        Option("A choreography (.json) from motionloom movements.", metavar="FILE"),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        Option(
+            "A choreography saved by motionloom movements --name, by its kind; "
+            f"{ANY}: the first of the meter of the music."
+        ),
+    ] = None,
+    tempo: Annotated[
+        float | None,
+        Option(f"Tempo of a {TUNE} (beats per minute). [as the takes]", metavar="BPM"),
+    ] = None,
+    follow: Annotated[
+        Path | None,
+        Option("Path to follow: CSV with columns seconds, x, z.", metavar="FILE"),
+    ] = None,
+    unsynced: Annotated[
+        bool, Option("Do not align the movements with the music.", "--unsynced")
+    ] = False,
+    onto: Annotated[
+        Path | None, Option("Retarget to the skeleton of this file.", metavar="FILE")
+    ] = None,
+    settings: DanceSettings,
+    inspect: Annotated[Path | None, INSPECT] = None,
+    details: Annotated[bool, DETAILS] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Dance to music: movements from takes, in a new order, on the beats of the music."""
+    _check_output(output)
+    if inspect is not None:
+        check_picture(inspect)
+    _check_song(song, tempo)
+    path = None if follow is None else _path(follow)
+    skeleton = None if onto is None else _skeleton(onto)
+    lib = open_library(library)
+    if kind is None:
+        steps = _choreography(lib, takes, graph, choreography, quiet=json)
+    elif takes or graph or any(motion_choice(choreography).values()):
+        raise InvalidInput("--kind names a saved choreography; leave out --takes, --label, --graph")
+    else:
+        steps = lib.choreographies.for_music(
+            song, kind=None if kind == ANY else kind, meter=choreography.meter
+        )
+    made = steps.dance_to(
+        steps.music(song, meter=choreography.meter, tempo_bpm=tempo),
+        replace(settings, synced=not unsynced, follow=path, skeleton=skeleton),
+    )
+    files = _write(made, output)
+    draw_worst(made.motions, inspect)
+    score, landed = made.score(), made.landings()
+    leader = made.motions[0]
+    if json:
+        print_json(
+            {
+                "file": str(files[0]),
+                "files": [str(file) for file in files],
+                "frames": len(leader),
+                "fps": leader.fps,
+                "quality": made.quality().to_json(),
+                "sources": [source.as_dict() for source in leader.sources],
+                "beats_total": score.known,
+                "beats_within_one_frame": score.matched,
+                "beats_extra": score.extra,
+                "landings": landed.to_json(),
+                "nodes": [steps.graph.names[k] for k in made.path],
+            }
+        )
+        return
+    remark(
+        f"{len(steps.movements)} movements of {steps.meter} beats in "
+        f"{counted(len(steps.graph), 'node')}; "
+        f"{score.matched} of {score.known} beats within a frame of the music, {score.extra} extra"
+    )
+    remark(landed.text)
+    print_quality(made.quality(), details=details)
+    for file in files:
+        print(file)
+
+
+def _choreography(
+    lib: Library,
+    takes: str | None,
+    graph: Path | None,
+    settings: ChoreographySettings,
+    *,
+    quiet: bool,
+) -> Choreography:
+    if graph is not None:
+        return lib.choreographies.load(graph)
+    with progress("analysing takes", len(lib), quiet=quiet) as advance:
+        return lib.choreography(settings, takes=takes_from(takes), progress=advance)
+
+
+def _generated(song: str) -> bool:
+    return song == TUNE and not Path(song).exists()
+
+
+def _check_song(song: str, tempo: float | None) -> None:
+    """Raise before the takes are analysed."""
+    if _generated(song):
+        return
+    if tempo is not None:
+        raise InvalidInput(f"--tempo is for a {TUNE}; {song} has its own tempo")
+    if not Path(song).is_file():
+        raise InvalidInput(f"{song}: no such music file; give a file, or the word {TUNE}")
+    from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES
+
+    known = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
+    if Path(song).suffix.lower() not in known:
+        raise InvalidInput(f"{song}: music is read from {', '.join(known)}")
+
+
+def _path(file: Path):
+    import numpy as np
+
+    try:
+        rows = np.genfromtxt(file, delimiter=",", ndmin=2, comments="#")
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{file}: cannot read rows of seconds,x,z: {error}") from None
+    return rows[1:] if len(rows) and np.isnan(rows[0]).all() else rows  # without a header
+
+
+def _skeleton(file: Path) -> Skeleton:
+    from motionloom.cli.arguments import motion_from
+
+    return motion_from(str(file)).skeleton
+
+
+def _check_output(path: Path) -> None:
+    from motionloom.formats import FORMATS
+
+    writes = {suffix for suffix, known in FORMATS.items() if "motion" in known.writes} | {".mp4"}
+    if path.suffix.lower() not in writes:
+        raise InvalidInput(
+            f"{path}: a dance is written to {', '.join(sorted(writes))}; got {path.suffix!r}"
+        )
+
+
+def _write(made: Dance, path: Path) -> list[Path]:
+    """All characters in one glTF file; in other formats, one file each."""
+    from motionloom.formats import save
+
+    motions, suffix = made.motions, path.suffix.lower()
+    if suffix == ".mp4":
+        return [_video(made, path)]
+    if len(motions) == 1:
+        return [motions[0].save(path)]
+    if suffix in (".glb", ".gltf"):
+        return [save(made.scene, path)]
+    return [
+        save(motion, path if number == 0 else path.with_stem(f"{path.stem}-{number + 1}"))
+        for number, motion in enumerate(motions)
+    ]
+
+
+def _video(made: Dance, path: Path) -> Path:
+    """A video of the leader with the music, or with the notes of a score as tones."""
+    import tempfile
+
+    from motionloom.plots.figures.animation import write_mp4
+
+    with tempfile.TemporaryDirectory() as folder:
+        return write_mp4(made.motions[0], path, sound=made.sound(Path(folder) / "music.wav"))

@@ -1,1 +1,0 @@
-"""Commands about rhythm: beats, movements, dances and crowds to music."""

@@ -1,0 +1,1 @@
+"""Commands that evaluate methods on labeled motions."""

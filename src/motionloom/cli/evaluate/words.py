@@ -1,0 +1,75 @@
+"""``motionloom evaluate-captions`` and ``evaluate-sentences``: words against labels."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+from motionloom.cli.command import Argument, Option
+from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.terminal import print_json, progress
+from motionloom.errors import InvalidInput
+from motionloom.evaluation.settings import CaptionScoreSettings, SentenceSettings
+
+
+def evaluate_sentences(
+    library: Annotated[Path, LIB],
+    sentences: Annotated[
+        Path, Argument("CSV file with columns take and sentence.", metavar="FILE")
+    ],
+    settings: SentenceSettings,
+    *,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Score finding by sentences: how often the take is among the first ten.
+
+    For each sentence, all takes of the performers in its fold are ranked; words are learnt from
+    the labels and sentences of the other performers.
+    """
+    lib = open_library(library)
+    with progress("describing", len(lib), quiet=json) as advance:
+        found = lib.evaluate_sentences(sentences, **settings.arguments(), progress=advance)
+    if json:
+        print_json(asdict(found))
+        return
+    print(f"recall at 10 of {found.sentences} sentences, among {_among(found.takes)} takes")
+    print(f"captions and learnt words  {found.motion:.3f}")
+    print(f"with labels                {found.with_labels:.3f}")
+    print(f"chance                     {found.chance:.3f}")
+
+
+def evaluate_captions(
+    settings: CaptionScoreSettings,
+    *,
+    output: Annotated[
+        Path | None,
+        Option("Write the table to a page (.md).", "-o --output", metavar="PAGE"),
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Compare captions with labels: recall and precision of what each class should show.
+
+    Captions use fixed rules, and nothing is learnt from the sets.
+    """
+    from motionloom.evaluation.captions import (
+        caption_page,
+        chosen_sets,
+        score_captions,
+        to_json,
+        write_caption_page,
+    )
+
+    if output is not None and output.suffix != ".md":
+        raise InvalidInput(f"{output}: the output is a page, a file that ends in .md")
+    with progress("captioning", len(chosen_sets(settings)), quiet=json) as advance:
+        rows = score_captions(settings, advance)
+    page = None if output is None else write_caption_page(rows, output)
+    if json:
+        print_json({"classes": to_json(rows), "page": None if page is None else str(page)})
+    else:
+        print(caption_page(rows) if page is None else page)
+
+
+def _among(takes: tuple[int, ...]) -> str:
+    return " and ".join(str(count) for count in takes)

@@ -1,1 +1,0 @@
-"""Commands on motion files: contents, diagnostics, cleaning, conversion, pictures."""

@@ -1,0 +1,1 @@
+"""Commands that find motion: by example, by words, in clusters."""

@@ -1,0 +1,265 @@
+"""``motionloom search``, ``family`` and ``web``: similar motion, and precomputed match webs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from motionloom.cli.command import Argument, Fields, Option
+from motionloom.cli.options import (
+    EXPORT,
+    JSON,
+    LIB,
+    TO,
+    check_picture,
+    export_clips,
+    open_library,
+)
+from motionloom.cli.terminal import (
+    counted,
+    print_json,
+    print_table,
+    remark,
+)
+from motionloom.cli.tools.cluster import on_clusters
+from motionloom.errors import InvalidInput
+from motionloom.search.settings import FamilySettings, SearchSettings
+
+if TYPE_CHECKING:
+    from motionloom.library import Family, Library, Match, Matches
+    from motionloom.motion import Motion
+
+
+_QUERY = Argument(
+    "NAME:START-END in frames, or in seconds with an s; or a file, with or without a range.",
+    metavar="QUERY",
+)
+_SHEET = Option("Write a page with all matches, animated (.html).", metavar="FILE")
+_STRIP = Option("Draw the query and the best matches (.png, .pdf).", metavar="FILE", expert=True)
+# A hint is printed for smaller families, unless the limit is this large already.
+_FEW, _FAR = 3, 0.2
+_LONG_QUERY = 15.0  # seconds; longer than an action
+
+
+@on_clusters
+def search(
+    library: Annotated[Path, LIB],
+    query: Annotated[str, _QUERY],
+    settings: Annotated[SearchSettings, Fields(show=("tiers",))],
+    *,
+    export: Annotated[Path | None, EXPORT] = None,
+    to: Annotated[str, TO] = "bvh",
+    sheet: Annotated[Path | None, _SHEET] = None,
+    strip: Annotated[Path | None, _STRIP] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Find everything in a library that resembles a segment of motion.
+
+    Matches are printed by rank, nearest first; the query itself, if it is in the library, comes
+    first with distance 0.
+    """
+    _check_targets(sheet, strip)
+    lib = open_library(library)
+    matches = lib.search(query, settings)
+    export_clips(lib, matches, export, to, quiet=json)
+    _write(lib, query, matches, sheet, strip)
+    if json:
+        print_json(matches.to_json())
+    else:
+        _print_matches(matches)
+        if len(matches) == settings.max == SearchSettings().max:
+            remark(f"these are the first {settings.max}; --max N prints more")
+
+
+@on_clusters
+def family(
+    library: Annotated[Path, LIB],
+    query: Annotated[str, _QUERY],
+    settings: Annotated[FamilySettings, Fields(show=("tiers", "join_distance"))],
+    *,
+    output: Annotated[
+        Path | None,
+        Option("Draw the match graph (.png, .svg, .pdf).", "--output -o", metavar="FILE"),
+    ] = None,
+    graphml: Annotated[
+        Path | None,
+        Option("Write the match graph for Gephi, yEd, NetworkX ...", metavar="FILE", expert=True),
+    ] = None,
+    sweep: Annotated[
+        Path | None,
+        Option(
+            "Draw the family's size over the join distance (.png, .svg, .pdf).",
+            metavar="FILE",
+            expert=True,
+        ),
+    ] = None,
+    export: Annotated[Path | None, EXPORT] = None,
+    to: Annotated[str, TO] = "bvh",
+    sheet: Annotated[Path | None, _SHEET] = None,
+    strip: Annotated[Path | None, _STRIP] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Find what resembles the query, then what resembles that, until nothing new appears.
+
+    Members are printed by their distance to the query in the match graph.
+    """
+    _check_targets(sheet, strip)
+    for picture in (output, sweep):
+        if picture is not None:
+            check_picture(picture)
+    lib = open_library(library)
+    found = lib.family(query, settings)
+    if sweep is not None:
+        from motionloom.library import family_sweep
+        from motionloom.plots.family_sweep import write_sweep
+
+        swept = family_sweep(lib, query, settings)
+        write_sweep(swept, sweep, used=found.join_distance)
+        remark(f"sizes of the family drawn to {sweep}")
+    if graphml is not None:
+        remark(f"match graph written to {found.write_graphml(graphml)}")
+    if output is not None:
+        from motionloom.plots.match_graph import write_match_graph
+
+        clips = [lib[node.motion][node.start_frame : node.end_frame] for node in found.nodes[1:]]
+        write_match_graph(found, [lib.clip(query), *clips], output)
+        remark(f"match graph drawn to {output}")
+    export_clips(lib, found.matches, export, to, quiet=json)
+    _write(lib, query, found.matches, sheet, strip)
+    if json:
+        print_json(found.to_json())
+    else:
+        _print_matches(found.matches)
+        edges = counted(len(found.edges), "edge")
+        remark(f"{counted(len(found.nodes), 'node')} with the query, {edges}")
+        _tell_limit(found)
+        _tell_cut_edges(found)
+        if found.unclear:
+            remark(
+                f"{counted(len(found.unclear), 'edge')} without a time alignment in the valid "
+                "region; --clear leaves them out"
+            )
+        _hint_at_long_query(lib, found)
+        hint_at_small_family(found)
+
+
+def _tell_limit(family: Family) -> None:
+    """Say which join distance was chosen, and why."""
+    if family.sweep is None or not len(family.matches):
+        return
+    low, high = family.sweep.plateau
+    unit = family.matches.unit
+    remark(
+        f"joined up to {family.join_distance:.3g} {unit}: the family is the same from {low:.3g} to "
+        f"{high:.3g} {unit}; --join-distance sets another limit, --sweep draws the sizes"
+    )
+
+
+def _tell_cut_edges(family: Family) -> None:
+    """Name the edges that most members hang on: the first to doubt."""
+    most = [edge for edge in family.cut_edges if edge.cuts_off > 1][:3]
+    for edge in most:
+        a, b = family.nodes[edge.a].text, family.nodes[edge.b].text
+        remark(f"{edge.cuts_off} members hang on one edge, {a} to {b} ({edge.cost:.3f})")
+
+
+def _hint_at_long_query(lib: Library, family: Family) -> None:
+    """Suggest a segment where the query is a long take: families are of single actions."""
+    node = family.nodes[0]
+    seconds = (node.end_frame - node.start_frame) / lib.store.entry(node.motion).fps
+    if len(family.matches) < _FEW and seconds > _LONG_QUERY:
+        remark(
+            f"the query lasts {seconds:.0f} s; families are of single actions: name the frames of "
+            f"one, as in {node.motion}:START-END"
+        )
+
+
+def hint_at_small_family(family: Family) -> None:
+    """Suggest a larger limit where a family has hardly a member."""
+    used = family.join_distance
+    if used is None or len(family.matches) >= _FEW or used > _FAR:
+        return
+    remark(
+        f"a small family: members are within {used:.3g} {family.matches.unit} of each other. Other "
+        f"performers and freer actions need more; try --join-distance {1.5 * used:.2g}, then "
+        f"{2 * used:.2g}, and look at the distances of motionloom search --rank distance"
+    )
+
+
+def _check_targets(sheet: Path | None, strip: Path | None) -> None:
+    """Check file names before the search."""
+    if sheet is not None and sheet.suffix.lower() not in (".html", ".htm"):
+        raise InvalidInput(f"{sheet}: a sheet is a web page; its name must end in .html")
+    if strip is not None and strip.suffix.lower() not in (".png", ".pdf"):
+        raise InvalidInput(f"cannot draw to {strip}: the suffix must be .png or .pdf")
+
+
+def _write(
+    lib: Library,
+    query: str,
+    matches: Matches,
+    sheet: Path | None,
+    strip: Path | None,
+) -> None:
+    if sheet is not None:
+        from motionloom.plots.pages.html_pages import SheetClip, contact_sheet
+
+        clips = (
+            SheetClip(
+                f"{rank}. {match.text} · {match.distance:.3f} {matches.unit}{_side(match)}",
+                _clip(lib, match),
+                match.label or "",
+            )
+            for rank, match in enumerate(matches, start=1)
+        )
+        contact_sheet(clips, sheet, title=f"Like {matches.query}")
+        remark(f"{counted(len(matches), 'match', 'matches')} on {sheet}")
+    if strip is not None:
+        from motionloom.plots.figures.filmstrip import write_match_strip
+
+        shown = [(f"query: {matches.query}", lib.clip(query))]
+        shown += [
+            (f"{m.text}  {m.distance:.3f} {matches.unit}{_side(m)}", _clip(lib, m))
+            for m in matches[:6]
+        ]
+        write_match_strip(shown, strip)
+        remark(f"drawn to {strip}")
+
+
+def _side(match: Match) -> str:
+    return " · mirrored" if match.mirrored else ""
+
+
+def _clip(lib: Library, match: Match) -> Motion:
+    return lib[match.motion][match.start_frame : match.end_frame]
+
+
+def _print_matches(matches: Matches) -> None:
+    from rich.table import Table
+
+    count = counted(len(matches), "match", "matches")
+    if not len(matches):
+        print(f"no matches of {matches.query}")
+        return
+    table = Table(title=f"{count} of {matches.query}; distances in {matches.unit}")
+    both = [("mirrored", "left")] if any(match.mirrored for match in matches) else []
+    longest = max((len(match.motion) for match in matches), default=0)
+    for name, side in (
+        ("", "right"), ("motion", "left"), ("frames", "left"), ("seconds", "left"),
+        ("distance", "right"), ("tier", "right"), *both, ("label", "left"),
+    ):  # fmt: skip
+        # Names of motions are copied into further commands: other columns give way to them.
+        least = min(longest, 40) if name == "motion" else None
+        table.add_column(name, justify=side, min_width=least)  # type: ignore[arg-type]
+    for rank, match in enumerate(matches, start=1):
+        table.add_row(
+            str(rank),
+            match.motion,
+            f"{match.start_frame}-{match.end_frame}",
+            f"{match.start:.2f}-{match.end:.2f}",
+            f"{match.distance:.4f}",
+            str(match.tier),
+            *(["yes" if match.mirrored else ""] if both else []),
+            match.label or "",
+        )
+    print_table(table)

@@ -1,0 +1,130 @@
+"""``motionloom web``: match webs of all pairs of motions, for searches at the speed of a slider."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from motionloom.cli.command import Argument, Option
+from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_library
+from motionloom.cli.terminal import counted, print_json, progress, remark, spelt_seconds
+from motionloom.cli.tools.cluster import on_clusters
+from motionloom.errors import InvalidInput
+from motionloom.search.settings import FAMILY_DISTANCE, WebSettings
+
+if TYPE_CHECKING:
+    from motionloom.library import LeftToBuild, Library
+
+_WORTH_TELLING = 5.0  # seconds; shorter builds are not announced
+
+
+@on_clusters
+def web(
+    library: Annotated[Path, LIB],
+    what: Annotated[
+        list[str],
+        Argument("Build all webs; or draw that of two motions, with -o.", metavar="build | A B"),
+    ],
+    settings: WebSettings,
+    *,
+    output: Annotated[
+        Path | None,
+        Option("Picture (.png, .svg, .pdf).", "-o --output", metavar="FILE"),
+    ] = None,
+    query: Annotated[
+        str | None,
+        Option("Also draw the matches of these frames of A in B.", metavar="START-END"),
+    ] = None,
+    max_distance: Annotated[
+        float,
+        Option("For --query: mean distance per cell of a match, at most (m)."),
+    ] = FAMILY_DISTANCE,
+    workers: Annotated[int | None, WORKERS] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Build the match webs of a library, or draw that of two motions.
+
+    Each pair of motions is compared once, and the web of their similar segments is kept with the
+    library, for searches at the speed of a slider. Pairs that have been built are skipped: run
+    the same command to continue after an interruption, or when motions have been added.
+    """
+    if len(what) == 2:
+        _draw(open_library(library), what[0], what[1], settings, output, query, max_distance, json)
+        return
+    if what != ["build"]:
+        raise InvalidInput(
+            f"web takes the word build, or the names of two motions; got {' '.join(what)!r}"
+        )
+    if output is not None or query is not None:
+        raise InvalidInput(
+            "--output and --query are for the web of two motions: web LIB A B -o FILE"
+        )
+    lib = open_library(library)
+    left = lib.webs.missing(settings)
+    if not json:
+        _announce(left, workers)
+    with progress("pairs", left.pairs, quiet=json) as advance:
+        report = lib.webs.build(settings, workers=workers, progress=advance)
+    if json:
+        print_json(asdict(report))
+        return
+    for name, reason in report.left_out.items():
+        remark(f"{name} was left out: {reason}")
+    print(
+        f"{report.motions} motions, {report.pairs} pairs, {report.built} of them built in "
+        f"{report.seconds:.1f} s; {report.bytes / 1e6:.1f} MB"
+    )
+
+
+def _announce(left: LeftToBuild, workers: int | None) -> None:
+    from motionloom.parallel import available_workers
+
+    cores = min(available_workers(), workers or left.pairs)
+    seconds = left.core_seconds / max(1, cores)
+    if seconds > _WORTH_TELLING:
+        remark(
+            f"{counted(left.pairs, 'pair')} to compare: about {spelt_seconds(seconds)} on "
+            f"{counted(cores, 'core')}; after an interruption, run the same command to continue"
+        )
+
+
+def _draw(
+    lib: Library,
+    a: str,
+    b: str,
+    settings: WebSettings,
+    output: Path | None,
+    query: str | None,
+    max_distance: float,
+    json: bool,
+) -> None:
+    from motionloom.plots.distance_matrix import write_match_web
+
+    if output is None:
+        raise InvalidInput("a picture of two motions needs a file: -o web.png")
+    check_picture(output)
+    pair = lib.compare(a, b, settings.web)
+    web, rows, found = pair.web(), None, []
+    if query is not None:
+        part = lib.compare(f"{a}:{query}", b, settings.web)
+        rows, found = part.rows, part.sequences(web, max_distance=max_distance)
+    write_match_web(
+        pair.matrix(), web, output, names=(a, b), query=rows, matches=found, alpha=pair.alpha
+    )
+    if json:
+        matches = [
+            {"start": one.start / web.rate, "end": one.end / web.rate, "distance": one.distance}
+            for one in found
+        ]
+        print_json(
+            {
+                "file": str(output),
+                "chains": web.chain_count,
+                "bridges": web.bridge_count,
+                "cells": len(web.cells),
+                "matches": matches,
+            }
+        )
+    else:
+        remark(f"{web!r} drawn to {output}")

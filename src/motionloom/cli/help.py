@@ -1,0 +1,154 @@
+"""The help of commands: what most people need on one screen, everything on request.
+
+``motionloom search --help`` has the usual options, ``--method lazy --help`` adds those of a method,
+and ``--help-all`` shows all, by group and method.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from textwrap import TextWrapper
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from motionloom.settings import name_of
+
+if TYPE_CHECKING:
+    from motionloom.cli.command import Command, Row
+
+WIDTH = 80
+_COLUMN = 27  # where sentences begin, at most
+_LEAST, _LONG = 40, 104  # letters of a sentence that the short help cuts, and of what is left
+
+
+def command_help(
+    command: Command, path: str, chosen: Mapping[str, str | None], *, complete: bool
+) -> str:
+    """The help of a command.
+
+    Parameters
+    ----------
+    path : str
+        The command as it is typed.
+    chosen : mapping
+        The method that was typed for each option that chooses one; None for none.
+    complete : bool
+        Whether all options are shown.
+    """
+    arguments = [row for row in command.rows if isinstance(row.parameter, click.Argument)]
+    options = [row for row in command.rows if isinstance(row.parameter, click.Option)]
+    words = [path, "[OPTIONS]", *(_word(row.parameter) for row in arguments)]
+    parts = [_wrapped(f"Usage: {' '.join(words)}", "", " " * 8)]
+    parts += [_wrapped(text, "  ", "  ") for text in _paragraphs(command.help or "", complete)]
+    if arguments:
+        parts.append(_columns([(str(row.parameter.metavar), row.help) for row in arguments]))
+    sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+    for row in options:
+        heading = (complete and row.section) or "Options"
+        if row.method is not None:
+            if not complete and chosen.get(row.method[0]) != row.method[1]:
+                continue
+            heading = f"With {' '.join(row.method)}"
+        elif not (complete or row.short):
+            continue
+        sections.setdefault(heading, []).append((_names(row), _sentence(row, complete)))
+    more = [] if complete else _more(options)
+    sections |= {"More help": more} if more else {}
+    parts += [f"{heading}:\n{_columns(rows)}" for heading, rows in sections.items() if rows]
+    return "\n\n".join(parts)
+
+
+def _more(options: Iterable[Row]) -> list[tuple[str, str]]:
+    """How to see the other options."""
+    methods: dict[str, dict[str, None]] = {}
+    shown = {name for row in options if row.short for name in row.parameter.opts}
+    for row in options:
+        if row.method and row.method[0] in shown:
+            methods.setdefault(row.method[0], {})[row.method[1]] = None
+    rows = [
+        (f"{option} NAME --help", f"Also the options of {', '.join(names)}.")
+        for option, names in methods.items()
+    ]
+    hidden = any(not row.short for row in options)
+    return [*rows, ("--help-all", "Show every option.")] if hidden else rows
+
+
+def _paragraphs(text: str, complete: bool) -> list[str]:
+    """Paragraphs of a docstring; the short help has the first two."""
+    found = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
+    return found if complete else found[:2]
+
+
+def _word(argument: click.Parameter) -> str:
+    """An argument in the usage line."""
+    return str(argument.metavar) if argument.required else f"[{argument.metavar}]"
+
+
+def _names(row: Row) -> str:
+    """Names of an option, and its placeholder."""
+    option = row.parameter
+    names = ", ".join(sorted(option.opts, key=len))
+    if getattr(option, "is_flag", False):
+        return names if row.default is False else f"{names}/{option.secondary_opts[0]}"
+    return f"{names} {option.metavar}"
+
+
+def _sentence(row: Row, complete: bool) -> str:
+    """What an option does, and its default; in the short help, briefly."""
+    sentence, _, given = row.help.partition(" [")
+    if not complete:
+        sentence = re.split(r"(?<=\.) (?=[A-Z])", sentence)[0]
+        if len(sentence) > _LONG:
+            sentence = _cut(sentence)
+    default = "required" if row.parameter.required else given.rstrip("]") or _shown(row.default)
+    return f"{sentence} [{default}]" if default else sentence
+
+
+def _cut(sentence: str) -> str:
+    """The first clause of a long sentence that is worth reading alone."""
+    for separators in (":;", ":;,"):
+        ends = [found.start() for found in re.finditer(f"[{separators}] ", sentence)]
+        worth = [end for end in ends if _LEAST <= end <= _LONG]
+        if worth:
+            return f"{sentence[: worth[0]]}."
+    return sentence
+
+
+def _shown(value: Any) -> str:
+    """A default as the help shows it; nothing for None, False and no values."""
+    if value is None or value is False or value == ():
+        return ""
+    if value is True:
+        return "on"
+    if isinstance(value, tuple):
+        return ",".join(_shown(each) or "0" for each in value)
+    if name_of(value):
+        return name_of(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _columns(rows: list[tuple[str, str]]) -> str:
+    """Rows of a name and a sentence; the name has its own line if it is long."""
+    width = 2 + max((len(name) for name, _ in rows if len(name) <= _COLUMN - 4), default=0) + 2
+    lines = []
+    for name, text in rows:
+        begin = f"  {name}".ljust(width)
+        if len(begin) > width or not text:
+            lines.append(begin.rstrip())
+            begin = " " * width
+        if text:
+            lines.append(_wrapped(text, begin, " " * width))
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, first: str, later: str) -> str:
+    wrapper = TextWrapper(
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=later,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return wrapper.fill(text)

@@ -1,0 +1,168 @@
+"""``motionloom convert``: conversion of files and folders for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from click.exceptions import Exit
+
+from motionloom.cli.arguments import (
+    check_targets,
+    motion_from,
+    motions_in,
+    print_failure,
+    print_left_out_files,
+)
+from motionloom.cli.command import Argument, Option
+from motionloom.cli.options import DETAILS, JSON
+from motionloom.cli.terminal import print_json, print_quality, progress, remark
+from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.formats.settings import ConvertSettings, LoadSettings
+
+if TYPE_CHECKING:
+    from motionloom.motion import Markers, Motion
+    from motionloom.motion.diagnostics.quality import QualityReport
+
+
+def convert(
+    paths: Annotated[
+        list[str],
+        Argument("Files, folders or LIB:NAME; then where to.", metavar="IN... OUT"),
+    ],
+    settings: ConvertSettings,
+    output: Annotated[
+        Path | None,
+        Option("OUT, instead of the last argument.", "-o --output", metavar="OUT"),
+    ] = None,
+    details: Annotated[bool, DETAILS] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Convert motions to another format, program or character.
+
+    OUT is a file, or a folder for several. Files that fail are listed at the end.
+    """
+    if output is not None:
+        paths = [*paths, str(output)]
+    if len(paths) < 2:
+        raise InvalidInput("convert needs something to read and a place to write: IN... OUT")
+    from motionloom.formats import save
+    from motionloom.formats.presets import convert, save_options
+
+    jobs, failed = _jobs(paths[:-1], Path(paths[-1]), settings.to)
+    check_targets(jobs)
+    conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
+    for out in {out.suffix: out for _, out in jobs}.values():
+        save_options(out, **conventions)  # raises before anything is written
+    if settings.onto and settings.character:
+        raise InvalidInput("give --onto or --character, not both")
+    target = motion_from(settings.onto) if settings.onto else None
+    if settings.character:
+        from motionloom.formats.own_character import load_character
+
+        target = load_character(settings.character)
+    written: list[str] = []
+    reports: dict[str, QualityReport] = {}
+    with progress("converting", len(jobs), quiet=json) as advance:
+        for source, out in jobs:
+            try:
+                motion = convert(
+                    _read(source, settings),
+                    fps=settings.fps, onto=target, clean=settings.clean, preset=settings.preset,
+                )  # fmt: skip
+                save(motion, out, **save_options(out, **conventions))
+                written.append(str(out))
+                report = getattr(motion, "quality", None)  # markers have none
+                if target is not None and report is not None:
+                    reports[str(out)] = report
+            except (MotionloomError, OSError) as error:
+                if len(jobs) == 1:
+                    raise
+                failed.append({"file": source, "reason": str(error)})
+            advance()
+    if json:
+        quality = {out: report.to_json() for out, report in reports.items()}
+        print_json({"files": written, "failed": failed} | ({"quality": quality} if quality else {}))
+    else:
+        remark(f"wrote {written[0] if len(written) == 1 else f'{len(written)} files'}")
+        _print_reports(reports, details=details)
+        for failure in failed:
+            print_failure(failure)
+        print_left_out_files(path for path in paths[:-1] if Path(path).is_dir())
+    if failed:
+        raise Exit(1)
+
+
+def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
+    """The report of one file; of several, the warnings, each with the files it is about."""
+    if len(reports) == 1:
+        print_quality(*reports.values(), details=details)
+        return
+    about: dict[str, list[str]] = {}
+    for out, report in reports.items():
+        for warning in report.warnings:
+            about.setdefault(warning, []).append(Path(out).name)
+    for warning, names in about.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        remark(f"warning: {names[0]}{more}: {warning}")
+
+
+def _jobs(
+    sources: list[str], out: Path, suffix: str | None
+) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
+    """Sources and targets, and what cannot be read; the structure of folders is kept."""
+    from motionloom.formats import FORMATS
+    from motionloom.formats.registry import instead_of
+
+    found, failed = [], []
+    for source in sources:
+        if Path(source).is_dir():
+            motions, unreadable = motions_in(Path(source), exclude=out)
+            found += motions
+            failed += unreadable
+        else:
+            found.append((source, _stem(source)))
+    if not found:
+        raise InvalidInput(f"no motions in {', '.join(sources)}")
+    if out.suffix.lower() in FORMATS and not out.is_dir():
+        if len(found) > 1:
+            raise InvalidInput(
+                f"{len(found)} motions do not fit into one file; OUT must be a folder"
+            )
+        return [(found[0][0], out)], failed
+    if out.suffix and not out.is_dir() and suffix is None:
+        # `walk.blend` is probably meant as a file, not as a folder.
+        known = ", ".join(s for s, f in FORMATS.items() if f.writes)
+        way = instead_of(out) or ". If it is a folder, make it first or say --to"
+        raise InvalidInput(f"cannot write {out}: the suffix must be one of {known}{way}")
+    ending = "." + (suffix or "bvh").lstrip(".").lower()
+    if ending not in FORMATS or not FORMATS[ending].writes:
+        known = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
+        raise InvalidInput(f"--to must be one of {known}; got {suffix!r}")
+    return [(source, out / f"{stem}{ending}") for source, stem in found], failed
+
+
+def _stem(source: str) -> str:
+    """Name for the output of a file, a motion of a library, or a segment of either."""
+    if Path(source).exists():
+        return Path(source).stem
+    from motionloom.motion.segment import split_segment
+
+    whole, cut = split_segment(source)
+    name = Path(whole).stem if Path(whole).exists() else whole.split(":", 1)[-1]
+    return name if cut is None else f"{name}_{source.rsplit(':', 1)[-1]}"
+
+
+def _read(source: str, settings: ConvertSettings) -> Motion | Markers:
+    """The motion to convert; a file that only changes its format keeps all its joints."""
+    from motionloom.formats import is_marker_file, load_markers
+    from motionloom.motion.segment import split_segment
+
+    if is_marker_file(Path(source)):
+        return load_markers(source)
+    is_file = Path(source).is_file() or Path(split_segment(source)[0]).is_file()
+    changed = settings.preset or settings.onto or settings.character or settings.clean
+    same_body = not changed
+    return motion_from(
+        source, LoadSettings(roles=settings.roles, keep_carrier=is_file and same_body)
+    )

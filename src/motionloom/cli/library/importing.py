@@ -1,0 +1,141 @@
+"""``motionloom import`` and ``export``: files into a library, and out of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from click.exceptions import Exit
+
+from motionloom.cli.command import Argument, Option
+from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.terminal import counted, print_json, progress, remark
+from motionloom.cli.tools.cluster import on_clusters
+from motionloom.settings import MotionChoice, motion_choice
+from motionloom.store.settings import ImportSettings
+
+if TYPE_CHECKING:
+    from motionloom.library import ImportReport, Library
+
+_SHOWN_FAILURES = 50
+
+
+@on_clusters
+def import_(
+    library: Annotated[Path, Argument("The library, a folder; created if new.", metavar="LIB")],
+    paths: Annotated[list[Path], Argument("Motion files and folders.", metavar="PATH...")],
+    settings: ImportSettings,
+    store: Annotated[
+        str | None,
+        Option(
+            "For a new library: object store for frames and artifacts, s3://bucket/prefix, "
+            "gs://..., file://... [default: in LIB]",
+            metavar="ADDRESS",
+        ),
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Import motion files into a library.
+
+    Folders are searched recursively. Files that the library has already are skipped: run the same
+    command again to resume an interrupted import or to import what has changed. Files that cannot
+    be read are listed at the end, with the reason; the exit code is then 1.
+    """
+    from motionloom.library import Library, find_sources
+
+    count = len(find_sources(paths)[0])  # raises before an empty library is created
+    lib = Library.create(library, fps=settings.fps, store=store, exist_ok=True)
+    with progress("importing", count) as advance:
+        report = lib.add(*paths, settings=settings, progress=advance)
+    if json:
+        print_json(_as_dict(report, lib))
+    else:
+        _print_report(report, lib)
+    if report.failed:
+        raise Exit(1)
+
+
+def export(
+    lib: Annotated[Path, LIB],
+    folder: Annotated[Path, Argument("A new or empty folder.", metavar="FOLDER")],
+    choice: MotionChoice,
+    to: Annotated[
+        str, Option("Format of the motion files, one per motion.", metavar="SUFFIX")
+    ] = "bvh",
+    parquet: Annotated[
+        bool,
+        Option("Tables of frames, motions, labels and skeletons with a data card.", "--parquet"),
+    ] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Write the motions and labels of a library into a folder.
+
+    One file per motion and labels.csv, or, with --parquet, tables that pandas, Polars and
+    datasets.load_dataset read.
+    """
+    library = open_library(lib)
+    chosen = motion_choice(choice)
+    count = len(library.select(**chosen))
+    with progress("exporting", count) as advance:
+        library.export(folder, to="parquet" if parquet else to, **chosen, progress=advance)
+    if json:
+        print_json({"folder": str(folder), "motions": count})
+    else:
+        remark(f"{counted(count, 'motion')} written to {folder}")
+
+
+def _as_dict(report: ImportReport, lib: Library) -> dict:
+    return {
+        "added": report.added,
+        "replaced": report.replaced,
+        "skipped": report.skipped,
+        "failed": [{"file": bad.file, "reason": bad.reason} for bad in report.failed],
+        "frames": report.frames,
+        "seconds": report.seconds,
+        "elapsed_seconds": round(report.elapsed_seconds, 3),
+        "labels_without_file": len(report.unmatched_labels),
+        "left_out": dict(report.left_out),
+        "carriers": dict(report.carriers),
+        "library": {
+            "path": str(lib.path),
+            "motions": len(lib),
+            "frames": lib.store.frames,
+            "seconds": lib.store.seconds,
+            "fps": lib.store.fps,
+            "store": lib.store.files.address if lib.store.files.remote else None,
+        },
+    }
+
+
+def _print_report(report: ImportReport, lib: Library) -> None:
+    from motionloom.library import left_out_lines
+
+    for bad in report.failed[:_SHOWN_FAILURES]:
+        remark(f"failed   {bad.file}: {bad.reason}")
+    if len(report.failed) > _SHOWN_FAILURES:
+        remark(f"         ... and {len(report.failed) - _SHOWN_FAILURES} more (see --json)")
+    if report.unmatched_labels:
+        some = ", ".join(report.unmatched_labels[:3])
+        remark(f"labels   {len(report.unmatched_labels)} rows name no file: {some} ...")
+    for line in left_out_lines(report.left_out):
+        remark(f"left out {line}")
+    for names, count in report.carriers.items():
+        remark(f"root     the hips; {names} above them in {counted(count, 'file')}")
+    changed = f", {report.replaced} of them changed" if report.replaced else ""
+    remark(f"added    {report.added}{changed} ({report.frames} frames)")
+    remark(f"skipped  {report.skipped} unchanged")
+    remark(f"failed   {len(report.failed)}")
+    remark(
+        f"library  {lib.path}: {counted(len(lib), 'motion')}, {_spell(lib.store.seconds)}, "
+        f"in {report.elapsed_seconds:.1f} s"
+    )
+    if lib.store.files.remote:
+        remark(f"store    {lib.store.files.address}")
+
+
+def _spell(seconds: float) -> str:
+    if seconds < 120.0:
+        return f"{seconds:.1f} s of motion"
+    if seconds < 7200.0:
+        return f"{seconds / 60.0:.1f} min of motion"
+    return f"{seconds / 3600.0:.2f} h of motion"

@@ -1,0 +1,197 @@
+"""``motionloom info``: contents of a file or library, and how a file was read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from motionloom.cli.arguments import is_library, motion_from
+from motionloom.cli.command import Argument
+from motionloom.cli.options import JSON
+from motionloom.cli.terminal import print_columns, print_json, styled
+from motionloom.errors import InvalidInput
+from motionloom.formats.settings import LoadMarkersSettings, LoadSettings
+from motionloom.settings import described
+
+if TYPE_CHECKING:
+    from motionloom.library import Library
+    from motionloom.motion import Motion
+
+
+def info(
+    file: Annotated[str, Argument("What to describe.", metavar="FILE|LIB|LIB:NAME")],
+    settings: LoadSettings,
+    of_markers: LoadMarkersSettings,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Show frames, rate, unit, height, joints, their roles, and what was repaired.
+
+    Of a library: its motions and their labels. Of a file of markers: its labels and gaps.
+    """
+    from motionloom.formats import is_marker_file
+
+    if is_library(file):
+        _library_info(file, json=json)
+        return
+    if is_marker_file(Path(file)):
+        _marker_info(file, settings, of_markers, json=json)
+        return
+    from motionloom.formats.report import motion_facts
+
+    motion = motion_from(file, settings)
+    facts = motion_facts(motion)
+    if json:
+        print_json(facts)
+    else:
+        _print_motion(motion, facts)
+
+
+def library_facts(library: Library) -> dict[str, Any]:
+    """What ``info LIB --json`` prints."""
+    entries = library.entries()
+    return {
+        "library": str(library.path),
+        "motions": [
+            {
+                "name": entry.name,
+                "frames": entry.frames,
+                "fps": entry.fps,
+                "seconds": entry.seconds,
+                "labels": list(library.labels[entry.name]),
+            }
+            for entry in entries
+        ],
+        "frames": library.store.frames,
+        "seconds": library.store.seconds,
+        "skeletons": len({entry.skeleton for entry in entries}),
+        "labels": library.labels.counts(),
+        "parametric": list(library.parametric),
+    }
+
+
+def _library_info(path: str, *, json: bool) -> None:
+    from motionloom.library import Library
+
+    with Library(path) as library:
+        facts = library_facts(library)
+    if json:
+        print_json(facts)
+    else:
+        _print_library(facts)
+
+
+def _marker_info(
+    file: str, settings: LoadSettings, of_markers: LoadMarkersSettings, *, json: bool
+) -> None:
+    from motionloom.formats import load_markers
+
+    for name in settings.changed():
+        if name not in described(LoadMarkersSettings):
+            raise InvalidInput(f"{file}: markers are read without {name}")
+    markers = load_markers(file, **of_markers.changed())
+    origin, missing = markers.origin, 1.0 - float(markers.present.mean())
+    facts: dict[str, Any] = {
+        "name": markers.name,
+        "frames": len(markers),
+        "fps": markers.fps,
+        "seconds": markers.duration,
+        "markers": list(markers.labels),
+        "missing_share": missing,
+        "unit_m": origin.unit_m,
+        "unit_reason": origin.unit_reason,
+        "up": origin.up,
+        "repairs": list(origin.repairs),
+        "warnings": list(origin.warnings),
+    }
+    if json:
+        print_json(facts)
+        return
+    rows = [
+        ("markers", f"{facts['name']}: {len(markers.labels)} markers, no skeleton"),
+        ("frames", f"{len(markers)} at {markers.fps:g} fps = {markers.duration:.2f} s"),
+        ("unit", f"1 = {origin.unit_m:g} m  ({origin.unit_reason or 'metres'})"),
+        ("axes", f"up {origin.up}"),
+        ("gaps", f"{100 * missing:.1f} % of all points"),
+        ("labels", ", ".join(markers.labels)),
+    ]
+    rows += [("repaired", repair) for repair in origin.repairs]
+    rows += [("warning", warning) for warning in facts["warnings"]]
+    print_columns([(styled(key, "bold"), value) for key, value in rows])
+
+
+def _print_library(facts: dict[str, Any]) -> None:
+    motions, labels = facts["motions"], facts["labels"]
+    rates = sorted({motion["fps"] for motion in motions})
+    rows = [
+        ("library", facts["library"]),
+        ("motions", f"{len(motions)}, {facts['frames']} frames, {facts['seconds'] / 60:.1f} min"),
+        ("rates", ", ".join(f"{fps:g}" for fps in rates) + " fps" if rates else "none"),
+        ("skeletons", str(facts["skeletons"])),
+        ("labels", ", ".join(f"{name} ({n})" for name, n in labels.items()) or "none"),
+        ("parametric", ", ".join(facts["parametric"]) or "none"),
+    ]
+    print_columns([(styled(key, "bold"), value) for key, value in rows])
+    listing = [
+        (
+            motion["name"],
+            str(motion["frames"]),
+            f"{motion['fps']:g}",
+            f"{motion['seconds']:.2f}",
+            ", ".join(motion["labels"]),
+        )
+        for motion in motions
+    ]
+    if listing:
+        heads = ("motion", "frames", "fps", "seconds", "labels")
+        print_columns([tuple(styled(head, "bold") for head in heads), *listing], right=(1, 2, 3))
+
+
+def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
+    height = f"{facts['height_m']:.2f} m" if facts["height_m"] else "unknown"
+    rows = [
+        ("motion", facts["name"]),
+        ("frames", f"{facts['frames']} at {facts['fps']:g} fps = {facts['seconds']:.2f} s"),
+        ("unit", f"1 = {facts['unit_m']:g} m  ({facts['unit_reason'] or 'metres'})"),
+        ("height", height),
+        ("axes", f"up {facts['up']}, at rest facing {facts['facing'] or 'unknown'}"),
+        (
+            "T-pose",
+            "frame 0, kept as the rest pose" if facts["tpose_frame"] == 0 else "none",
+        ),
+        ("joints", f"{facts['joints']} and {len(facts['end_sites'])} end sites"),
+        ("roles", f"{len(facts['roles'])} by {facts['role_scheme']}"),
+        ("missing roles", ", ".join(facts["missing_roles"]) or "none"),
+    ]
+    if facts["carrier"]:
+        rows.append(("above the hips", ", ".join(facts["carrier"]["names"])))
+    rows += [("repaired", repair) for repair in facts["repairs"]]
+    rows += [("warning", warning) for warning in facts["warnings"]]
+    print_columns([(styled(key, "bold"), value) for key, value in rows])
+    for line in _joint_tree(motion):
+        print(line)
+
+
+def _joint_tree(motion: Motion) -> list[str]:
+    """Lines of the joints as a tree, with their roles."""
+    skeleton = motion.skeleton
+    role_of = {name: role for role, name in skeleton.roles.items()}
+    names = [*skeleton.names, *skeleton.end_names]
+    children: list[list[int]] = [[] for _ in names]
+    for child, parent in enumerate([*skeleton.parents, *skeleton.end_parents]):
+        if parent >= 0:
+            children[parent].append(child)
+    lines: list[str] = []
+    below = [(0, "", "")]  # joint, what stands before its name, and before those of its children
+    while below:
+        joint, before, indent = below.pop()
+        role = role_of.get(names[joint])
+        name = names[joint] if joint < len(skeleton) else styled(names[joint], "dim")
+        lines.append(before + name + (" " + styled(role, "green") if role else ""))
+        last = children[joint][-1:]
+        below += [
+            (child, indent + "└── ", indent + "    ")
+            if [child] == last
+            else (child, indent + "├── ", indent + "│   ")
+            for child in reversed(children[joint])
+        ]
+    return lines

@@ -1,0 +1,264 @@
+"""``motionloom match``: a character that responds, by motion matching."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from motionloom.cli.command import Argument, Fields, Option
+from motionloom.cli.options import INSPECT, JSON, LIB, check_picture, listed, open_library
+from motionloom.cli.terminal import (
+    counted,
+    draw_worst,
+    print_json,
+    print_quality,
+    print_table,
+    remark,
+)
+from motionloom.errors import InvalidInput
+from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
+
+if TYPE_CHECKING:
+    from motionloom.library import Library, MatchingDatabase
+    from motionloom.motion import Motion
+
+_ACTIONS = ("build", "walk", "courses", "coverage", "export", "fill")
+_ORANGEDUCK_FPS = 60.0
+
+
+def match(
+    library: Annotated[Path, LIB],
+    action: Annotated[str, Argument(", ".join(_ACTIONS) + ".", metavar="ACTION")],
+    settings: MatchingSettings,
+    walk: Annotated[MatchingWalkSettings, Fields(hide=("dynamics",))],
+    file: Annotated[Path | None, Argument("fill: a motion with gaps.", metavar="FILE")] = None,
+    gap: Annotated[
+        list[str] | None,
+        Option("fill: frames to replace; may be repeated.", metavar="FIRST-LAST", expert=True),
+    ] = None,
+    pose: Annotated[
+        list[str] | None,
+        Option(
+            "fill: a pose of a file or of a take, and when; may be repeated, without FILE.",
+            metavar="FILE[:FRAME]@SECOND",
+            expert=True,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        Option(
+            "walk, fill: any format that can be written; coverage: .html; export: a folder.",
+            "-o --output",
+            metavar="PATH",
+        ),
+    ] = None,
+    course: Annotated[
+        str | None, Option("courses: run only these.", metavar="NAME,...", expert=True)
+    ] = None,
+    to: Annotated[
+        str,
+        Option(
+            "export: files for engines, or the database of a program.",
+            "--to",
+            metavar="glb|fbx|orangeduck|unity",
+        ),
+    ] = "glb",
+    prune: Annotated[
+        bool, Option("Leave out takes that are never worth playing.", expert=True)
+    ] = False,
+    inspect: Annotated[Path | None, INSPECT] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Make a character that responds: a motion matching database of a library's takes.
+
+    `build` builds the database, `walk` follows a direction or a path, `export` writes files for
+    engines, `coverage` a page about what the takes cover.
+
+    All actions but `build` build the database if need be; it is stored in the library. `courses`
+    measures how well the character is steered: a circle, a figure eight, a zigzag, stops, a sprint,
+    turns. `fill` replaces frames of a file (--gap), so that the motion passes through the frames
+    beside them, or makes a motion through some poses (--pose).
+    """
+    from motionloom.formats import check_output
+
+    if action not in _ACTIONS:
+        raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")
+    if (action == "fill") != (file is not None or bool(pose)) or (file and pose):
+        raise InvalidInput(
+            "match fill needs a FILE and --gap, or --pose at least twice; no other action takes "
+            "these"
+        )
+    if action in ("walk", "fill"):
+        if output is None:
+            raise InvalidInput(f"match {action} needs -o FILE")
+        check_output(output)  # before the work
+    if action == "coverage" and (output is None or output.suffix.lower() != ".html"):
+        raise InvalidInput("match coverage needs -o FILE.html")
+    if action == "export":
+        if output is None:
+            raise InvalidInput("match export needs -o FOLDER")
+        if to == "orangeduck" and settings.fps is None:
+            settings = replace(settings, fps=_ORANGEDUCK_FPS)
+    if inspect is not None:
+        check_picture(inspect)
+    lib = open_library(library)
+    database = lib.motion_matching(settings)
+    if prune and (spare := database.coverage().spare):
+        remark(f"left out, never worth playing: {', '.join(spare)}")
+        kept = tuple(name for name in database.takes if name not in spare)
+        database = lib.motion_matching(settings, only=kept, exclude=None)
+    if action == "build":
+        _print_info(database, json)
+    elif action == "walk" and output is not None:
+        _walk(database, walk, output, inspect, json)
+    elif action == "fill" and output is not None:
+        filled = _filled(database, file, gap or []) if file else _through(lib, database, pose or [])
+        _write_filled(filled, output, json)
+    elif action == "courses":
+        _courses(database, listed(course), json)
+    elif action == "coverage" and output is not None:
+        _coverage(database, output, json)
+    elif action == "export" and output is not None:
+        files = database.export(output, to)
+        if json:
+            print_json({"files": [str(file) for file in files], **database.info()})
+            return
+        remark(f"{counted(len(files), 'file')} written to {output}")
+
+
+def _print_info(database: MatchingDatabase, json: bool) -> None:
+    info = database.info()
+    if json:
+        print_json(info)
+        return
+    slow, fast = database.speed_range
+    print(
+        f"{counted(info['takes'], 'take')}, {counted(len(database), 'frame')} at "
+        f"{database.fps:g} fps in {counted(info['ranges'], 'range')}; "
+        f"{info['features']} features; speeds {slow:.2f} to {fast:.2f} m/s"
+    )
+    times = [f"{name} {frames / database.fps:.1f} s" for name, frames in info["tags"].items()]
+    print(f"tags: {', '.join(times) or 'none'}")
+    if info["made"]:
+        remark("no take stands still: standing, starting and stopping are made from the steps")
+    for name, why in info["skipped"].items():
+        remark(f"{name} left out: {why}")
+
+
+def _walk(
+    database: MatchingDatabase,
+    settings: MatchingWalkSettings,
+    output: Path,
+    inspect: Path | None,
+    json: bool,
+) -> None:
+    walk = database.walk(settings)
+    walk.save(output)
+    draw_worst([walk], inspect)
+    if json:
+        quality = None if walk.quality is None else walk.quality.to_json()
+        sources = [source.as_dict() for source in walk.sources]
+        figures = {"frames": len(walk), "fps": walk.fps}
+        print_json({"file": str(output), **figures, "quality": quality, "sources": sources})
+        return
+    remark(f"{len(walk)} frames at {walk.fps:g} fps written to {output}")
+    print_quality(walk.quality)
+
+
+def _courses(database: MatchingDatabase, names: list[str] | None, json: bool) -> None:
+    rows = [result.to_dict() for result in database.courses(names)]
+    if json:
+        print_json({"courses": rows})
+        return
+    from rich.table import Table
+
+    table = Table()
+    heads = ("course", "seconds", "path error", "response", "feet slide", "worst seam", "jumps")
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="right" if number else "left")
+    for row in rows:
+        off, half = row["path_error_m"], row["response_s"]
+        slide, seam = row["foot_slide_m"], row["seam_acceleration_ratio"]
+        table.add_row(
+            row["course"] if row["finished"] else f"{row['course']} (not finished)",
+            f"{row['seconds']:.1f}",
+            "" if off is None else f"{100.0 * off:.1f} cm",
+            "" if half is None else f"{half:.2f} s",
+            "" if slide is None else f"{100.0 * slide:.1f} cm",
+            "" if seam is None else f"{seam:.2f}",
+            str(row["jumps"]),
+        )
+    print_table(table)
+
+
+def _coverage(database: MatchingDatabase, output: Path, json: bool) -> None:
+    from motionloom.plots.matching_coverage import write_coverage
+
+    report = database.coverage()
+    write_coverage(report, output)
+    if json:
+        print_json({"file": str(output), **report.to_dict()})
+        return
+    for line in report.sentences():
+        print(line)
+    remark(f"the report is in {output}")
+
+
+def _filled(database: MatchingDatabase, file: Path, gaps: list[str]) -> Motion:
+    import numpy as np
+
+    from motionloom.formats import load
+
+    motion = load(file)
+    known = np.ones(len(motion), bool)
+    for text in gaps:
+        first, last = _gap(text, len(motion))
+        known[first : last + 1] = False
+    if known.all():
+        raise InvalidInput("match fill needs --gap FIRST-LAST, the frames to replace")
+    return database.fill_gaps(motion, known)
+
+
+def _through(lib: Library, database: MatchingDatabase, poses: list[str]) -> Motion:
+    from motionloom.formats import load
+
+    keys = []
+    for text in poses:
+        place, at, second = text.rpartition("@")
+        name, colon, frame = place.rpartition(":")
+        name, frame = (name, frame) if colon and frame.isdigit() else (place, "0")
+        try:
+            time = float(second)
+        except ValueError:
+            time = float("nan")
+        if not at or not name or not isfinite(time):
+            raise InvalidInput(f"--pose must be FILE[:FRAME]@SECOND; got {text}")
+        motion = load(name) if Path(name).exists() else lib[name]
+        if int(frame) >= len(motion):
+            raise InvalidInput(f"{name} has frames 0 to {len(motion) - 1}; got {frame}")
+        keys.append((time, motion[int(frame) : int(frame) + 1]))
+    return database.through_poses(keys)
+
+
+def _write_filled(filled: Motion, output: Path, json: bool) -> None:
+    filled.save(output)
+    sources = [source.as_dict() for source in filled.sources]
+    if json:
+        print_json({"file": str(output), "frames": len(filled), "sources": sources})
+        return
+    for source in filled.sources:
+        remark(
+            f"frames {source.start} to {source.end - 1}: {source.motion}, "
+            f"{source.start_frame:g} to {source.end_frame - 1:g}"
+        )
+    remark(f"{len(filled)} frames written to {output}")
+
+
+def _gap(text: str, frames: int) -> tuple[int, int]:
+    """First and last frame of ``FIRST-LAST``."""
+    first, dash, last = text.partition("-")
+    if not (dash and first.isdigit() and last.isdigit() and int(first) <= int(last) < frames):
+        raise InvalidInput(f"--gap must be FIRST-LAST, frames 0 to {frames - 1}; got {text}")
+    return int(first), int(last)

@@ -1,0 +1,76 @@
+"""``motionloom act``: a script in words becomes a motion."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from motionloom.cli.command import Argument, Option
+from motionloom.cli.options import JSON, LIB, open_library
+from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from motionloom.library import PlannedPhrase
+
+
+def act(
+    library: Annotated[Path, LIB],
+    script: Annotated[str, Argument("Phrases, as in 'walk 3 s, sit down'.", metavar="SCRIPT")],
+    output: Annotated[
+        Path | None,
+        Option("In any format that can be written.", "-o --output", metavar="FILE"),
+    ] = None,
+    plan: Annotated[
+        bool, Option("Print which segments would be used, and stop.", "--plan")
+    ] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Act a script: each phrase is found in the library, and all are joined into one motion.
+
+    Durations (3 s), repetitions (twice) and "wave while walking" are understood. A phrase may be
+    a segment, take:30-90, so that a printed plan can be changed and acted.
+    """
+    from motionloom.formats import check_output
+    from motionloom.library import plan as planned
+
+    if output is None and not plan:
+        raise InvalidInput("name the file to write with -o FILE, or give --plan")
+    if output is not None:
+        check_output(output)
+    lib = open_library(library)
+    with progress("describing", len(lib), quiet=json) as advance:
+        lib.captions.describe(progress=advance)
+    if plan or output is None:
+        rows = planned(lib, script)
+        print_json([_row(each) for each in rows]) if json else _print_plan(rows)
+        return
+    acted = lib.act(script)
+    acted.motion.save(output)
+    quality = acted.motion.quality
+    if json:
+        print_json(
+            {
+                "file": str(output),
+                "frames": len(acted.motion),
+                "fps": acted.motion.fps,
+                "quality": quality.to_json() if quality is not None else None,
+                "sources": [source.as_dict() for source in acted.motion.sources],
+                "plan": [_row(each) for each in acted.plan],
+            }
+        )
+        return
+    _print_plan(acted.plan)
+    remark(f"{acted.motion.duration:.1f} s written to {output}")
+
+
+def _row(each: PlannedPhrase) -> dict:
+    return {"segment": str(each), **asdict(each)}
+
+
+def _print_plan(rows: Iterable[PlannedPhrase]) -> None:
+    for each in rows:
+        print(f"{each.phrase}  {each}  {each.text}  (seam {each.seam:.2f})")

@@ -1,1 +1,0 @@
-"""Commands that make new motion: parametric motions, graphs, controllers, scripts."""

@@ -1,0 +1,1 @@
+"""Commands about the program itself: the studio, a tour, clusters, compilation."""

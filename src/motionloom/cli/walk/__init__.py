@@ -1,0 +1,1 @@
+"""Commands that walk on: motion graphs and fat graphs."""

@@ -1,0 +1,71 @@
+"""``motionloom walk``: walks through a motion graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from motionloom.cli.command import Fields, Option
+from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.terminal import counted, draw_worst, print_json, print_quality, progress, remark
+from motionloom.cli.walk.graph import built_graph, used_settings
+from motionloom.errors import InvalidInput
+from motionloom.motion_graph.settings import GraphSettings, WalkSettings
+
+# The graph is usually the one that motionloom graph has built.
+_OF_GRAPHS = ("distance", "method", "max_distance", "per_minute", "transitions", "mirror")
+
+
+def walk(
+    library: Annotated[Path, LIB],
+    settings: WalkSettings,
+    graph: Annotated[dict[str, Any], GraphSettings, Fields(hide=_OF_GRAPHS)],
+    output: Annotated[
+        Path,
+        Option("In any format that can be written; .bvh streams.", "-o --output", metavar="FILE"),
+    ],
+    log: Annotated[
+        Path | None, Option("Write the transitions played, as CSV.", metavar="FILE")
+    ] = None,
+    inspect: Annotated[Path | None, INSPECT] = None,
+    details: Annotated[bool, DETAILS] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Synthesize a walk through a library's motion graph.
+
+    At random, along a path, to a goal, by labels, or from pose to pose. Without options of the
+    graph, the one built last is used.
+    """
+    from motionloom.formats import check_output, load
+
+    check_output(output)  # before the work
+    if inspect is not None:
+        check_picture(inspect)
+    if settings.random and settings.seconds is None:
+        raise InvalidInput("a walk without a goal needs its duration: --seconds 60")
+    if settings.goal is not None and settings.seconds is None:
+        raise InvalidInput("a walk to a goal needs its duration: --seconds 8")
+    lib = open_library(library)
+    made = built_graph(lib, used_settings(lib, graph))
+    player, frames = made.walk_player(settings)
+    with progress("walking", frames, quiet=json) as advance:
+        report = player.save(output, frames, progress=advance)
+    if log is not None:
+        report.save_log(log)
+    if inspect is not None:
+        draw_worst([load(output).with_quality(report.quality)], inspect)
+    if json:
+        print_json(
+            {
+                "file": str(output),
+                "frames": report.frames,
+                "fps": made.fps,
+                "quality": report.quality.to_json(),
+                "sources": [source.as_dict() for source in report.sources],
+                "transitions": report.transition_count,
+            }
+        )
+        return
+    transitions = counted(report.transition_count, "transition")
+    remark(f"{report.frames} frames at {made.fps:g} fps, {transitions}, written to {output}")
+    print_quality(report.quality, details=details)
