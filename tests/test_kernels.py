@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 
 import motionloom.kernels
 from motionloom import kernel_cache
+from motionloom.alignment import dtw
 from motionloom.demo import clip
+from motionloom.features.earth_mover import earth_mover_distance
 from motionloom.formats import load
 from motionloom.formats.bvh import reader
 from motionloom.formats.number_rows import _scan, number_rows
@@ -406,3 +408,45 @@ def test_kernels_load_scipy_for_linear_algebra():
         "assert 'scipy.linalg' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def answers():
+    """What a few kernels compute, as plain lists."""
+    rng = np.random.default_rng(40)
+    matrix = rng.random((7, 15))
+    part = dtw.subsequence_alignment(matrix)
+    whole = dtw.warp(matrix)
+    q, root = rng.normal(size=(5, 3, 4)), rng.normal(size=(5, 3))
+    places = np.empty((5, 3, 3), np.float32)
+    forward._positions.compiled(
+        q.astype(np.float32),
+        root.astype(np.float32),
+        np.array([-1, 0, 1], np.int32),
+        rng.normal(size=(3, 3)).astype(np.float32),
+        np.empty((0, 3, 3), np.float32),
+        places,
+    )
+    return [
+        [part.cost, part.path.tolist(), whole.cost, whole.path.tolist()],
+        places.tolist(),
+        scanned(_scan.compiled, b"1 -2.5e1\r\n.5 123456789012345678901234567890"),
+        earth_mover_distance([[0.0], [4.0]], [1, 1], [[1.0], [4.0]], [1.5, 0.5]),
+    ]
+
+
+def test_kernels_run_as_plain_python_where_numba_is_switched_off():
+    program = (
+        "import json, types, test_kernels as these\n"
+        "assert isinstance(these._scan.compiled, types.FunctionType)\n"
+        "print(json.dumps(these.answers()))"
+    )
+    surroundings = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=surroundings, check=True, capture_output=True
+    )
+    plain, compiled = json.loads(done.stdout), json.loads(json.dumps(answers()))
+    assert plain[0][1::2] == compiled[0][1::2]  # paths
+    assert plain[2] == compiled[2]
+    np.testing.assert_allclose(plain[0][::2], compiled[0][::2], rtol=1e-12)
+    np.testing.assert_allclose(plain[1], compiled[1], rtol=1e-6)
+    assert plain[3] == pytest.approx(compiled[3])

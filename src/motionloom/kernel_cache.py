@@ -23,6 +23,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import numba
 from numba.core import event
@@ -51,12 +52,13 @@ def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Ca
     """
     function.kernel_folder = opened_folder(chosen, name)  # type: ignore[attr-defined]
     with _compiling:  # for our function only: other packages have caches of their own
-        before = numba.config.CACHE_LOCATOR_CLASSES
-        numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator"
+        config: Any = numba.config
+        before = config.CACHE_LOCATOR_CLASSES
+        config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator"
         try:
             return numba.njit(cache=True, **options)(function)
         finally:
-            numba.config.CACHE_LOCATOR_CLASSES = before
+            config.CACHE_LOCATOR_CLASSES = before
 
 
 class Locator(UserWideCacheLocator):
@@ -67,9 +69,11 @@ class Locator(UserWideCacheLocator):
         self.folder: Path = function.kernel_folder  # type: ignore[attr-defined]
 
     @classmethod
-    def from_function(cls, function: FunctionType, file: str) -> Locator:
+    def from_function(cls, function: FunctionType, file: str) -> UserWideCacheLocator:
         """For every kernel: its source need not be a file."""
-        return cls(function, file)
+        if hasattr(function, "kernel_folder"):
+            return cls(function, file)
+        return UserWideCacheLocator.from_function(function, file)  # decorated by another thread
 
     def get_cache_path(self) -> str:
         """The folder."""

@@ -140,6 +140,7 @@ class Kernel:
         """Numba's dispatcher of the function, whose global kernels are dispatchers as well."""
         import numba
 
+        config: Any = numba.config
         function = self.function
         scope = dict(function.__globals__)
         scope[function.__name__] = None  # a kernel that calls itself is not supported
@@ -149,8 +150,9 @@ class Kernel:
             function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
         )
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-        if numba.config.DISABLE_JIT:
+        if config.DISABLE_JIT:
             return copy
+        compiled: Any
         options = {"nogil": True, **self.options}
         if self.cached:
             from motionloom.kernel_cache import dispatcher
@@ -267,8 +269,10 @@ def compile_listed(line: str) -> None:
     ...     "motionloom.motion.easing.critically_damped_spring (float64, float64, float64, float64)"
     ... )
     """
-    from numba import config, types
+    import numba
+    from numba import types
 
+    config: Any = numba.config
     name, _, signature = line.partition(" ")
     import_module(name.rpartition(".")[0])
     kinds = eval(signature, {"__builtins__": {}}, vars(types))
