@@ -13,10 +13,10 @@ PACKAGE = ROOT / "src" / "motionloom"
 # A folder imports from itself and from those before it.
 LAYERS = [
     "errors", "lazy_names", "ragged", "settings", "atomic_write", "checked_files", "checked_arrays",
-    "configuration", "kernels", "parallel", "motion", "character", "formats", "demo", "store",
-    "features", "alignment", "search", "blending", "text", "parametric", "motion_graph",
-    "fat_graph", "motion_matching", "dance", "crowd", "reconstruction", "evaluation",
-    "library", "plots", "studio", "cli", "__main__",
+    "configuration", "kernel_cache", "kernels", "parallel", "motion", "character", "formats",
+    "demo", "store", "features", "alignment", "search", "blending", "text", "parametric",
+    "motion_graph", "fat_graph", "motion_matching", "dance", "crowd", "reconstruction",
+    "evaluation", "library", "plots", "studio", "cli", "__main__",
 ]  # fmt: skip
 
 # The doors that look ahead: (file, function) -> what it may import. `Motion.save` and
