@@ -17,8 +17,8 @@ from waiting import wait_until
 
 import motionloom as ml
 from motionloom.checked_arrays import check_offsets, check_shapes, open_array, open_arrays
-from motionloom.checked_files import below, file_stem, parse_json, parse_toml, plain_name
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra, MotionFormatError
+from motionloom.files import below, file_stem, parse_json, parse_toml, plain_name
 from motionloom.search.match_web.encoding import decoded, encoded
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
@@ -546,7 +546,7 @@ def test_scripts_have_an_end(told):
 def test_what_unpacks_to_anything_is_refused():
     import zlib
 
-    from motionloom.checked_files import unpacked_bytes
+    from motionloom.files import unpacked_bytes
 
     assert unpacked_bytes(zlib.compress(b"a" * 100), 100) == b"a" * 100
     for data in (zlib.compress(b"a" * 101), b"x", zlib.compress(b"a" * 50)[:-5]):

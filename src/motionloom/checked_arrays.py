@@ -13,8 +13,8 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import check_regular
 from motionloom.errors import LibraryError, MotionFormatError
+from motionloom.files import check_regular
 
 LARGEST_ARRAYS = 1 << 30  # bytes of all arrays of one .npz file
 _PAGE = 4096  # bytes that have a sum of their own
@@ -67,7 +67,7 @@ def page_checksum(path: Path, *, keep: bool = False) -> tuple[int, int]:
     A page has 4096 bytes; its sum is that of its 64-bit words, modulo 2**64, and the last page is
     filled with zeros. It changes with any damage within one word, and with pages that are
     exchanged; not if words of one page are exchanged, as the CRC-32 of the whole file does
-    (`motionloom.checked_files.file_checksum`). With `keep` a large file stays mapped for
+    (`motionloom.files.file_checksum`). With `keep` a large file stays mapped for
     `open_array`, until `forget_mappings`: what is opened next is what was verified, and its pages
     are mapped once.
 

@@ -17,9 +17,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import parse_json, read_regular
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.files import atomic_write, parse_json, read_regular
 
 FILE = "motionloom.toml"
 _TRUSTED = "trusted.json"

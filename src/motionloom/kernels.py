@@ -249,7 +249,7 @@ class _Cache:
         """Write a compiled form; without a cache the work goes on, so errors are ignored."""
         from numba.core.serialize import dumps
 
-        from motionloom.atomic_write import atomic_write
+        from motionloom.files import atomic_write
 
         if result.library.has_dynamic_globals:
             return
@@ -321,7 +321,8 @@ def compile_listed(line: str) -> None:
     Examples
     --------
     >>> compile_listed(
-    ...     "motionloom.motion.easing.critically_damped_spring (float64, float64, float64, float64)"
+    ...     "motionloom.motion.smoothing.critically_damped_spring "
+    ...     "(float64, float64, float64, float64)"
     ... )
     """
     from numba import types

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import check_regular
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.files import check_regular
 from motionloom.formats import child_script
 
 _MEMORY = 2 << 30  # bytes of memory that reading any file may use; 0.6 are libraries

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import read_regular
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.files import read_regular
 from motionloom.formats.inference import UP_AXES, Unit, rotation_to_y_up
 from motionloom.motion import Markers, Motion, Origin, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot

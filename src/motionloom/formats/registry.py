@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from motionloom.checked_files import check_regular
 from motionloom.errors import InvalidInput, MotionFormatError, MotionloomError
+from motionloom.files import check_regular
 from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
+from motionloom.files import atomic_write
 from motionloom.formats.conventions import check_fps, file_bytes, labelled_points
 from motionloom.formats.inference import unit_from
 from motionloom.motion import Markers, Motion, Origin

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from motionloom.atomic_write import atomic_write
 from motionloom.character import t_pose
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.formats import gltf
 from motionloom.formats.gltf.container import glb_bytes
 from motionloom.formats.gltf.writer import gltf_document

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.blending.player import frame_count
 from motionloom.blending.transitions import Transition
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import (
     QualityReport,

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.checked_arrays import open_array
-from motionloom.checked_files import parse_json, read_regular
 from motionloom.errors import LibraryError
+from motionloom.files import parse_json, read_regular
 from motionloom.motion import Skeleton
 from motionloom.motion.gait import GAITS
 from motionloom.motion_matching.build import matching_database

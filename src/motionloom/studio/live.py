@@ -21,11 +21,11 @@ import numpy as np
 from fastapi import WebSocket, WebSocketDisconnect
 from starlette.concurrency import run_in_threadpool
 
-from motionloom.checked_files import parse_json
 from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.files import parse_json
 from motionloom.library import DancePlayer, FrameBlock, Player, TempoClock
 from motionloom.motion import Skeleton
-from motionloom.motion.retargeting.streaming import StreamRetargeter
+from motionloom.motion.retargeting.retarget import StreamRetargeter
 from motionloom.studio.messages import pack, pose_arrays
 from motionloom.studio.routes.dancing.dance import choreography_of
 from motionloom.studio.routes.stage.characters import OwnCharacter, character_of, shown_head

@@ -112,7 +112,7 @@ def _in_options(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fix(motion: Motion, target: Path) -> dict[str, Any]:
-    from motionloom.motion.diagnostics.repairs import repair
+    from motionloom.motion.diagnostics.issues import repair
 
     repaired, done = repair(motion)
     repaired.save(target)

@@ -16,8 +16,8 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.formats.conventions import check_up, from_y_up, unique_names
 from motionloom.formats.inference import unit_from
 from motionloom.motion import Motion, Skeleton

@@ -17,8 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
-from motionloom.formats.c3d.header import BLOCK, FULL, C3dHeader, read_header
-from motionloom.formats.c3d.layout import DataLayout, data_layout, is_rough
+from motionloom.formats.c3d.layout import (
+    BLOCK,
+    FULL,
+    C3dHeader,
+    DataLayout,
+    data_layout,
+    is_rough,
+    read_header,
+)
 from motionloom.formats.conventions import (
     Repairs,
     file_bytes,

@@ -13,13 +13,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.character import Material, SkinnedMesh, figure_mesh, rest_pose
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.formats.conventions import characters, from_y_up, scaled_to_metres, unique_names
-from motionloom.formats.fbx.binary import Int32, Record, file_bytes
 from motionloom.formats.fbx.child_process import END_SITE, TIP
-from motionloom.formats.fbx.objects import TICKS, Objects, curve, global_settings, properties
+from motionloom.formats.fbx.objects import (
+    TICKS,
+    Int32,
+    Objects,
+    Record,
+    curve,
+    file_bytes,
+    global_settings,
+    properties,
+)
 from motionloom.formats.inference import rotation_to_y_up, unit_from
 from motionloom.formats.scene_nodes import COLOURS, figure_kind
 from motionloom.motion import Motion, Scene, Skeleton

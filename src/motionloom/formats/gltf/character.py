@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.character import Material, SkinnedMesh, bound_mesh
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.formats.conventions import Repairs
 from motionloom.formats.gltf.container import GltfFile, glb_bytes, gltf_bytes
 from motionloom.formats.gltf.joint_tree import joint_tree, node_transform, skin_members

@@ -17,8 +17,8 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import LARGEST, parse_json, read_regular
 from motionloom.errors import MotionFormatError
+from motionloom.files import LARGEST, parse_json, read_regular
 from motionloom.formats.conventions import file_bytes
 
 _MAGIC = 0x46546C67  # "glTF"

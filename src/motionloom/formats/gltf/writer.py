@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.character import Material, SkinnedMesh, figure_mesh, rest_pose
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.formats.conventions import characters
 from motionloom.formats.gltf.container import glb_bytes, gltf_bytes
 from motionloom.formats.scene_nodes import COLOURS, figure_kind

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from motionloom.atomic_write import atomic_write
 from motionloom.character import SkinnedMesh, figure_mesh, rest_pose, transform_matrices
 from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.files import atomic_write
 from motionloom.formats.conventions import characters, unique_names
 from motionloom.formats.scene_nodes import COLOURS, figure_kind
 from motionloom.formats.usd.child_process import END_SITES

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion.easing import ease_corrections, smooth_step
 from motionloom.motion.feet.contacts import FootContacts, Plant
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.kinematics.two_bone import Limb, limb_of, with_global_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import intervals
-from motionloom.motion.smoothing import gaussian_smooth
+from motionloom.motion.smoothing import ease_corrections, gaussian_smooth, smooth_step
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion

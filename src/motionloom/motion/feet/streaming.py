@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.kernels import kernel
-from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.feet.foot_lock import LIFT_ONSET
 from motionloom.motion.kinematics.two_bone import (
@@ -29,8 +28,9 @@ from motionloom.motion.kinematics.two_bone import (
     set_global_rotation,
     shortest_rotation_into,
 )
-from motionloom.motion.rotations.kernels import multiply_into, rotate_into
+from motionloom.motion.rotations.quaternions import multiply_into, rotate_into
 from motionloom.motion.skeleton import Skeleton
+from motionloom.motion.smoothing import critically_damped_spring
 
 _RELEASE_RATE = 12.0  # 1/s: a correction is gone about 0.4 s after its contact
 # m/s^2 at which a foot is pulled back to its path after its contact, at most. Without a limit a

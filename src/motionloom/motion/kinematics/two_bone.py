@@ -32,7 +32,7 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.kernels import kernel
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.rotations.kernels import multiply_into, rotate_into
+from motionloom.motion.rotations.quaternions import multiply_into, rotate_into
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion

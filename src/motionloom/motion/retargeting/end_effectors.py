@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.easing import smooth_step
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.kinematics.two_bone import Limb, limb_of, reach_target, with_global_rotations
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.smoothing import gaussian_smooth
+from motionloom.motion.smoothing import gaussian_smooth, smooth_step
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion

@@ -7,6 +7,11 @@ are locked to the ground in the contacts of the source. Hands that touch somethi
 it, as far as the arms reach (see `motionloom.motion.retargeting.end_effectors`); otherwise the
 arms keep their angles [1]_.
 
+A `StreamRetargeter` transfers a few frames at a time, without knowing those that follow. What
+`retarget` takes from the whole motion, the neutral pose of its skeleton and the height of a
+standing ankle, comes from an example. Feet are not locked to the ground and hands keep no contact:
+that needs the frames to come.
+
 References
 ----------
 .. [1] H. J. Shin, J. Lee, S. Y. Shin, M. Gleicher. Computer puppetry: an importance-based
@@ -50,6 +55,7 @@ _MAX_TILT = 0.12
 _TILT_SECONDS = 0.3
 _HEEL_EASE = 0.05  # seconds over which a heel begins and ends to rise by the length of the legs
 _MAX_HEEL_PITCH = np.radians(30.0)
+_NEEDED_TO_STREAM = ["hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "knee"))]
 
 
 def retarget(
@@ -298,3 +304,64 @@ def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:
             for p in rows
         )
     return replace(contacts, plants=plants)
+
+
+class StreamRetargeter:
+    """Transfers frames of one skeleton to another, block by block.
+
+    Parameters
+    ----------
+    source : Motion
+        Any motion on the skeleton of the frames, at best a few seconds with both feet on the
+        ground at times.
+    target : Motion
+        A motion on the other skeleton, or its rest pose.
+
+    Attributes
+    ----------
+    scale : float
+        Leg length of the target over that of the source: the path is scaled by it.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk, child = ml.demo.clip("walk"), ml.demo.clip("walk", performer=2)
+    >>> stream = StreamRetargeter(walk, child)
+    >>> rotations, root = stream.frames(walk.rotations[:4], walk.root[:4])
+    >>> rotations.shape == (4, len(child.skeleton), 4), root.shape
+    (True, (4, 3))
+    """
+
+    def __init__(self, source: Motion, target: Motion) -> None:
+        self.skeleton = target.skeleton
+        require_roles("the motion's skeleton", source.skeleton, _NEEDED_TO_STREAM)
+        require_roles("the target skeleton", self.skeleton, _NEEDED_TO_STREAM)
+        self._source, self._target = source, target
+        self.scale = leg_length(self.skeleton) / leg_length(source.skeleton)
+        feet = has_feet(source.skeleton) and has_feet(self.skeleton)
+        contacts = foot_contacts(source) if feet else None
+        self._poses = neutral_poses(source, self.skeleton, example=target, contacts=contacts)
+        self._rise = 0.0  # of the hips: feet do not scale like legs
+        if contacts is not None:
+            turned = transfer_rotations(source, self.skeleton, self._poses, example=target)
+            self._rise = instep_height(turned, contacts) - self.scale * instep_height(
+                source, contacts
+            )
+
+    def frames(
+        self, rotations: ArrayLike, root: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Rotations (T, J, 4) and root (T, 3) of frames, on the target."""
+        given = replace(
+            self._source,
+            rotations=np.asarray(rotations),
+            root=np.asarray(root),
+            translations=None,
+            provenance=None,
+        )
+        turned = transfer_rotations(given, self.skeleton, self._poses, example=self._target)
+        hips = ["left_hip", "right_hip"]
+        goal = self.scale * given.role_positions(hips).astype(np.float64).mean(axis=1)
+        goal[:, 1] += self._rise
+        moved = goal - turned.role_positions(hips).astype(np.float64).mean(axis=1)
+        return turned.rotations.astype(np.float32), moved.astype(np.float32)

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.dance.music.audio import audible
 from motionloom.dance.music.music import Music
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.motion.root_carrier import hips_as_root

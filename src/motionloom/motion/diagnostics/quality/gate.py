@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
-from motionloom.motion.diagnostics.quality.limbs import Capsules, limb_overlaps
 from motionloom.motion.diagnostics.quality.measures import (
     contact_slides,
     contacts_of,
@@ -25,8 +24,14 @@ from motionloom.motion.diagnostics.quality.measures import (
     usual_acceleration,
 )
 from motionloom.motion.diagnostics.quality.parts import Seam, WorstFrame
+from motionloom.motion.diagnostics.quality.posture import (
+    Capsules,
+    imbalance,
+    limb_overlaps,
+    repeated_steps,
+    steps,
+)
 from motionloom.motion.diagnostics.quality.report import QualityReport, worst_frames
-from motionloom.motion.diagnostics.quality.support import imbalance, repeated_steps, steps
 from motionloom.motion.feet.contacts import FootContacts
 
 if TYPE_CHECKING:
