@@ -319,6 +319,15 @@ def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64
 
 @kernel
 def _blank_names(body, letters, starts, lines):
+    """Write the kind of every line to `lines`, and replace names and comments by spaces.
+
+    body (B,) bytes, changed; letters: the names of all bones in a row; starts (bones + 1,): where
+    each begins; lines (L,), filled with `_BLANK` before. Returns the byte of the first unknown
+    name, or -1.
+
+    One pass, byte by byte, without strings: the file stays one array, and `number_rows` reads the
+    numbers that are left.
+    """
     n = body.shape[0]
     bones = starts.shape[0] - 1
     position, line, expected = 0, 0, 0
@@ -339,11 +348,11 @@ def _blank_names(body, letters, starts, lines):
                 body[position] = 32
                 position += 1
             continue
-        if (c >= 48 and c <= 57) or c == 43 or c == 45 or c == 46:
-            lines[line] = -2
+        if (c >= 48 and c <= 57) or c == 43 or c == 45 or c == 46:  # digit, plus, minus, point
+            lines[line] = _NUMBERS
         else:
             # Frames repeat the bones in the same order: try the next one first.
-            found = -3
+            match = _UNKNOWN
             for step in range(bones):
                 bone = (expected + step) % bones
                 first = starts[bone]
@@ -356,14 +365,15 @@ def _blank_names(body, letters, starts, lines):
                         same = False
                         break
                 if same:
-                    found = bone
+                    match = bone
                     break
-            lines[line] = found
-            if found == -3:
+            lines[line] = match
+            if match == _UNKNOWN:
                 return position
-            expected = found + 1
+            expected = match + 1
             for k in range(position, end):
                 body[k] = 32
+        # On to the end of the line, or to a comment; a "#" inside a word is part of it.
         while end < n and body[end] != 10 and not (body[end] == 35 and body[end - 1] <= 32):
             end += 1
         position = end

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from motionloom.character import Material, SkinnedMesh, figure_mesh, rest_pose
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
+from motionloom.formats.child_process.fbx import END_SITE, TIP
 from motionloom.formats.conventions import characters, from_y_up, scaled_to_metres, unique_names
-from motionloom.formats.fbx.child_process import END_SITE, TIP
 from motionloom.formats.fbx.objects import (
     TICKS,
     Int32,

@@ -357,7 +357,7 @@ def yaw_angle(q: ArrayLike) -> Array:
 
 @kernel
 def multiply_into(a, b, out):
-    """``out = a * b``: first `b`, then `a`. `out` must be neither of them."""
+    """``out = a * b``, each (4,): first `b`, then `a`. `out` must be neither of them."""
     out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
     out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
     out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
@@ -366,7 +366,8 @@ def multiply_into(a, b, out):
 
 @kernel
 def rotate_into(q, v, out):
-    """``out``: the vector `v` (3,) rotated by `q` (4,)."""
+    """``out``: the vector `v` (3,) rotated by `q` (4,); `out` may be `v`."""
+    # v + w t + u x t with t = 2 u x v: fewer products than by way of a matrix.
     tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
     ty = 2.0 * (q[3] * v[0] - q[1] * v[2])
     tz = 2.0 * (q[1] * v[1] - q[2] * v[0])
@@ -378,7 +379,8 @@ def rotate_into(q, v, out):
 
 @kernel
 def log_into(q, out):
-    """``out``: the rotation vector (3,) of `q`, of at most half a turn."""
+    """``out``: the rotation vector (3,) of `q` (4,), of at most half a turn."""
+    # q and -q are the same rotation: the one with w >= 0 turns by at most half a turn.
     sign = 1.0 if q[0] >= 0.0 else -1.0
     square = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
     if square > 0.04:
@@ -396,7 +398,7 @@ def log_into(q, out):
 def exp_into(v, out):
     """``out``: the quaternion (4,) of the rotation vector `v` (3,)."""
     angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    factor = math.sin(0.5 * angle) / angle if angle > 1e-8 else 0.5
+    factor = math.sin(0.5 * angle) / angle if angle > 1e-8 else 0.5  # the limit at 0
     out[0] = math.cos(0.5 * angle)
     out[1], out[2], out[3] = factor * v[0], factor * v[1], factor * v[2]
 
@@ -404,6 +406,7 @@ def exp_into(v, out):
 @kernel
 def right_jacobian_into(v, out):
     """``out`` (3, 3): ``exp(v + d) = exp(v) * exp(out @ d)`` for a small `d` (right Jacobian)."""
+    # I - a [v] + b [v]^2 with the cross-product matrix [v]; a and b at 0 are their limits.
     x, y, z = v[0], v[1], v[2]
     square = x * x + y * y + z * z
     if square > 1e-8:
