@@ -77,7 +77,7 @@ def test_json_is_valid_bounded_and_shallow(text):
             "dance.transitions.graph:load_graph",
         ),
         ("crowd.json", '{"couples": 1' + "0" * 400 + "}", "crowd.settings:load_crowd_settings"),
-        ("roles.toml", "hips = 1" + "0" * 400, "motion.roles.role_map:load_role_map"),
+        ("roles.toml", "hips = 1" + "0" * 400, "motion.roles.assignment:load_role_map"),
     ],
 )
 def test_huge_numbers_in_settings_files_are_refused(tmp_path, name, text, read):
@@ -339,7 +339,7 @@ TEXTS = {
     "graph.graphml": "dance.transitions.graph:load_graph",
     "graph.mogra": "motion_graph.mogra:read_mogra",
     "crowd.toml": "crowd.settings:load_crowd_settings",
-    "roles.json": "motion.roles.role_map:load_role_map",
+    "roles.json": "motion.roles.assignment:load_role_map",
     "labels.csv": "text.label_files:read_labels",
     "labels.eaf": "text.label_files:read_labels",
     "labels.json": "text.label_files:read_labels",

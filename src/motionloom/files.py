@@ -169,15 +169,15 @@ def csv_rows(
         If it is no regular file, or no such table.
     """
     try:
-        held = read_regular_text(path, encoding="utf-8-sig") if text is None else text
-        reader = csv.reader(io.StringIO(held, newline=""), delimiter=delimiter)
+        content = read_regular_text(path, encoding="utf-8-sig") if text is None else text
+        reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)
         return [(reader.line_num, row) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
         raise MotionFormatError(f"cannot be read as a table: {error}", path=path) from None
 
 
 def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
-    """What zlib-compressed bytes unpack to, at most `largest` bytes.
+    """Content of zlib-compressed bytes, at most `largest` bytes.
 
     Raises
     ------
@@ -241,8 +241,8 @@ def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
 def parse_toml(text: str) -> dict[str, Any]:
     """The table of a TOML text; as `parse_json`."""
     try:
-        found = tomllib.loads(text)
-        return parse_json(json.dumps(found, default=str))
+        table = tomllib.loads(text)
+        return parse_json(json.dumps(table, default=str))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -27,9 +27,9 @@ from motionloom.motion.retargeting.neutral_pose import (
     neutral_pose,
 )
 from motionloom.motion.retargeting.observed_pose import observed_pose
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.root_carrier import body_root
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.skeleton import BodyTree
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
@@ -44,8 +44,8 @@ _LEGS_APART = np.radians(7.0)
 _THINNEST = 0.7  # cells: thinner parts fall through the grid
 _WAIST = 0.2  # position of the widest point, as a fraction of the bone
 _SLIMNESS = 0.11  # half width per length
-_THINNEST_STICK, _THICKEST_STICK = 0.008, 0.045  # half widths in metres
-_SHORTEST = 1e-4  # metres; shorter bones are not drawn
+_THINNEST_STICK, _THICKEST_STICK = 0.008, 0.045  # half widths in meters
+_SHORTEST = 1e-4  # meters; shorter bones are not drawn
 
 
 def has_body(skeleton: Skeleton) -> bool:
@@ -90,7 +90,7 @@ def body_mesh(
 
 
 class _Wanted:
-    """What is meshed; compared by skeleton and detail alone."""
+    """Input of the mesh; compared by skeleton and detail alone."""
 
     def __init__(self, skeleton: Skeleton, detail: str, example: Motion | None) -> None:
         self.skeleton, self.detail, self.example = skeleton, detail, example

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _STEPS = 65  # of the table of sections
-_THINNEST = 1e-4  # metres
-_FAR = 10.0  # metres: the distance of points that are not near
+_THINNEST = 1e-4  # meters
+_FAR = 10.0  # meters: the distance of points that are not near
 _BLOCK = 8  # cells along the side of a block
 _OUTSIDE = 1.0  # the distance of grid points that are not evaluated
 _CORNERS = np.array([(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)])
@@ -54,11 +54,11 @@ class Loft:
         Direction of the first half width; the second is square to it and to the axis.
     sections : ndarray, shape (N, 5)
         Rows of parameter (increasing, may be outside of 0 to 1), the two half widths, and the
-        offsets of the centre in these two directions, in metres.
+        offsets of the center in these two directions, in meters.
     joints : tuple of int
         Joints that may move this part.
     blend : float
-        Width over which the part is blended with those before it, in metres.
+        Width over which the part is blended with those before it, in meters.
     floor : float or None
         Height below which the part is cut off, as a sole is.
     """
@@ -81,7 +81,7 @@ class Loft:
 
     @cached_property
     def length(self) -> float:
-        """Length of the axis in metres."""
+        """Length of the axis in meters."""
         return max(float(np.linalg.norm(self.end - self.start)), _THINNEST)
 
     @cached_property
@@ -122,10 +122,10 @@ class Loft:
         sides = scaled[:, 1:] / widths
         slope = np.sqrt((scaled[:, 0] / caps) ** 2 + np.einsum("nc,nc->n", sides, sides))
         # The value over its gradient: near the surface this is the distance.
-        found = np.where(size > 1e-6, size * (size - 1.0) / np.maximum(slope, 1e-9), -caps)
+        distance = np.where(size > 1e-6, size * (size - 1.0) / np.maximum(slope, 1e-9), -caps)
         if self.floor is not None:
-            found = -smooth_minimum(-found, points[:, 1] - self.floor, 0.012)
-        return found
+            distance = -smooth_minimum(-distance, points[:, 1] - self.floor, 0.012)
+        return distance
 
 
 def smooth_minimum(a: Array, b: Array, width: float) -> Array:
@@ -137,15 +137,15 @@ def smooth_minimum(a: Array, b: Array, width: float) -> Array:
 def surface_distances(parts: Sequence[Loft], points: Array, *, reach: float) -> Array:
     """Approximate signed distances (N,) of points (N, 3) from the blended surface of all parts.
 
-    Parts farther from a point than `reach` metres are ignored.
+    Parts farther from a point than `reach` meters are ignored.
     """
-    found = np.full(len(points), _FAR)
+    distances = np.full(len(points), _FAR)
     x, y, z = points.T
     for part in parts:
         (x0, y0, z0), (x1, y1, z1) = part.bounds + np.outer([-1.0, 1.0], [reach + part.blend] * 3)
         near = np.flatnonzero((y > y0) & (y < y1) & (x > x0) & (x < x1) & (z > z0) & (z < z1))
-        found[near] = smooth_minimum(found[near], part.distances(points[near]), part.blend)
-    return found
+        distances[near] = smooth_minimum(distances[near], part.distances(points[near]), part.blend)
+    return distances
 
 
 def onto_surface(parts: Sequence[Loft], points: Array, *, farthest: float) -> Array:
@@ -175,11 +175,11 @@ def surface_mesh(
     ----------
     distances : callable
         Signed distances (N,) of points (N, 3), negative inside; they may be too long by half, and
-        are needed up to the second argument, in metres.
+        are needed up to the second argument, in meters.
     bounds : ndarray, shape (2, 3)
         Corners of a box that contains the surface.
     cell : float
-        Side of a grid cell in metres.
+        Side of a grid cell in meters.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def _grid(distances, start: Array, cell: float, blocks: NDArray) -> Array:
     centres = np.stack(
         np.meshgrid(*(np.arange(count) + 0.5 for count in blocks), indexing="ij"), axis=-1
     ).reshape(-1, 3)
-    # Within a block no point is farther from the centre than half its diagonal.
+    # Within a block no point is farther from the center than half its diagonal.
     reach = 1.5 * _BLOCK * cell * np.sqrt(0.75) + 2.0 * cell
     middle = distances(start + _BLOCK * cell * centres, reach)
     near = np.abs(middle) < reach

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 INFLUENCES = 4  # joints per vertex, as game engines allow
 _SPREAD = 0.4  # of the thickness: standard deviation of the diffusion
-_THINNEST, _THICKEST = 0.03, 0.065  # metres
+_THINNEST, _THICKEST = 0.03, 0.065  # meters
 
 
 def skin_weights(
@@ -80,7 +80,7 @@ def _nearest_bone(
     if len(joints) == 1:
         return np.full(len(points), joints[0], np.intp)
     parents = skeleton.point_parents
-    best, found = np.full(len(points), np.inf), np.full(len(points), joints[0], np.intp)
+    best, nearest = np.full(len(points), np.inf), np.full(len(points), joints[0], np.intp)
     for joint in joints:
         start = bind.positions[joint]
         below: list[int] = np.flatnonzero(parents == joint).tolist()
@@ -91,8 +91,8 @@ def _nearest_bone(
             along = np.clip((points - start) @ bone / length, 0.0, 1.0)
             gap = np.linalg.norm(points - start - along[:, None] * bone, axis=1)
             closer = gap < best - 1e-9
-            best[closer], found[closer] = gap[closer], joint
-    return found
+            best[closer], nearest[closer] = gap[closer], joint
+    return nearest
 
 
 def _diffused(
@@ -108,7 +108,7 @@ def _diffused(
     # Every edge of a closed mesh is in `a`, `b` once in each direction.
     graph = sparse.csr_array((np.ones(len(a)), (a, b)), shape=(count, count))
     mean = sparse.diags_array(1.0 / graph.sum(axis=1)) @ graph
-    # A step that replaces half of a value by the mean of its neighbours has variance edge^2 / 4
+    # A step that replaces half of a value by the mean of its neighbors has variance edge^2 / 4
     # along each direction of the surface.
     wanted = (_SPREAD * thickness) ** 2 / (0.25 * edge * edge)
     steps = int(np.ceil(wanted.max()))
@@ -158,18 +158,18 @@ def bound_mesh(
     size = float(np.median(np.cbrt(np.abs(np.linalg.det(to_joint[:, :3, :3])))))
     to_joint[:, :3, :3] /= size
     rest = rest_pose(skeleton).matrices()
-    known = {int(p): np.linalg.inv(m) for p, m, e in zip(points, to_joint, exact, strict=True) if e}
-    if not known:
-        known = {int(points[0]): np.linalg.inv(to_joint[0])}
+    binds = {int(p): np.linalg.inv(m) for p, m, e in zip(points, to_joint, exact, strict=True) if e}
+    if not binds:
+        binds = {int(points[0]): np.linalg.inv(to_joint[0])}
     parents = skeleton.point_parents
     bind = np.empty_like(rest)
-    usual = next(iter(known))
+    usual = next(iter(binds))
     for point in range(len(rest)):
         above = point
-        while above >= 0 and above not in known:
+        while above >= 0 and above not in binds:
             above = int(parents[above])
         above = above if above >= 0 else usual
-        bind[point] = known[above] @ np.linalg.inv(rest[above]) @ rest[point]
+        bind[point] = binds[above] @ np.linalg.inv(rest[above]) @ rest[point]
     order = np.argsort(-weights, axis=1, kind="stable")[:, :INFLUENCES]
     shares = np.maximum(np.take_along_axis(weights, order, axis=1), 0.0)
     moved_by = points[np.take_along_axis(joints, order, axis=1)]

@@ -149,10 +149,10 @@ def write(
     """
     pxr = require_extra()
     cast = characters(motion)
-    motions = [one for _, one in cast]
-    if not motions or any(len(one) == 0 for one in motions):
+    motions = [each for _, each in cast]
+    if not motions or any(len(each) == 0 for each in motions):
         raise InvalidInput("a USD file needs at least one motion, and each at least one frame")
-    rates = {one.fps for one in motions}
+    rates = {each.fps for each in motions}
     if len(rates) > 1:
         raise InvalidInput(
             f"motions in one USD file must share one rate; got {sorted(rates)}. Resample first"
@@ -163,17 +163,17 @@ def write(
     stage.SetTimeCodesPerSecond(motions[0].fps)
     stage.SetFramesPerSecond(motions[0].fps)
     stage.SetStartTimeCode(0)
-    stage.SetEndTimeCode(max(len(one) for one in motions) - 1)
+    stage.SetEndTimeCode(max(len(each) for each in motions) - 1)
     top = pxr.UsdGeom.Xform.Define(stage, "/Characters")
     stage.SetDefaultPrim(top.GetPrim())
     kind = figure_kind(mesh)
     shared = _shared_figures(pxr, stage, motions, kind)
     shown = [name or "Character" for name, _ in cast]
     names = unique_names((_identifier(pxr, name) for name in shown), taken=["Looks"])
-    for number, one in enumerate(motions):
+    for number, each in enumerate(motions):
         place = f"/Characters/{names[number]}"
-        figure = shared.get(one.skeleton.key)
-        _add_character(pxr, stage, shown[number], one, place, figure, kind)
+        figure = shared.get(each.skeleton.key)
+        _add_character(pxr, stage, shown[number], each, place, figure, kind)
         if kind != "none":
             _paint(pxr, stage, f"{place}/{FIGURE}", number % len(COLOURS))
     with atomic_write(path) as scratch:
@@ -196,11 +196,11 @@ def require_extra():
 def _shared_figures(pxr, stage, motions: Sequence[Motion], kind: str) -> dict[str, str]:
     """Paths of figures shared by several characters, by the key of their skeleton."""
     places: dict[str, str] = {}
-    for key, count in Counter(one.skeleton.key for one in motions).items():
+    for key, count in Counter(each.skeleton.key for each in motions).items():
         if count > 1:
             places[key] = f"/Figures/Figure_{len(places) + 1}"
             stage.CreateClassPrim("/Figures")
-            example = next(one for one in motions if one.skeleton.key == key)
+            example = next(each for each in motions if each.skeleton.key == key)
             _add_figure(pxr, stage, example, places[key], kind)
     return places
 
@@ -288,7 +288,7 @@ def _add_mesh(pxr, stage, figure: SkinnedMesh, place: str) -> None:
 
 
 def _paint(pxr, stage, place: str, number: int) -> None:
-    """Set the colour of a figure, as a material and as a display colour."""
+    """Set the color of a figure, as a material and as a display color."""
     colour = pxr.Gf.Vec3f(*COLOURS[number])
     figure = stage.OverridePrim(place)
     pxr.UsdGeom.Mesh(figure).CreateDisplayColorAttr([colour])

@@ -95,7 +95,7 @@ class Motion(TimeSeries):
     rotations : array_like, shape (T, J, 4)
         Local rotations, unit quaternions ``wxyz``; kept as float32.
     root : array_like, shape (T, 3)
-        Path of the root joint in metres, y up; kept as float32.
+        Path of the root joint in meters, y up; kept as float32.
     fps : float
         Frames per second.
     name : str
@@ -182,11 +182,11 @@ class Motion(TimeSeries):
         >>> walked.quality.foot_slide_m < 0.05, walked[10:].quality
         (True, None)
         """
-        known = self._quality
-        if callable(known):
-            known = known(self)
-            object.__setattr__(self, "_quality", known)
-        return known
+        report = self._quality
+        if callable(report):
+            report = report(self)
+            object.__setattr__(self, "_quality", report)
+        return report
 
     def with_quality(
         self, quality: QualityReport | Callable[[Motion], QualityReport] | None
@@ -227,7 +227,7 @@ class Motion(TimeSeries):
     # --- kinematics ---------------------------------------------------------------------
 
     def positions(self, *, end_sites: bool = False) -> NDArray[np.float32]:
-        """World positions of the joints in metres.
+        """World positions of the joints in meters.
 
         Parameters
         ----------
@@ -418,20 +418,11 @@ class Motion(TimeSeries):
 
         return mirror(self)
 
-    def contacts(
-        self,
-        *,
-        slow: float = 0.15,
-        fast: float = 0.40,
-        rise: float = 0.025,
-        above_floor: float = 0.07,
-        shortest: float = 0.08,
-        gap: float = 0.05,
-        skate: float = 1.2,
-    ) -> FootContacts:
+    def contacts(self, **thresholds: float) -> FootContacts:
         """Ground contacts of heel and ball of each foot.
 
-        See `motionloom.motion.feet.contacts.foot_contacts` for the thresholds.
+        See `motionloom.motion.feet.contacts.foot_contacts` for the thresholds: ``slow, fast, rise,
+        above_floor, shortest, gap, skate``.
 
         Examples
         --------
@@ -442,16 +433,7 @@ class Motion(TimeSeries):
         """
         from motionloom.motion.feet.contacts import foot_contacts
 
-        return foot_contacts(
-            self,
-            slow=slow,
-            fast=fast,
-            rise=rise,
-            above_floor=above_floor,
-            shortest=shortest,
-            gap=gap,
-            skate=skate,
-        )
+        return foot_contacts(self, **thresholds)
 
     def clean_feet(self, *, contacts: FootContacts | None = None, ease: float = 0.25) -> Motion:
         """The same motion without foot skate: feet do not slide in contact.

@@ -119,12 +119,12 @@ def smooth_step(share: Array) -> Array:
     return share * share * (3.0 - 2.0 * share)
 
 
-def ease_corrections(known: Array, reach: float) -> Array:
+def ease_corrections(corrections: Array, reach: float) -> Array:
     """The curve of least bending through the known rows, zero at a distance from them.
 
     Parameters
     ----------
-    known : ndarray, shape (T, D)
+    corrections : ndarray, shape (T, D)
         NaN in unknown rows.
     reach : float
         Distance in frames from any known row beyond which the curve is zero.
@@ -142,17 +142,17 @@ def ease_corrections(known: Array, reach: float) -> Array:
     """
     from scipy.linalg import solveh_banded
 
-    frames = len(known)
-    given = np.all(np.isfinite(known), axis=1)
+    frames = len(corrections)
+    given = np.all(np.isfinite(corrections), axis=1)
     if not given.any():
-        return np.zeros_like(known)
+        return np.zeros_like(corrections)
     where = np.flatnonzero(given)
     times = np.arange(frames)
     after = where[np.clip(np.searchsorted(where, times), 0, len(where) - 1)]
     before = where[np.clip(np.searchsorted(where, times, side="right") - 1, 0, len(where) - 1)]
     distance = np.minimum(np.abs(times - after), np.abs(times - before))
     fixed = given | (distance >= reach)
-    values = np.where(given[:, None], np.nan_to_num(known), 0.0)
+    values = np.where(given[:, None], np.nan_to_num(corrections), 0.0)
     if frames < 3 or fixed.all():
         return values
     # Squared second differences make a matrix of five diagonals; known rows weigh heavily.

@@ -111,9 +111,9 @@ def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
             return beside[guess]
     if len(beside) == 1:
         return next(iter(beside.values()))
-    found = ", ".join(file.name for file in list(beside.values())[:8]) or "none"
+    names = ", ".join(file.name for file in list(beside.values())[:8]) or "none"
     raise MotionFormatError(
-        f"an AMC file needs its skeleton, {path.stem}.asf beside it; found {found}. "
+        f"an AMC file needs its skeleton, {path.stem}.asf beside it; found {names}. "
         "Choose one with asf=",
         path=path,
     )
@@ -153,18 +153,18 @@ def _poses(
     silent = []
     for index, bone in enumerate(bones):
         own = frames.values[:, starts[index] : starts[index + 1]]
-        known = np.logical_not(np.isnan(own).any(axis=1))
-        if bone.dof and not known.any():
+        present = np.logical_not(np.isnan(own).any(axis=1))
+        if bone.dof and not present.any():
             silent.append(bone.name)
-        if not bone.dof or not known.any():
+        if not bone.dof or not present.any():
             if index == 0:
                 raise MotionFormatError("no frame has a line for the root", path=path)
             rotations[:, index] = rot.IDENTITY
             continue
-        _check_still(bone.name, bone.dof, own[known], path, is_root=index == 0)
-        missing = int(np.count_nonzero(~known))
+        _check_still(bone.name, bone.dof, own[present], path, is_root=index == 0)
+        missing = int(np.count_nonzero(~present))
         if missing:
-            longest = max(end - start for start, end in intervals(np.logical_not(known)))
+            longest = max(end - start for start, end in intervals(np.logical_not(present)))
             if longest > max(most, 1):
                 raise MotionFormatError(
                     f"bone {bone.name!r} has no line in {longest} consecutive frames; up to {most} "
@@ -173,20 +173,20 @@ def _poses(
                 )
             repairs.add(f"bone {bone.name!r} missing in {missing} frames, filled in")
         columns, axes = rotation_order(bone.dof)
-        angles = own[known][:, columns]
+        angles = own[present][:, columns]
         turns = rot.from_euler(np.radians(angles) if degrees else angles, axes)
         # The angles are in the axes of the bone.
         turns = rot.multiply(rot.multiply(bone.frame, turns), rot.inverse(bone.frame))
-        before, after, share = _places(times[known], count)
+        before, after, share = _places(times[present], count)
         whole = not share.any()  # no frame to fill in
         rotations[:, index] = (
             turns[before] if whole else rot.slerp(turns[before], turns[after], share)
         )
         if index == 0:
-            places = np.zeros((int(known.sum()), 3))
+            places = np.zeros((int(present.sum()), 3))
             for column, word in enumerate(bone.dof):
                 if word in ("tx", "ty", "tz"):
-                    places[:, "xyz".index(word[1])] = own[known][:, column]
+                    places[:, "xyz".index(word[1])] = own[present][:, column]
             root = places[before] + share[:, None] * (places[after] - places[before]) + bone.tip
     if silent:
         repairs.add(f"no frame moves {', '.join(silent)}: kept in the rest pose")
@@ -458,9 +458,9 @@ def _table(rows, kinds, heads, bones: list[Bone], path: Path) -> NDArray[np.floa
 
 def _refuse_name(data: bytes, place: int, bones: list[Bone], path: Path) -> NoReturn:
     word = re.match(rb"\S*", data[place : place + 200])[0].decode("utf-8", "replace")  # type: ignore[index]
-    known = ", ".join(bone.name for bone in bones[:40])
+    names = ", ".join(bone.name for bone in bones[:40])
     _refuse(
-        f"the skeleton has no bone called {word[:40]!r}; is this its .asf file? It has: {known}",
+        f"the skeleton has no bone called {word[:40]!r}; is this its .asf file? It has: {names}",
         path,
         data.count(b"\n", 0, place) + 1,
     )

@@ -154,7 +154,7 @@ def _rotations_plain(table, columns, axes, out):
     used = np.where(columns >= 0, axes, -1)
     for order in sorted(set(map(tuple, used.tolist()))):
         joints = np.flatnonzero((used == order).all(axis=1))
-        w, x, y, z = (np.full((len(out), len(joints)), one, np.float32) for one in (1, 0, 0, 0))
+        w, x, y, z = (np.full((len(out), len(joints)), start, np.float32) for start in (1, 0, 0, 0))
         for k, axis in enumerate(order):
             if axis < 0:
                 break
@@ -218,7 +218,7 @@ def _rotations(table, columns, axes, out):
 
 @kernel(error_model="numpy")
 def _half_angles(degrees, sines, cosines):
-    """Sines and cosines of half the angles, within 1e-7; vectorised, unlike the C library's.
+    """Sines and cosines of half the angles, within 1e-7; vectorized, unlike the C library's.
 
     The nearest quarter turn is subtracted in double precision, so that large angles are as
     accurate as small ones. The rest, at most an eighth of a turn, is evaluated by the
@@ -258,13 +258,13 @@ def read(
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
     text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
-    known = plain_layout(text.hierarchy)
-    nodes = known.nodes if known else read_hierarchy(text.hierarchy, 1, path, repairs)
-    columns = known.channel_names if known else channel_names(nodes)
+    plain = plain_layout(text.hierarchy)
+    nodes = plain.nodes if plain else read_hierarchy(text.hierarchy, 1, path, repairs)
+    columns = plain.channel_names if plain else channel_names(nodes)
     table = read_rows(text, columns or ["nothing"], path, repairs, partial=partial)
     frame_time = _frame_time(text, fps, path, repairs)
     nodes, table = _one_figure(nodes, table, root, path)
-    layout = known or Layout(nodes)
+    layout = plain or Layout(nodes)
     return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
 
 

@@ -26,7 +26,7 @@ from motionloom.formats.conventions import Repairs
 
 _LOOKED_AT = 64  # frames from which the roughness is measured
 # Median step between frames relative to the extent of the points: at most 0.12 on 70 valid files
-# of 25 to 1000 Hz, at least 0.4 where points and analogue values are mixed.
+# of 25 to 1000 Hz, at least 0.4 where points and analog values are mixed.
 _SMOOTH, _ROUGH = 0.2, 0.35
 BLOCK = 512
 FULL = 0xFFFF  # the largest value of a 16-bit counter
@@ -41,7 +41,7 @@ class DataLayout:
     Attributes
     ----------
     points, analog : int
-        Points and analogue values per frame.
+        Points and analog values per frame.
     start : int
         First byte of the data.
     is_float : bool
@@ -113,10 +113,10 @@ def _stated(head: C3dHeader) -> list[DataLayout]:
     starts = _distinct([head.data_start, *begin])
     starts = [start for start in starts if start >= BLOCK] or starts
     scale = head.number("POINT", "SCALE")
-    known = [value for value in (head.scale, scale) if value and np.isfinite(value)]
-    is_float = _distinct(sorted((value < 0.0 for value in known), reverse=True))
+    scales = [value for value in (head.scale, scale) if value and np.isfinite(value)]
+    is_float = _distinct(sorted((value < 0.0 for value in scales), reverse=True))
     is_float = is_float or [head.scale < 0.0]
-    return [DataLayout(*one) for one in product(points, analog, starts, is_float)]
+    return [DataLayout(*choice) for choice in product(points, analog, starts, is_float)]
 
 
 def _analog(head: C3dHeader) -> list[int]:
@@ -210,7 +210,7 @@ def _report(head: C3dHeader, chosen: DataLayout, repairs: Repairs) -> None:
 
 
 def _differences(head: C3dHeader) -> str:
-    """What header and parameters say differently."""
+    """Differences between header and parameters."""
     pairs = [
         ("points", head.points, head.unsigned("POINT", "USED")[:1]),
         ("analogue values per frame", head.analog, _analog(head)),
@@ -232,9 +232,9 @@ class C3dHeader:
     ----------
     processor : {"intel", "dec", "mips"}
     points, analog : int
-        Points and analogue values per frame.
+        Points and analog values per frame.
     analog_samples : int
-        Analogue samples of each channel per frame.
+        Analog samples of each channel per frame.
     first_frame, last_frame : int
         Limited to 16 bits.
     scale : float
@@ -324,7 +324,7 @@ def floats(data: bytes, processor: str) -> NDArray[np.float32]:
 def _parameters(section: bytes, processor: str, repairs: Repairs):
     """Parameters by (group, name); a parameter may precede its group."""
     groups: dict[int, str] = {}
-    found: list[tuple[int, str, list[str] | NDArray]] = []
+    parameters: list[tuple[int, str, list[str] | NDArray]] = []
     order = "big" if processor == "mips" else "little"
     place = 0
     while place + 2 <= len(section):
@@ -342,11 +342,11 @@ def _parameters(section: bytes, processor: str, repairs: Repairs):
             if value is None:
                 repairs.add("a parameter that runs past the end of the parameters, left out")
             else:
-                found.append((number, name, value))
+                parameters.append((number, name, value))
         if step == 0:
             break
         place = pointer + step
-    return {(groups.get(number, ""), name): value for number, name, value in found}
+    return {(groups.get(number, ""), name): value for number, name, value in parameters}
 
 
 def _value(data: bytes, processor: str) -> list[str] | NDArray | None:

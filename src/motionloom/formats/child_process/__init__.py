@@ -79,5 +79,5 @@ def child_result(
             ) from None
         if "refused" in facts:
             raise MotionFormatError(facts["refused"], path=path)
-        with np.load(output, allow_pickle=False) as held:
-            return facts, {name: held[name] for name in held.files}
+        with np.load(output, allow_pickle=False) as arrays:
+            return facts, {name: arrays[name] for name in arrays.files}

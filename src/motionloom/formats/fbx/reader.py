@@ -91,7 +91,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
         raise MotionFormatError("the character has no skinned mesh", path=path)
     names = _names(facts["names"], Repairs(path))
     numbers = {name: number for number, name in enumerate(skeleton.point_names)}
-    found = []
+    parts = []
     for number, about in enumerate(facts["meshes"]):
         start = f"mesh{number}_"
         part = {key[len(start) :]: value for key, value in arrays.items() if key.startswith(start)}
@@ -99,7 +99,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
         points, exact = _points(facts, names, numbers, part.pop("points"), part.pop("exact"))
         texture = None if image is None else image.tobytes()
         red, green, blue = about["colour"]
-        found.append(
+        parts.append(
             bound_mesh(
                 skeleton,
                 part.pop("vertices"),
@@ -113,7 +113,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
                 **part,
             )
         )
-    return found
+    return parts
 
 
 def _points(facts, names: list[str], numbers: dict[str, int], joints: NDArray, exact: NDArray):

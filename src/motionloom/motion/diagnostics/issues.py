@@ -24,7 +24,7 @@ from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
 
-# Limits of the acceleration of the centre of mass in g, set on the CMU database: of its 2,425
+# Limits of the acceleration of the center of mass in g, set on the CMU database: of its 2,425
 # takes five exceed them at their true rate; of the 224 takes with a flight phase all do at twice
 # their rate.
 _FALL_LIMIT = 1.7  # downwards, 99th percentile
@@ -41,7 +41,7 @@ _TOO_FAST = 2.6
 _FACTORS = (2.0, 3.0, 4.0)  # by which stated rates are too high
 _SPLAYED = 1.0  # leg lengths between the ankles along the line of the hips, median
 _LEG = ("hip", "knee", "ankle", "foot")
-_SLIDE_LIMIT = 0.08  # metres per contact
+_SLIDE_LIMIT = 0.08  # meters per contact
 Array = NDArray[np.float64]
 _LONGEST_FLIP = 0.2  # seconds; what a longer flip hides cannot be interpolated
 
@@ -94,9 +94,9 @@ def find_issues(motion: Motion, *, measured: Measurements | None = None) -> tupl
     ['rate']
     """
     measured = measured or Measurements(motion)
-    found = [issue for check in _CHECKS for issue in [check(measured)] if issue is not None]
+    issues = [issue for check in _CHECKS for issue in [check(measured)] if issue is not None]
     rank = {"error": 0, "warning": 1, "info": 2}
-    return tuple(sorted(found, key=lambda issue: rank[issue.severity]))
+    return tuple(sorted(issues, key=lambda issue: rank[issue.severity]))
 
 
 # --- the checks ---------------------------------------------------------------------------
@@ -153,11 +153,11 @@ def _rate(measured: Measurements) -> Issue | None:
             f"at {fps:g} fps the body falls with {flight:.1f} g; nobody does. The take is too fast",
             f"probably captured at {fps / factor:g} fps: give the rate, --fps {fps / factor:g}",
         )
-    known = np.isfinite(measured.acceleration[:, 0])
+    finite = np.isfinite(measured.acceleration[:, 0])
     fall, push, dip = (
-        _percentile(-measured.acceleration[known, 1], 99.0),
-        _percentile(np.hypot(*measured.acceleration[known][:, [0, 2]].T), 95.0),
-        _percentile(-measured.acceleration[known & _standing(measured), 1], 95.0),
+        _percentile(-measured.acceleration[finite, 1], 99.0),
+        _percentile(np.hypot(*measured.acceleration[finite][:, [0, 2]].T), 95.0),
+        _percentile(-measured.acceleration[finite & _standing(measured), 1], 95.0),
     )
     if max(fall, flight) > _FALL_LIMIT:
         what = f"the body drops with {max(fall, flight):.1f} g"
@@ -239,11 +239,14 @@ def _upright(measured: Measurements) -> NDArray[np.bool_]:
 
     A cartwheel, a split or a swimmer tells nothing about sides.
     """
-    chain = [measured.position(f"left_{part}")[0] for part in ("hip", "knee", "ankle")]
-    leg = sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
     hips = 0.5 * (measured.position("left_hip")[:, 1] + measured.position("right_hip")[:, 1])
     ankles = [measured.position(f"{side}_ankle")[:, 1] for side in ("left", "right")]
-    return hips - np.minimum(*ankles) > 0.6 * leg
+    return hips - np.minimum(*ankles) > 0.6 * _leg_length(measured)
+
+
+def _leg_length(measured: Measurements) -> float:
+    chain = [measured.position(f"left_{part}")[0] for part in _LEG[:3]]
+    return sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
 
 
 def _ankles_apart(measured: Measurements) -> float:
@@ -251,10 +254,8 @@ def _ankles_apart(measured: Measurements) -> float:
     across = measured.position("left_hip") - measured.position("right_hip")
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-6)
     ankles = measured.position("left_ankle") - measured.position("right_ankle")
-    chain = [measured.position(f"left_{part}")[0] for part in ("hip", "knee", "ankle")]
-    leg = sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
     apart = np.sum(ankles * across, axis=1)[_upright(measured)]
-    return _median(apart) / max(leg, 1e-6)
+    return _median(apart) / max(_leg_length(measured), 1e-6)
 
 
 def _median(values: NDArray[np.float64]) -> float:
@@ -384,7 +385,9 @@ def _without_flips(measured: Measurements) -> tuple[Motion, int]:
             if not np.isin([start, end], measured.jump_frames).any():
                 continue  # invisible: a joint below rotates back
             if role == "root path":
-                root[start:end] = _between(root, start, end, _straight)
+                root[start:end] = _between(
+                    root, start, end, lambda a, b, share: a + share[:, None] * (b - a)
+                )
             else:
                 joint = motion.skeleton.joint(measured.roles[role])
                 rotations[start:end, joint] = _between(rotations[:, joint], start, end, rot.slerp)
@@ -417,7 +420,3 @@ def _between(values: Array, start: int, end: int, mix: Callable[..., Array]) -> 
     after = values[end] if end < len(values) else before
     share = (np.arange(start, end) - (start - 1)) / (end - start + 1)
     return mix(before, after, share)
-
-
-def _straight(before: Array, after: Array, share: Array) -> Array:
-    return before + share[:, None] * (after - before)

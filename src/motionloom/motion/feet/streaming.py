@@ -42,13 +42,13 @@ _FOLLOW_RATE = 9.0  # 1/s: the root follows held feet
 _ROOT_SHARE = 0.7  # fraction of the correction of held feet that the root takes over
 _LOWER_RATE = 18.0  # 1/s: the root is lowered for legs that cannot reach
 _SETTLE_RATE = _LOWER_RATE  # 1/s: a ball in contact comes down to its ground, with the root
-# Metres of rise within which a ball in contact is held down. Four times the value for whole
+# Meters of rise within which a ball in contact is held down. Four times the value for whole
 # motions (`foot_lock`): the height of the contact is not known in advance.
 _FIRM_RISE_STREAMING = 0.04
-_MAX_LOWERING = 0.08  # metres by which the root is lowered at most
-_MAX_CORRECTION = 0.35  # metres: a foot that would be held farther from its path is released
-_LEAST_LEFT = 0.05  # metres up to that distance, at least, in which a released foot turns round
-_CAUGHT_AGAIN = 0.1  # metres from its path at which a released foot may be held again
+_MAX_LOWERING = 0.08  # meters by which the root is lowered at most
+_MAX_CORRECTION = 0.35  # meters: a foot that would be held farther from its path is released
+_LEAST_LEFT = 0.05  # meters up to that distance, at least, in which a released foot turns round
+_CAUGHT_AGAIN = 0.1  # meters from its path at which a released foot may be held again
 # After a seam a foot may stand in the next motion while it is still on its way there: held at once,
 # it stops from 3 m/s in one frame. So a foot is held as soon as it is slow, or no longer slows
 # down: a foot that skates has a steady speed.
@@ -58,7 +58,7 @@ _SLOWS = 0.95  # of the last speed: a foot that slows down
 _RISES = 0.3  # m/s upwards: faster feet are not caught, ...
 _RISEN = 0.6  # ... and held ones are released: they leave the ground
 
-# In a nearly straight leg, a millimetre between hip and ankle moves the knee by centimetres, and
+# In a nearly straight leg, a millimeter between hip and ankle moves the knee by centimeters, and
 # the ankle hardly depends on the bend. There the bend follows what the goal needs by a spring; the
 # more the knee is bent, the more firmly.
 _KNEE_RATE = 20.0  # 1/s for a straight knee
@@ -80,11 +80,11 @@ class StreamingFootLock:
     fps : float
         Frames per second.
     floor : float, optional
-        Height in metres below which no ball may go. Default: none.
+        Height in meters below which no ball may go. Default: none.
     characters : int
         Number of characters, for `lock_all`.
     max_root_shift : float, optional
-        Horizontal distance in metres by which the root follows at most. Default: no limit.
+        Horizontal distance in meters by which the root follows at most. Default: no limit.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class StreamingFootLock:
 
         Add it to the root of all frames to come. Nothing moves by it; the root is from then on
         where the held feet carried it, so that legs that are free need no correction for a root
-        that follows the other foot. A nearly straight knee would bend by centimetres for it.
+        that follows the other foot. A nearly straight knee would bend by centimeters for it.
 
         Examples
         --------
@@ -181,7 +181,7 @@ class StreamingFootLock:
             Which foot parts are in contact, in the order of
             `motionloom.motion.feet.contacts.FOOT_PARTS`.
         ground_heights : array_like, shape (n, 2), optional
-            Height of the ground in metres under the left and the right ball; NaN where it is not
+            Height of the ground in meters under the left and the right ball; NaN where it is not
             known. A ball in contact comes down to it, and none goes below.
 
         Returns
@@ -310,7 +310,7 @@ def _hold_point(state, place, stands, other, other_held, first, dt):
 def _settle_ball(state, rise, stands, first, dt):
     """Advance the vertical correction of a ball: down to its ground in contact, never below.
 
-    `state` is (16,), `rise` the height of the ball over its ground in metres. A ball that rises in
+    `state` is (16,), `rise` the height of the ball over its ground in meters. A ball that rises in
     contact is held down firmly at first and released gradually, so that it can roll off over the
     toes.
     """

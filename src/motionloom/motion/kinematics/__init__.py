@@ -1,1 +1,1 @@
-"""Forward kinematics, two-bone inverse kinematics, centre of mass."""
+"""Forward kinematics, two-bone inverse kinematics, center of mass."""

@@ -35,7 +35,7 @@ def joint_positions(
     rotations : array_like, shape (T, J, 4)
         Local rotations, unit, ``wxyz``.
     root : array_like, shape (T, 3)
-        Path of the root joint in metres; it replaces the root's offset.
+        Path of the root joint in meters; it replaces the root's offset.
     parents : array_like of int, shape (J,)
     offsets : array_like, shape (J, 3)
     translations : array_like, shape (T, J, 3), optional
@@ -54,7 +54,7 @@ def joint_positions(
 
     Notes
     -----
-    Single precision: on a human-sized tree the result is within 3 micrometres of double
+    Single precision: on a human-sized tree the result is within 3 micrometers of double
     precision.
 
     Examples

@@ -4,8 +4,8 @@ Two bone lengths and the distance to the target make a triangle, so the law of c
 the bend of the middle joint. What is left is the plane of the triangle: a *pole*, the direction
 in which knee or elbow points, determines it.
 
-A limb that is pulled straight does so with a jerk: near full extension a millimetre of the
-target moves the knee by centimetres. A soft limit bends the distance smoothly towards full
+A limb that is pulled straight does so with a jerk: near full extension a millimeter of the
+target moves the knee by centimeters. A soft limit bends the distance smoothly towards full
 extension without ever reaching it. Inside the limit the target is met exactly.
 
 To move a limb of a motion with little change, it is first rotated as a whole by the shortest
@@ -96,7 +96,7 @@ def two_bone_pose(
         World direction in which the middle joint points; only its component perpendicular to
         the line from start to target counts.
     upper_bone, lower_bone : array_like, shape (3,) or (T, 3)
-        The bones at rest in metres, each in the frame of its own joint.
+        The bones at rest in meters, each in the frame of its own joint.
     hinge : array_like, shape (3,)
         Axis at rest about which the middle joint bends: ``(1, 0, 0)``
         for a knee below a hip that faces +Z.
@@ -116,15 +116,8 @@ def two_bone_pose(
     >>> leg.end.round(6), bool(leg.middle[0, 2] > 0.2)
     (array([[0. , 0.4, 0. ]]), True)
     """
-    start, target, pole = (
-        _rows("start", start),
-        _rows("target", target),
-        _rows("pole", pole),
-    )
-    upper_bone, lower_bone = (
-        _rows("upper_bone", upper_bone),
-        _rows("lower_bone", lower_bone),
-    )
+    start, target, pole = _rows("start", start), _rows("target", target), _rows("pole", pole)
+    upper_bone, lower_bone = _rows("upper_bone", upper_bone), _rows("lower_bone", lower_bone)
     soft = np.asarray(softness, dtype=np.float64)
     if not np.all((soft >= 0.0) & (soft < 1.0)):
         raise InvalidInput(f"softness must lie in [0, 1); got {soft}")
@@ -366,9 +359,9 @@ def _rejection(vectors: Array, along: Array) -> Array:
 
 
 def _direction(vectors: Array) -> Array:
+    """Unit vectors; down for those that are hardly a nanometer long."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    down = np.array([0.0, -1.0, 0.0])
-    return np.where(length > 1e-9, vectors / np.maximum(length, 1e-9), down)
+    return np.where(length > 1e-9, vectors / np.maximum(length, 1e-9), [0.0, -1.0, 0.0])
 
 
 @kernel
@@ -394,7 +387,7 @@ def shortest_rotation_into(a, b, out):
 def _soft_extension(wanted, natural, length):
     """Extension of a limb for a target at `wanted` that was extended to `natural`: soft limit.
 
-    Lengths in metres. A limb that the motion itself extends beyond the limit keeps that; otherwise
+    Lengths in meters. A limb that the motion itself extends beyond the limit keeps that; otherwise
     the extension approaches the limit exponentially from 97 % of the limb's length on.
     """
     most = max(MAX_EXTENSION * length, min(natural, 0.9999 * length))
@@ -484,7 +477,7 @@ def bend_two_bone(hip, knee, ankle, goal, ahead, more, upper, lower):
 
     Returns where the ankle arrives: on the line from the hip to the goal. With `more` from
     `bend_for_goal` that is the goal itself; a caller that changes it slowly keeps the knee of a
-    nearly straight leg from jerking, at the price of millimetres of the ankle.
+    nearly straight leg from jerking, at the price of millimeters of the ankle.
     """
     thigh, shank, line, reach = knee - hip, ankle - knee, ankle - hip, goal - hip
     length = math.sqrt(thigh @ thigh) + math.sqrt(shank @ shank)

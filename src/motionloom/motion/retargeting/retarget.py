@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _NEEDED = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "knee", "ankle")))
-# Contacts whose sorted heights differ by less than this (metres) are on one level ...
+# Contacts whose sorted heights differ by less than this (meters) are on one level ...
 _SAME_LEVEL = 0.04
 # ... unless their range exceeds what a tilted floor can explain.
 _MAX_TILT = 0.12
@@ -132,9 +132,9 @@ def retarget(
     levels = _levels(contacts) if contacts is not None else {}
     moved = _on_scaled_path(motion, turned, scale, contacts, levels)
     heights = {part: scale * level for part, level in levels.items()}
-    held = contacts if keep_contacts else None
-    if held is not None:
-        moved = lock_feet(moved, _contacts_on(moved, held), heights=heights)
+    plants = contacts if keep_contacts else None
+    if plants is not None:
+        moved = lock_feet(moved, _contacts_on(moved, plants), heights=heights)
     floor = contacts.floor if contacts is not None else None
     moved = place_hands(motion, moved, scale=scale, floor=floor, importance=importance)
     fit = retarget_fit(
@@ -143,10 +143,12 @@ def retarget(
         poses[1],
         scale=scale,
         example=example,
-        contacts=held,
+        contacts=plants,
         grounds=heights or None,
     )
-    return moved.with_quality(lambda result: quality_report(result, held).with_parts(retarget=fit))
+    return moved.with_quality(
+        lambda result: quality_report(result, plants).with_parts(retarget=fit)
+    )
 
 
 def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
@@ -216,8 +218,8 @@ def _raise_heels(motion: Motion, turned: Motion, scale: float, contacts: FootCon
         length = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
         wanted = np.clip((insteps[1] + scale * rise) / length, -0.95, 0.95)
         pitch = np.arcsin(wanted) - np.arcsin(np.clip(-line[:, 1] / length, -1.0, 1.0))
-        held = gaussian_smooth(contacts[f"{side}_ball"].astype(float), _HEEL_EASE * motion.fps)
-        pitch = held * _MAX_HEEL_PITCH * np.tanh(pitch / _MAX_HEEL_PITCH)
+        weight = gaussian_smooth(contacts[f"{side}_ball"].astype(float), _HEEL_EASE * motion.fps)
+        pitch = weight * _MAX_HEEL_PITCH * np.tanh(pitch / _MAX_HEEL_PITCH)
         turn = rot.from_axis_angle(np.cross([0.0, 1.0, 0.0], line), pitch)
         ankle, ball = (int(point) for point in turned.skeleton.points(roles))
         changed = {ankle: rot.multiply(turn, world[:, ankle])}
@@ -250,7 +252,7 @@ def _on_scaled_path(
 
 
 def instep_height(motion: Motion, contacts: FootContacts) -> float:
-    """Height in metres of the ankle above the ball of a flat foot."""
+    """Height in meters of the ankle above the ball of a flat foot."""
     rises = []
     for side in SIDES:
         flat = contacts[f"{side}_heel"] & contacts[f"{side}_ball"]

@@ -48,11 +48,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motionloom.errors import MotionFormatError, RoleError
-from motionloom.files import parse_json, parse_toml, read_regular_text
-from motionloom.motion.roles.body_tree import BodyTree
+from motionloom.files import atomic_write, parse_json, parse_toml, read_regular_text
 from motionloom.motion.roles.from_names import RolePoints, named_roles
 from motionloom.motion.roles.from_shape import shape_roles
 from motionloom.motion.roles.joint_names import Label, labels_of
+from motionloom.motion.skeleton import BodyTree
 
 if TYPE_CHECKING:
     from motionloom.motion.roles.assignment import RoleAssignment
@@ -201,19 +201,19 @@ def assign_roles(skeleton: Skeleton) -> RoleAssignment:
     """
     tree = BodyTree(skeleton)
     labels = labels_of(skeleton.names)
-    found = named_roles(tree, labels)
-    scheme = scheme_of(skeleton.names) if found else "none"
-    if sum(role in found for role in _CORE) < _ENOUGH:
+    points = named_roles(tree, labels)
+    scheme = scheme_of(skeleton.names) if points else "none"
+    if sum(role in points for role in _CORE) < _ENOUGH:
         shape = shape_roles(tree, labels)
-        if shape and _agree(found, shape):
-            scheme = f"{scheme} + shape" if found else "shape"
-            found = {**shape, **found}
+        if shape and _agree(points, shape):
+            scheme = f"{scheme} + shape" if points else "shape"
+            points = {**shape, **points}
         elif shape:
-            scheme, found = "shape", shape
-    found = _discounted(found, labels)
+            scheme, points = "shape", shape
+    points = _discounted(points, labels)
     names = skeleton.point_names
-    roles = {role: names[found[role][0]] for role in ROLES if role in found}
-    confidence = {role: found[role][1] for role in roles}
+    roles = {role: names[points[role][0]] for role in ROLES if role in points}
+    confidence = {role: points[role][1] for role in roles}
     assignment = RoleAssignment(roles, scheme, confidence, names)
     if skeleton.role_map:
         assignment = apply_role_map(assignment, skeleton.role_map)
@@ -227,13 +227,13 @@ def _agree(named: RolePoints, shape: RolePoints) -> bool:
     return same >= 0.7 * len(shared)
 
 
-def _discounted(found: RolePoints, labels: Sequence[Label]) -> RolePoints:
+def _discounted(points: RolePoints, labels: Sequence[Label]) -> RolePoints:
     """Halve the confidence where the body is not a person: no pair of limbs, or a tail."""
-    legs = all(f"{side}_{part}" in found for side in _SIDES for part in ("hip", "knee"))
-    arms = all(f"{side}_{part}" in found for side in _SIDES for part in ("shoulder", "elbow"))
+    legs = all(f"{side}_{part}" in points for side in _SIDES for part in ("hip", "knee"))
+    arms = all(f"{side}_{part}" in points for side in _SIDES for part in ("shoulder", "elbow"))
     if (legs or arms) and not any(label.tail for label in labels):
-        return found
-    return {role: (point, 0.5 * sure) for role, (point, sure) in found.items()}
+        return points
+    return {role: (point, 0.5 * sure) for role, (point, sure) in points.items()}
 
 
 def unknown_role(role: str) -> str:
@@ -309,15 +309,12 @@ def save_role_map(roles: RoleAssignment | Mapping[str, str | None], path: str | 
     else:
         entries = {**roles.roles, **dict.fromkeys(roles.missing, "")}
     if _is_toml(path):
-        lines = [
+        text = "".join(
             f"{role} = {json.dumps(name or '', ensure_ascii=False)}\n"
             for role, name in entries.items()
-        ]
-        text = "".join(lines)
+        )
     else:
         text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
-    from motionloom.files import atomic_write
-
     with atomic_write(path) as scratch:
         scratch.write_text(text, encoding="utf-8")
     return path
@@ -333,8 +330,6 @@ def apply_role_map(
     RoleError
         If the mapping names a role or a point that does not exist.
     """
-    from motionloom.motion.roles.assignment import ROLES, RoleAssignment, unknown_role
-
     given: dict[str, str] = {}
     for role, name in role_map.items():
         if role not in ROLES:
@@ -344,11 +339,11 @@ def apply_role_map(
         if name not in assignment.point_names:
             raise RoleError(_unknown_point(role, name, assignment.point_names))
         given[role] = name
-    found = {role: name for role, name in assignment.roles.items() if role not in role_map}
-    roles = {role: {**found, **given}[role] for role in ROLES if role in found or role in given}
+    kept = {role: name for role, name in assignment.roles.items() if role not in role_map}
+    roles = {role: {**kept, **given}[role] for role in ROLES if role in kept or role in given}
     return RoleAssignment(
         roles,
-        "map" if not found else f"{assignment.scheme} + map",
+        "map" if not kept else f"{assignment.scheme} + map",
         {role: 1.0 if role in given else assignment.confidence[role] for role in roles},
         assignment.point_names,
     )
@@ -372,8 +367,6 @@ def _parsed(text: str, path: Path):
 
 
 def _entry(role: str, name: object, path: Path) -> str | None:
-    from motionloom.motion.roles.assignment import ROLES, unknown_role
-
     if role not in ROLES:
         raise MotionFormatError(unknown_role(role), path=path)
     if name is not None and not isinstance(name, str):

@@ -158,7 +158,7 @@ def to_euler(q: ArrayLike, order: str) -> Array:
     ----------
     q : array_like, shape (..., 4)
     order : str
-        Three axes, neighbours different: ``"ZYX"``, ``"XYX"``, ...
+        Three axes, neighbors different: ``"ZYX"``, ``"XYX"``, ...
 
     Returns
     -------
@@ -329,7 +329,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:
 
 
 def unroll(q: ArrayLike) -> Array:
-    """Flip signs along the first axis so that neighbours lie in one hemisphere (T, ..., 4)."""
+    """Flip signs along the first axis so that neighbors lie in one hemisphere (T, ..., 4)."""
     q = np.array(q)
     if len(q) > 1:
         flips = np.where(np.sum(q[1:] * q[:-1], axis=-1) < 0.0, -1, 1)

@@ -64,11 +64,11 @@ _JOINED = {
 } | {frozenset(("trunk", "head")), frozenset(("left thigh", "right thigh"))}
 # Who crouches presses the upper arms against the thighs: 0.09 m deep in CMU's takes.
 _JOINED |= {frozenset((f"{a} upper arm", f"{b} thigh")) for a in SIDES for b in SIDES}
-_STILL = 0.15  # m/s: largest horizontal speed of the centre of mass of a body that stands
+_STILL = 0.15  # m/s: largest horizontal speed of the center of mass of a body that stands
 _STILL_SECONDS = 0.5  # for this long
 _UPRIGHT = 0.9  # hips above the standing foot, over the length of the legs: not sitting
-_BESIDE = 0.06  # metres: a foot no higher than this above the standing one carries weight, too
-_FOOT_MARGIN = 0.06  # metres around ankle, ball and toes that belong to the sole
+_BESIDE = 0.06  # meters: a foot no higher than this above the standing one carries weight, too
+_FOOT_MARGIN = 0.06  # meters around ankle, ball and toes that belong to the sole
 _DIRECTIONS = 48
 _LIFTED = 0.2  # seconds off the ground in a step
 _STEP = 0.06  # of the length of the legs a foot moves in a step: 5 cm for an adult
@@ -84,7 +84,7 @@ class Capsules:
     ends : tuple of (int, int)
         Points of the skeleton at both ends.
     radii : tuple of float
-        Metres.
+        Meters.
     pairs : tuple of (int, int)
         Parts that no joint joins.
 
@@ -129,7 +129,7 @@ class Capsules:
 
 
 def limb_overlaps(motion: Motion) -> Array:
-    """Depth in metres by which body parts overlap, shape (T, pairs of `Capsules.of`).
+    """Depth in meters by which body parts overlap, shape (T, pairs of `Capsules.of`).
 
     Zero where the parts do not touch.
 
@@ -195,7 +195,7 @@ def _height(skeleton: Skeleton) -> float:
 
 
 def imbalance(motion: Motion, contacts: FootContacts) -> Array:
-    """Distance of the centre of mass outside the support, metres, shape (T,).
+    """Distance of the center of mass outside the support, meters, shape (T,).
 
     The support is the convex hull of ankles, balls and toes of the feet in contact, with a margin
     for the width of the feet. NaN in frames in which the body does not stand upright and still.
@@ -260,18 +260,18 @@ def steps(motion: Motion, contacts: FootContacts) -> list[tuple[int, str]]:
     ['right', 'left', 'right', 'left']
     """
     least = _STEP * leg_length(motion.skeleton)
-    found = []
+    landed = []
     for side in SIDES:
         ball = part_path(motion, f"{side}_ball")[:, [0, 2]]
         stands = contacts.standing(side)
         for frame in landings(stands):
             before = np.flatnonzero(stands[:frame])
             if not len(before):
-                found.append((int(frame), side))
+                landed.append((int(frame), side))
             elif frame - before[-1] > _LIFTED * motion.fps:
                 if np.linalg.norm(ball[frame] - ball[before[-1]]) > least:
-                    found.append((int(frame), side))
-    return sorted(found)
+                    landed.append((int(frame), side))
+    return sorted(landed)
 
 
 def repeated_steps(motion: Motion, contacts: FootContacts) -> NDArray[np.int64]:
