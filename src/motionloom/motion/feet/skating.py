@@ -66,7 +66,7 @@ def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Ar
     Returns
     -------
     drift : ndarray, shape (T, 2)
-    known : ndarray of bool, shape (T,)
+    certain : ndarray of bool, shape (T,)
     """
     fps = motion.fps
     speed = np.linalg.norm(velocities, axis=-1)

@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 from motionloom.errors import RoleError
 from motionloom.motion.roles.joint_names import split_words
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.skeleton import BodyTree
+from motionloom.motion.skeleton import BodyTree, Skeleton
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
-    from motionloom.motion.skeleton import Skeleton
 
 
 _SIDES = ("hip", "shoulder")

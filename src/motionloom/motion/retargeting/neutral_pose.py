@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +27,7 @@ from numpy.typing import NDArray
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.skeleton import BodyTree
-
-if TYPE_CHECKING:
-    from motionloom.motion.skeleton import Skeleton
+from motionloom.motion.skeleton import BodyTree, Skeleton
 
 Array = NDArray[np.float64]
 

@@ -35,11 +35,10 @@ from motionloom.motion.retargeting.observed_pose import (
     shared_pose,
 )
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.skeleton import BodyTree
+from motionloom.motion.skeleton import BodyTree, Skeleton
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
-    from motionloom.motion.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 

@@ -52,11 +52,10 @@ from motionloom.files import atomic_write, parse_json, parse_toml, read_regular_
 from motionloom.motion.roles.from_names import RolePoints, named_roles
 from motionloom.motion.roles.from_shape import shape_roles
 from motionloom.motion.roles.joint_names import Label, labels_of
-from motionloom.motion.skeleton import BodyTree
+from motionloom.motion.skeleton import BodyTree, Skeleton
 
 if TYPE_CHECKING:
     from motionloom.motion.roles.assignment import RoleAssignment
-    from motionloom.motion.skeleton import Skeleton
 
 # Scheme -> names that must all be present, without namespaces; the first scheme that matches
 # wins. A pattern in slashes must match one name, namespace included.
