@@ -19,7 +19,7 @@ from fuzz.mutations import mutated_file
 from motionloom.dance.transitions.graph import load_graph
 from motionloom.errors import MotionloomError
 from motionloom.formats import FORMATS
-from motionloom.motion.root_carrier import hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 
 ALLOWED = (MotionloomError, FileNotFoundError)
 CHILDREN = (".fbx", ".usd", ".usda", ".usdc")  # are read in a process of its own, which takes long

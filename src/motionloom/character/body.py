@@ -20,6 +20,7 @@ from motionloom.character.implicit_surface import onto_surface, surface_distance
 from motionloom.character.skin_weights import skin_weights
 from motionloom.character.skinned_mesh import SkinnedMesh, bind_pose, rest_pose, vertex_normals
 from motionloom.errors import InvalidInput
+from motionloom.motion.kinematics.root_carrier import body_root
 from motionloom.motion.kinematics.two_bone import with_global_rotations
 from motionloom.motion.retargeting.neutral_pose import (
     NeutralPose,
@@ -27,7 +28,6 @@ from motionloom.motion.retargeting.neutral_pose import (
     neutral_pose,
 )
 from motionloom.motion.retargeting.observed_pose import observed_pose
-from motionloom.motion.root_carrier import body_root
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import BodyTree
 

@@ -45,8 +45,8 @@ from motionloom.motion.diagnostics.quality import (
     reasons_text,
     usual_acceleration,
 )
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import conformed
-from motionloom.motion.root_carrier import hips_as_root
 
 if TYPE_CHECKING:
     from motionloom.dance.dancing.dance import Dance

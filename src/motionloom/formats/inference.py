@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import body_height
-from motionloom.motion.root_carrier import hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 
 UNITS = {

@@ -25,7 +25,7 @@ from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import unique_names
 from motionloom.formats.registry import writer_options
 from motionloom.motion import Markers, Motion, Skeleton
-from motionloom.motion.root_carrier import Carrier, hips_as_root, with_carrier
+from motionloom.motion.kinematics.root_carrier import Carrier, hips_as_root, with_carrier
 
 _ON_THE_FLOOR = 0.05  # meters: a root bone above or below this is not on the floor
 _TRUNK = ("hips", "spine", "chest", "neck", "head")

@@ -58,7 +58,7 @@ FORMATS = {
     ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
     ".glb": Format("binary glTF", "motionloom.formats.gltf", writes=_SCENES),
     ".gltf": Format("glTF", "motionloom.formats.gltf", writes=_SCENES),
-    ".vrma": Format("VRM Animation", "motionloom.formats.vrma"),
+    ".vrma": Format("VRM Animation", "motionloom.formats.gltf.vrma"),
     ".fbx": Format(
         "FBX", "motionloom.formats.fbx", writes=_SCENES, extra="fbx", extra_writes=False
     ),
@@ -165,7 +165,7 @@ def load(
     keep_carrier : bool
         Keep the joints above the hips (``root``, ``Armature``, ``Reference``). By default they are
         composed into the hips, which become the root, and remembered in ``motion.origin.carrier``
-        (see `motionloom.motion.root_carrier`).
+        (see `motionloom.motion.kinematics.root_carrier`).
     tpose : bool, optional
         BVH: whether frame 0 is an added T-pose. Default: detected.
     asf : str or Path, optional
@@ -201,7 +201,7 @@ def load(
     ...     len(ml.load(file)) == len(ml.demo.clip("walk"))
     True
     """
-    from motionloom.motion.root_carrier import hips_as_root
+    from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     settings = LoadSettings(
         unit=unit, fps=fps, up=up, roles=roles, partial=partial, strict=strict, root=root,
@@ -333,7 +333,7 @@ def save(
     walk.bvh
     """
     from motionloom.motion import Markers, Motion, Scene
-    from motionloom.motion.root_carrier import with_carrier
+    from motionloom.motion.kinematics.root_carrier import with_carrier
 
     settings = SaveSettings(
         unit=unit, up=up, order=order, rest_frame=rest_frame, mesh=mesh, compact=compact,

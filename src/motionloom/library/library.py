@@ -20,7 +20,7 @@ from motionloom.library.rhythm_verbs import RhythmVerbs
 from motionloom.library.search_verbs import SearchVerbs
 from motionloom.library.word_verbs import WordVerbs
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.gait import gait_segments
+from motionloom.motion.feet.gait import gait_segments
 from motionloom.motion.retargeting.retarget import retarget
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.records import character_key, named_characters
@@ -113,7 +113,7 @@ class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs, 
     def gaits(self, name: str) -> list[tuple[str, int, int]]:
         """Gait (stand, walk, jog, run), first and last frame of each part of a motion with one.
 
-        Measured from the motion; see `motionloom.motion.gait`.
+        Measured from the motion; see `motionloom.motion.feet.gait`.
 
         Examples
         --------

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.motion.kinematics.root_carrier import Carrier
 from motionloom.motion.provenance import Provenance, Source, joined_provenance
-from motionloom.motion.root_carrier import Carrier
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import frame_slice, positive_rate
 from motionloom.motion.skeleton import FrozenArrays, Skeleton
@@ -31,8 +31,8 @@ class Origin:
     """Source file of a motion, and what the reader inferred and repaired.
 
     `carrier` are the joints above the hips that the file has and the motion has not (see
-    `motionloom.motion.root_carrier`). `character` is the file of the character that a motion was
-    retargeted to (see `motionloom.formats.own_character`).
+    `motionloom.motion.kinematics.root_carrier`). `character` is the file of the character that a
+    motion was retargeted to (see `motionloom.formats.own_character`).
 
     Examples
     --------

@@ -29,7 +29,7 @@ from motionloom.motion.diagnostics.quality import (
     SourceStatistics,
     quality_report,
 )
-from motionloom.motion.gait import gaits
+from motionloom.motion.feet.gait import gaits
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.settings import WalkSettings
 from motionloom.motion_graph.transitions.candidates import Pruning
@@ -172,7 +172,7 @@ class MotionGraph:
 
     @cached_property
     def gaits(self) -> tuple[NDArray[np.str_], ...]:
-        """Gait in each frame of each motion; see `motionloom.motion.gait`."""
+        """Gait in each frame of each motion; see `motionloom.motion.feet.gait`."""
         return tuple(gaits(motion) for motion in self.motions)
 
     def label_frames(self, label: str) -> tuple[NDArray[np.bool_], ...]:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from motionloom.errors import RoleError
 from motionloom.motion.feet.contacts import FootContacts, foot_contacts
 from motionloom.motion.kinematics.body import centre_of_mass
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.motion import Motion
-from motionloom.motion.root_carrier import hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.smoothing import second_derivative
 

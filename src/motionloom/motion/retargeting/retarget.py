@@ -32,11 +32,11 @@ from motionloom.motion.diagnostics.quality.gate import quality_report
 from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
 from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.kinematics.root_carrier import body_skeleton, hips_as_root
 from motionloom.motion.kinematics.two_bone import with_global_rotations
 from motionloom.motion.retargeting.end_effectors import place_hands
 from motionloom.motion.retargeting.fit import retarget_fit
 from motionloom.motion.retargeting.transfer import has_feet, neutral_poses, transfer_rotations
-from motionloom.motion.root_carrier import body_skeleton, hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton
 from motionloom.motion.smoothing import gaussian_smooth

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.root_carrier import body_root
+from motionloom.motion.kinematics.root_carrier import body_root
 from motionloom.motion.skeleton import BodyTree
 
 LEFT, MIDDLE, RIGHT = 1, 0, -1

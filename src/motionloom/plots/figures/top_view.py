@@ -19,7 +19,7 @@ from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import hips_path
-from motionloom.motion.root_carrier import hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.plots.figures.animation import GIF_SECONDS, write_frames_mp4, write_looping_gif
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
 from motionloom.plots.pages.player import asset_text

@@ -17,7 +17,7 @@ from motionloom.motion.feet.contacts import (
     foot_contacts,
     part_path,
 )
-from motionloom.motion.root_carrier import hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion

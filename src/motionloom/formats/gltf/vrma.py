@@ -13,8 +13,8 @@ from pathlib import Path
 from motionloom.character import t_pose
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
-from motionloom.formats import gltf
 from motionloom.formats.gltf.container import glb_bytes
+from motionloom.formats.gltf.reader import read as read_gltf
 from motionloom.formats.gltf.writer import gltf_document
 from motionloom.motion import Motion
 
@@ -41,7 +41,7 @@ def read(
     strict: bool = False,
 ) -> Motion:
     """Read one motion, as glTF; see `motionloom.load` for the options."""
-    motion = gltf.read(
+    motion = read_gltf(
         path, animation=animation, fps=fps, unit=unit, up=up, roles=roles, strict=strict
     )
     return replace(motion, origin=replace(motion.origin, format="vrma"))
