@@ -45,7 +45,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from motionloom.errors import MotionFormatError, RoleError
 from motionloom.files import atomic_write, parse_json, parse_toml, read_regular_text
@@ -53,9 +52,6 @@ from motionloom.motion.roles.from_names import RolePoints, named_roles
 from motionloom.motion.roles.from_shape import shape_roles
 from motionloom.motion.roles.joint_names import Label, labels_of
 from motionloom.motion.skeleton import BodyTree, Skeleton
-
-if TYPE_CHECKING:
-    from motionloom.motion.roles.assignment import RoleAssignment
 
 # Scheme -> names that must all be present, without namespaces; the first scheme that matches
 # wins. A pattern in slashes must match one name, namespace included.
