@@ -11,7 +11,7 @@ from rigs import RIGS, rig
 import motionloom as ml
 from motionloom.blending.examples import conform
 from motionloom.formats.presets import apply_preset, convert
-from motionloom.motion.root_carrier import Carrier, body_root, hips_as_root, with_carrier
+from motionloom.motion.kinematics.root_carrier import Carrier, body_root, hips_as_root, with_carrier
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.store.records import origin_json
 
@@ -263,7 +263,7 @@ def test_takes_that_release_0_1_stored_with_a_carrier_are_read_again(walk, tmp_p
     file = under_a_carrier(walk, "fixed").save(tmp_path / "a.bvh", unit="m")
     with ml.Library.create(tmp_path / "old.loom") as lib:
         with monkeypatch.context() as old:
-            old.setattr("motionloom.motion.root_carrier.body_root", lambda skeleton: 0)
+            old.setattr("motionloom.motion.kinematics.root_carrier.body_root", lambda skeleton: 0)
             lib.add(file, unit="m")
         assert lib.store.skeleton(lib.store.entry("a").skeleton).names[0] == "Reference"
         assert lib["a"].skeleton.names[0] == "Hips"

@@ -8,7 +8,7 @@ from naive.character import edge_counts, enclosed_volume, skinned_vertex
 
 import motionloom as ml
 from motionloom.character import body_mesh, figure_mesh, has_body, transform_matrices
-from motionloom.character.surface_nets import surface_mesh
+from motionloom.character.implicit_surface import surface_mesh
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.two_bone import with_global_rotations

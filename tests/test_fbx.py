@@ -254,7 +254,7 @@ def test_a_crash_of_the_library_is_reported(tmp_path, monkeypatch):
     needs_ufbx()
     path = WALK.save(tmp_path / "a.fbx", mesh="none")
     (tmp_path / "crash.py").write_text("import os\nos.abort()\n")
-    monkeypatch.setattr(reader.child_process, "__file__", str(tmp_path / "crash.py"))
+    monkeypatch.setattr(reader.script, "__file__", str(tmp_path / "crash.py"))
     with pytest.raises(MotionFormatError, match="ufbx crashed on this file .exit code -6.: it is"):
         ml.load(path)
 

@@ -18,8 +18,8 @@ from motionloom.motion.kinematics.two_bone import limb_of, reach_target, with_gl
 from motionloom.motion.retargeting.end_effectors import hand_importance
 from motionloom.motion.retargeting.neutral_pose import neutral_pose
 from motionloom.motion.retargeting.retarget import retarget
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.skeleton import BodyTree
 
 LIMBS = [
     (f"{side}_{a}", f"{side}_{b}")

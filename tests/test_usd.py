@@ -14,7 +14,7 @@ from waiting import LIMIT
 import motionloom as ml
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
 from motionloom.formats import usd
-from motionloom.formats.usd import child_process as usd_child
+from motionloom.formats.child_process import usd as usd_child
 from motionloom.motion.rotations import quaternions as rot
 
 pytest.importorskip("pxr", reason="the extra usd is not installed")

@@ -266,7 +266,7 @@ def compile_listed(line: str) -> None:
     Examples
     --------
     >>> compile_listed(
-    ...     "motionloom.motion.easing.critically_damped_spring (float64, float64, float64, float64)"
+    ...     "motionloom.motion.smoothing.critically_damped_spring (float64, float64, float64, float64)"
     ... )
     """
     import numba

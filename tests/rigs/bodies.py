@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 import motionloom as ml
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.skeleton import BodyTree
 from rigs import rig
 
 Array = NDArray[np.float64]
