@@ -13,7 +13,7 @@ _HOMES = {
     "Ballroom": "ballroom",
     "BallroomPlayer": "ballroom",
     "BallroomSettings": "settings",
-    "CrowdMotion": "player",
+    "CrowdMotion": "crowd_player",
     "DanceFloor": "dance_floor",
     "DanceFloorPlayer": "dance_floor",
     "DanceFloorSettings": "settings",

@@ -1,4 +1,4 @@
-"""Rhythm: motion beats, movements between beats, choreographies and dances.
+"""Dance: motion beats, movements between beats, choreographies and dances.
 
 After Kim, Park and Shin, "Rhythmic-Motion Synthesis Based on Motion-Beat Analysis" (2003).
 """
@@ -14,12 +14,12 @@ _HOMES = {
     "Dance": "dancing.dance",
     "DanceSettings": "settings",
     "Movement": "movements",
-    "TransitionGraph": "transitions.graph",
+    "TransitionGraph": "transitions.movement_graph",
     "beats": "motion_beats.beats",
     "for_music": "choreography",
     "load_choreography": "choreography_file",
-    "load_graph": "transitions.graph",
-    "load_music": "music.music",
+    "load_graph": "transitions.movement_graph",
+    "load_music": "music",
 }
 __all__ = sorted(_HOMES)
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -213,7 +213,7 @@ class CrowdVerbs(Store):
         ('dancer_1', 'dancer_2')
         """
         from motionloom.crowd.dance_floor import dance_floor, dance_takes
-        from motionloom.dance.manual_beats import beats_in
+        from motionloom.dance.motion_beats.manual_beats import beats_in
         from motionloom.search.filters import chosen_names
 
         settings = DanceFloorSettings.from_arguments(locals())

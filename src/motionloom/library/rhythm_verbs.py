@@ -20,9 +20,9 @@ from motionloom.store import Store
 
 if TYPE_CHECKING:
     from motionloom.dance.choreography import Choreography
-    from motionloom.dance.manual_beats import GivenBeats
     from motionloom.dance.motion_beats.beats import Beats
-    from motionloom.dance.music.music import Music
+    from motionloom.dance.motion_beats.manual_beats import GivenBeats
+    from motionloom.dance.music import Music
 
 Names = str | Iterable[str] | None
 
@@ -59,7 +59,7 @@ class RhythmVerbs(Store):
         >>> lib.beats("groove").rhythmic
         True
         """
-        from motionloom.dance.manual_beats import beats_in
+        from motionloom.dance.motion_beats.manual_beats import beats_in
 
         together = [take] if isinstance(take, str) else list(take)
         settings = BeatSettings.from_arguments(locals())
@@ -105,7 +105,7 @@ class RhythmVerbs(Store):
         >>> lib.beats("groove").times[:3]
         array([0.5, 1.1, 1.7])
         """
-        from motionloom.dance.manual_beats import (
+        from motionloom.dance.motion_beats.manual_beats import (
             GivenBeats,
             checked_times,
             given_beats,
@@ -172,7 +172,7 @@ class RhythmVerbs(Store):
         >>> len(before) - len(after), round(float(lib.beats("groove").times[1] - before[2]), 3)
         (1, 0.05)
         """
-        from motionloom.dance.manual_beats import (
+        from motionloom.dance.motion_beats.manual_beats import (
             GivenBeats,
             checked_times,
             edited_times,
@@ -194,7 +194,7 @@ class RhythmVerbs(Store):
 
     def rename(self, name: str, new: str) -> None:
         """Give a motion another name; see `Store.rename`."""
-        from motionloom.dance.manual_beats import rename_given_beats
+        from motionloom.dance.motion_beats.manual_beats import rename_given_beats
 
         with self.change("rename"):
             super().rename(name, new)
@@ -202,7 +202,7 @@ class RhythmVerbs(Store):
 
     def given_beats(self) -> dict[str, GivenBeats]:
         """What `set_beats` has kept, by take."""
-        from motionloom.dance.manual_beats import given_beats
+        from motionloom.dance.motion_beats.manual_beats import given_beats
 
         return given_beats(self)
 
@@ -315,7 +315,7 @@ class RhythmVerbs(Store):
         (4, ('dance_0',))
         """
         from motionloom.dance.choreography import Choreography
-        from motionloom.dance.manual_beats import beats_in
+        from motionloom.dance.motion_beats.manual_beats import beats_in
         from motionloom.search.filters import chosen_names
 
         settings = ChoreographySettings.from_arguments(locals())
@@ -365,7 +365,7 @@ class RhythmVerbs(Store):
         """
         from motionloom.dance.choreography import for_music
         from motionloom.dance.choreography_file import saved_choreographies
-        from motionloom.dance.music.music import Music, load_music
+        from motionloom.dance.music import Music, load_music
 
         known = saved_choreographies(self, self.__getitem__)
         if kind is not None:

@@ -236,7 +236,7 @@ class WordVerbs(Store):
         )
 
     def _is_rhythmic(self, name: str) -> bool:
-        from motionloom.dance.manual_beats import beats_in
+        from motionloom.dance.motion_beats.manual_beats import beats_in
         from motionloom.dance.settings import BeatSettings
 
         try:

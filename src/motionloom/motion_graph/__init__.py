@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.settings import TransitionSettings as TransitionSettings
     from motionloom.motion_graph.settings import WalkSettings as WalkSettings
     from motionloom.motion_graph.transitions.transitions import Transitions as Transitions
-    from motionloom.motion_graph.walks.player import GraphPlayer as GraphPlayer
+    from motionloom.motion_graph.walks.graph_player import GraphPlayer as GraphPlayer
 
 # Public name -> module.
 _HOMES = {
     "EditedGraph": "edits",
-    "GraphPlayer": "walks.player",
+    "GraphPlayer": "walks.graph_player",
     "GraphSettings": "settings",
     "Minima": "settings",
     "MotionGraph": "graph",

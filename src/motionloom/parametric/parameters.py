@@ -24,8 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import hips_path
-from motionloom.parametric.own_functions import imported_function, reference_of
-from motionloom.parametric.parameter import Moment, Parameter, value_of
+from motionloom.parametric.parameter import (
+    Moment,
+    Parameter,
+    imported_function,
+    reference_of,
+    value_of,
+)
 from motionloom.parametric.scores import Scores, read_scores, scores_from
 from motionloom.parametric.signals import (
     EXTREMES,

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from motionloom.checked_files import parse_json, read_regular_text
-from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.errors import InvalidInput, MotionFormatError
 
 _KINDS = ("likelihood", "factor", "forbid")

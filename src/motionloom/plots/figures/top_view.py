@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.atomic_write import atomic_write
-from motionloom.dance.music.audio import audible
-from motionloom.dance.music.music import Music
+from motionloom.dance.music import Music, audible
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import hips_path
