@@ -67,7 +67,8 @@ def analyzed_takes(
                     out.append(([m.mirror() for m in motions], beats, True))
             else:
                 left_out[name] = (
-                    f"no rhythm (confidence {beats.confidence:.2f} < {settings.movements.min_confidence:g})"
+                    f"no rhythm (confidence {beats.confidence:.2f} < "
+                    f"{settings.movements.min_confidence:g})"
                 )
         except InvalidInput as error:
             left_out[name] = str(error)

@@ -226,7 +226,7 @@ class ParametricMotion:
         reached = self._blends.measured(weights, motion, moments)
         error = float(np.linalg.norm(reached - wanted))
         frames = tuple(moment if isinstance(moment, int) else None for moment in moments)
-        return SynthesisResult(motion, wanted, reached, error, weights, frames, tolerance)
+        return SynthesisResult(motion, wanted, reached, error, weights, frames, given.tolerance)
 
     def player(
         self,
