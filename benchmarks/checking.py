@@ -44,7 +44,7 @@ def main() -> int:
         names = [e.name for e in library.entries() if e.frames > 2 * _SECONDS * e.fps]
         step = max(1, len(names) // options.queries)
         queries = [
-            f"{name}:0-{round(_SECONDS * library.entry(name).fps)}"
+            f"{name}:0-{round(_SECONDS * library.store.entry(name).fps)}"
             for name in names[::step][: options.queries]
         ]
     print(f"{'method':12} {'first':>8} {'unchecked':>10} {'cost':>7} {'then':>8} {'cost':>7}")

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+import motionloom as ml
 from benchmarks import Settings
 from benchmarks.takes import everything
 from benchmarks.timing import CLOCKS, Log, Result
@@ -96,7 +97,7 @@ def _library(place: Path, paths: list[Path], frames: int, rng: np.random.Generat
             continue
         name = paths[k].stem
         library.add_motion(motion, name=name)
-        key = library.entry(name).key
+        key = library.store.entry(name).key
         if key in known:
             library.remove(name)
         known.add(key)
@@ -110,7 +111,7 @@ def _set_rows(library: Library, number: int, rng: np.random.Generator) -> list[R
     rows = []
     for cells in ("all", "near"):
         wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
-        report = library.build_web(cells=cells, workers=1)
+        report = library.webs.build(workers=1, web=ml.WebOptions(cells=cells))
         note = f"{report.pairs} pairs, {report.bytes / 1e6:.1f} MB on disk"
         rows.append(_row(f"set {number + 1}: web of {cells} cells", wall, cpu, note))
     wall, cpu = CLOCKS.wall(), CLOCKS.cpu()

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+import motionloom as ml
 from benchmarks import Settings
 from benchmarks.takes import everything
 from benchmarks.timing import Log, Result
@@ -198,7 +199,7 @@ def _fat_path(graph: Any, path: Any, speed: float) -> Motion:
 
 
 def _motion_graph(library: Library, log: Log) -> Iterator[Steered]:
-    graph = library.motion_graph(mirror=True, bridge=True)
+    graph = library.motion_graph(mirror=True, rules=ml.TransitionRules(bridge=True))
     kept = _bytes(graph.transitions)
     for course in _PATHS:
         try:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+import motionloom as ml
 from motionloom import demo
 from motionloom.blending import register
 from motionloom.errors import InvalidInput
@@ -61,8 +62,10 @@ def corpus_library(labels: tuple[str, ...] | None = None) -> Iterator[Library]:
 
 def parametric_row(library: Library, row: Row, *, samples: int = 1000) -> ParametricMotion:
     """The parametric motion of one row."""
-    family = library.family(row.query, label=row.label, max_distance=row.max_distance, max=100)
-    registration = register(library, family, leave_out_unmatched=True)
+    family = library.family(
+        row.query, label=row.label, max=100, expansion=ml.Expansion(join_distance=row.max_distance)
+    )
+    registration = register(library, family, drop_unmatched=True)
     return parametrize(
         registration, row.by, ParametrizeSettings(samples=samples, seed=1), name=row.name
     )

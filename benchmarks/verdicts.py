@@ -103,7 +103,7 @@ def chosen_without(sets: Sequence[LabelledClips], left_out: int) -> float:
 
 def _labels(library: ml.Library, path: str | None) -> dict[str, str]:
     if path is None:
-        return {name: library.labels(name)[0] for name in library.names if library.labels(name)}
+        return {name: library.labels[name][0] for name in library.names if library.labels[name]}
     with open(path, encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     column = next(name for name in ("label", "content") if name in rows[0])

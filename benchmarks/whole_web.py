@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import motionloom as ml
 from benchmarks import Settings
 from benchmarks.recall import Counts, random_query
 from benchmarks.scale import Memory
@@ -45,7 +46,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
     with _copy(settings, log) as whole, memory.sampled():
         library = whole.library
         names = _chosen(library, int(settings.frames or FRAMES), rng)
-        frames = sum(library.entry(name).frames for name in names)
+        frames = sum(library.store.entry(name).frames for name in names)
         rows = [_build_row(library, names, memory, log)]
         rows += _search_rows(library, names, rng, memory, log)
     return {
@@ -124,7 +125,7 @@ def _search_rows(
     library: Library, names: list[str], rng: np.random.Generator, memory: Memory, log: Log
 ) -> list[Result]:
     """Searches of the web of near cells, and the same of that of all cells for comparison."""
-    entries = [entry for entry in map(library.entry, names) if entry.seconds > _SHORTEST_S]
+    entries = [entry for entry in map(library.store.entry, names) if entry.seconds > _SHORTEST_S]
     queries = [random_query(entries, rng) for _ in range(QUERIES)]
     near = [_search(library, query, names, "near") for query in queries]
     held = memory.stage("searches")
@@ -158,9 +159,7 @@ def _search(library: Library, query: str, names: list[str], cells: Any) -> tuple
     """Matches up to the limit of near webs, and seconds."""
     began = CLOCKS.wall()
     found = library.search(
-        query, method="web", cells=cells, max=None, max_distance=NEAR_MATCHES,
-        exclude_query=True, only=names,
-    )  # fmt: skip
+        query, max=None, max_distance=NEAR_MATCHES, exclude_query=True, only=names, method=ml.MatchWeb(cells=cells))  # fmt: skip
     return list(found), CLOCKS.wall() - began
 
 
@@ -169,13 +168,13 @@ def _build_rows_of(library: Library, takes: list[str], names: list[str], log: Lo
     store = WebStore.of(library, WebOptions(cells="all"))
     store.folder.mkdir(parents=True, exist_ok=True)
     work, _ = store.planned(only=names)
-    entries = [library.entry(name) for name in names]
+    entries = [library.store.entry(name) for name in names]
     first = {}  # of motions with the same frames the first stands for all, and one more for a pair
     for name, key in web_keys(entries).items():
         first[key] = name
     tasks, done = [], set()
     for take in takes:
-        own = library.entry(take).key
+        own = library.store.entry(take).key
         if own in done:
             continue
         row, part, frames = first[own], [], 0
@@ -184,7 +183,7 @@ def _build_rows_of(library: Library, takes: list[str], names: list[str], log: Lo
             if is_done or (key.startswith("copy-") and key.removeprefix("copy-") != own):
                 continue
             part.append(name)
-            frames += library.entry(name).frames
+            frames += library.store.entry(name).frames
             if frames > _COLUMN_FRAMES:
                 tasks.append(((row, tuple(part)),))
                 part, frames = [], 0

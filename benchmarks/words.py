@@ -36,7 +36,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
             for one in library.artifacts.list():
                 if one.kind in (caption_table.KIND, text_index.KIND):
                     library.artifacts.delete(one.kind, one.key)
-            library.describe(workers=1)
+            library.captions.describe(workers=1)
 
         def find() -> None:
             for text in QUERIES:

@@ -210,7 +210,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
         "table": lambda path: labelling(path, [walk]),
         "synonyms": lambda path: words("he strolls", parse_synonyms(text_of(path), str(path))),
         "query": lambda path: library.find(text_of(path)),
-        "script": lambda path: library.plan(text_of(path)),
+        "script": lambda path: library.act(text_of(path)).plan,
         "scores": read_scores,
         "route": lambda path: WalkSettings(path=path).floor_path(),
         "tags": lambda path: read_tags(path, library),
@@ -236,15 +236,15 @@ def seed_library(folder: Path) -> Path:
     names = ("walk", "walk_fast", "kick_front_high_right", "kick_front_mid_right", "dance_groove")
     for name in names:
         lib.add_motion(ml.demo.clip(name)[:120], name=name, labels=[name.split("_")[0]])
-    lib.label("walk:10-60", "stroll")
+    lib.labels.add("walk:10-60", "stroll")
     lib.rename("dance_groove", "groove")
     lib.rename("groove", "dance_groove")
     lib.undo()
     lib.redo()
     use_library(path, full=True)
-    family = lib.family("kick_front_high_right", max_distance=0.5)
+    family = lib.family("kick_front_high_right", expansion=ml.Expansion(join_distance=0.5))
     lib.parametrize(family, by="right_ankle@20", samples=10, name="kick")
-    lib.save_choreography(lib.choreography(takes=["dance_groove"], meter=4), "groove")
+    lib.choreographies["groove"] = lib.choreography(takes=["dance_groove"], meter=4)
     lib.close()
     return path
 
@@ -279,8 +279,8 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
             store.files.read(name, decoded)
 
     def parametric() -> None:
-        for name in lib.parametric_names:
-            motion = lib.parametric(name)
+        for name in tuple(lib.parametric):
+            motion = lib.parametric[name]
             motion.reach(motion.accessible.mean(axis=0))
 
     def matching() -> None:
@@ -292,16 +292,16 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
 
     uses: list[Callable[[], object]] = [
         lambda: [lib[name].positions().sum() for name in lib.names],
-        lambda: [lib.labels(name) for name in lib],
-        lambda: (lib.label_counts(), lib.digest(), lib.seconds, lib.entries()),
+        lambda: [lib.labels[name] for name in lib],
+        lambda: (lib.labels.counts(), lib.store.digest(), lib.seconds, lib.entries()),
         lambda: lib.search("walk:0-30", max=3),
         neighbours,
         webs,
         graph,
         parametric,
-        lambda: [lib.saved_choreography(name) for name in lib.choreography_names],
+        lambda: [lib.choreographies[name] for name in tuple(lib.choreographies)],
         lambda: lib.find("a slow walk, then a kick"),
-        lambda: (lib.plan("walk, kick"), [lib.captions(name) for name in lib.names]),
+        lambda: (lib.act("walk, kick").plan, [lib.captions[name] for name in lib.names]),
         lambda: (
             lib.motion_matching(only=["walk", "walk_fast"])
             .player(velocity=(0.0, 1.0))
@@ -309,11 +309,11 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
         ),
         lambda: lib.search("walk", method="statistics", max=3),
         lambda: lib.search("walk:0-30", method="web", max=3),
-        lambda: (lib.artifacts.list(), lib.parametric_motions()),
+        lambda: (lib.artifacts.list(), lib.parametric.about()),
         lambda: lib.verify(),
         lambda: (lib.history(), lib.undo(), lib.redo()),
         lambda: (lib.undo(), lib.undo(), lib.rename("walk", "stroll")),
-        lambda: lib.label("walk", "calm"),
+        lambda: lib.labels.add("walk", "calm"),
         lambda: lib.verify(repair=True),
         lambda: lib.remove("walk"),
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+import motionloom as ml
 from motionloom.alignment import (
     align_in_region,
     clear_alignment,
@@ -95,7 +96,9 @@ def figure_4(data: Data) -> Iterator[Claim]:
 def _same_phase(library: Library, a: str, b: str) -> tuple[str, str]:
     """The segment b of a walk moved to the phase of the segment a."""
     name = b.partition(":")[0]
-    hit = library.search(a, only=name, features="pc11", weights="equal", rank="distance", max=1)[0]
+    hit = library.search(
+        a, only=name, max=1, method=ml.Dtw(features="pc11", weights="equal", rank="distance")
+    )[0]
     return a, f"{name}:{hit.start_frame}-{hit.end_frame}"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+import motionloom as ml
 from benchmarks.table_one import random_targets
 from motionloom.blending import Blend, Registration, register
 from motionloom.library import Library, ParametricMotion
@@ -103,9 +104,11 @@ def cartwheels(data: Data) -> Iterator[Claim]:
     for name in data.corpus.select(label="cartwheel"):
         lib.add_motion(data.corpus[name], labels=["cartwheel"], name=name)
     start = time.process_time()
-    lib.build_web()
-    family = lib.family("cartwheel_left_p0:20-115", method="web", max_distance=0.15)
-    registration = register(lib, family, leave_out_unmatched=True)
+    lib.webs.build()
+    family = lib.family(
+        "cartwheel_left_p0:20-115", method="web", expansion=ml.Expansion(join_distance=0.15)
+    )
+    registration = register(lib, family, drop_unmatched=True)
     motion = parametrize(registration, "final_root_position", settings())
     spent = time.process_time() - start
     yield Claim(
@@ -133,7 +136,7 @@ def scores(data: Data) -> Iterator[Claim]:
         yield not_made("Section 5", SCORES, "needs the Bandai-Namco data set")
         return
     ages = {"youthful": 0.0, "normal": 0.5, "elderly": 1.0}
-    styles = {name: data.bandai.labels(name) for name in data.bandai.select(label="walk")}
+    styles = {name: data.bandai.labels[name] for name in data.bandai.select(label="walk")}
     given = {n: ages[style] for n, found in styles.items() for style in found if style in ages}
     query, note = "walk_normal_001:30-66", "Youthful is scored 0, normal 0.5, elderly 1."
     yield _scored(data.bandai, query, given, "Bandai-Namco", "high_m_s < low_m_s", note)
@@ -142,8 +145,10 @@ def scores(data: Data) -> Iterator[Claim]:
 def _scored(
     library: Library, query: str, given: dict[str, float], data: str, rule: str, note: str
 ) -> Claim:
-    family = library.family(query, only=list(given), max_distance=0.12, max=100)
-    motion = library.parametrize(family, by=given, leave_out_unmatched=True)
+    family = library.family(
+        query, only=list(given), max=100, expansion=ml.Expansion(join_distance=0.12)
+    )
+    motion = library.parametrize(family, by=given, drop_unmatched=True)
     asked = np.linspace(0.1, 0.9, 9)
     found = [motion.reach([score], tolerance=0.01) for score in asked]
     paces = [_pace(each.motion) for each in found]
@@ -168,8 +173,10 @@ def _scored(
 
 def _cmu_walks(library: Library) -> Registration:
     only = [name for name in library.names if name.split("_")[0] in CMU_SUBJECTS]
-    family = library.family(CMU_WALK, only=only, max_distance=0.06, max=95)  # and the query: 96
-    return register(library, family, leave_out_unmatched=True)
+    family = library.family(
+        CMU_WALK, only=only, max=95, expansion=ml.Expansion(join_distance=0.06)
+    )  # and the query: 96
+    return register(library, family, drop_unmatched=True)
 
 
 def _without_redundant(registration: Registration, rule: str) -> ParametricMotion:

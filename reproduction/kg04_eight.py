@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+import motionloom as ml
 from benchmarks.table_one import ROWS, Row
 from motionloom.blending import register
 from motionloom.library import Library, ParametricMotion
@@ -43,8 +44,10 @@ def eight_motions(corpus: Path) -> tuple[Made, ...]:
 
 
 def _made(library: Library, row: Row) -> Made:
-    family = library.family(row.query, label=row.label, max_distance=row.max_distance, max=100)
-    registration = register(library, family, leave_out_unmatched=True)
+    family = library.family(
+        row.query, label=row.label, max=100, expansion=ml.Expansion(join_distance=row.max_distance)
+    )
+    registration = register(library, family, drop_unmatched=True)
     start = time.process_time()
     paper = parametrize(registration, row.by, settings(preset="kg04"), name=row.name)
     seconds = time.process_time() - start

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+import motionloom as ml
 from benchmarks.table_one import random_targets
 from motionloom.library import ParametricMotion
 from reproduction import kg04_applications as applications
@@ -221,7 +222,7 @@ def _errors(made: Made, seed: int) -> dict[str, Array]:
     targets = random_targets(made.paper, TARGETS, seed)
     ways: dict[str, Callable[[Array], float]] = {
         "alone": lambda t: made.alone.reach(t, refine=False).error,
-        "paper": lambda t: made.paper.reach(t, preset="kg04").error,
+        "paper": lambda t: made.paper.reach(t, ml.SynthesisSettings.kg04()).error,
         "around": lambda t: made.ours.reach(t, refine=False).error,
         "refined": lambda t: made.ours.reach(t).error,
         "cardinal": lambda t: made.ours.reach(t, scheme="cardinal").error,

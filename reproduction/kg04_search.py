@@ -19,6 +19,7 @@ from statistics import mean
 
 import numpy as np
 
+import motionloom as ml
 from motionloom.library import Library
 from motionloom.search import Family
 from motionloom.search.match_web.store import WebStore
@@ -112,9 +113,9 @@ def performer(data_path: Path, scratch: Path, rate: float) -> tuple[Library, tup
 def searchable(data_path: Path, scratch: Path) -> tuple[Library, tuple[Act, ...]]:
     """The performer at 30 Hz with both webs, of the paper's rules and of ours."""
     library, acts = performer(data_path, scratch, 30.0)
-    library.build_web(workers=1)
+    library.webs.build(workers=1)
     start = time.process_time()
-    library.build_web(preset="kg04", workers=1)
+    library.webs.build(ml.WebSettings.kg04(), workers=1)
     _built[scratch] = time.process_time() - start
     return library, acts
 
@@ -176,9 +177,11 @@ def outcome(
     """The family of a query at a threshold, compared with the truth."""
     label = case.within if within else None
     start = time.process_time()
-    family = library.family(case.query, max_distance=limit, label=label, max=400, **WAYS[way])
+    family = library.family(
+        case.query, label=label, max=400, expansion=ml.Expansion(join_distance=limit), **WAYS[way]
+    )
     seconds = time.process_time() - start
-    names = set(library.with_label(case.within) if within else library.names)
+    names = set(library.labels.motions(case.within) if within else library.names)
     true = [act for act in acts if act.motion in names and case.is_like(act)]
     hit, wrong = set(), 0
     for node in family.nodes:
@@ -477,7 +480,7 @@ def _settings() -> WebSettings:
 
 def _copy(library: Library, place: Path, label: str) -> Library:
     part = Library.create(place, fps=library.fps)
-    for name in library.with_label(label):
+    for name in library.labels.motions(label):
         part.add_motion(library[name], name=name)
     return part
 
@@ -504,9 +507,7 @@ def _search_seconds(library: Library, names) -> float:
             # Tiers as text, which is not the default, so that the preset's "all" does not win.
             library.search(
                 f"{name}:{start}-{start + length}",
-                preset="kg04",
-                tiers="1",
-                max_distance=_SEARCH_M,
+                ml.SearchSettings.kg04(tiers="1", max_distance=_SEARCH_M),
             )
         taken.append(time.process_time() - began)
     return mean(taken)

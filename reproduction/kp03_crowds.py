@@ -19,6 +19,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+import motionloom as ml
 from motionloom.crowd.ballroom import Ballroom, ballroom
 from motionloom.crowd.built_in import cut_at_beats, march_steps, waltz_cuts
 from motionloom.crowd.couples import couple_radius, couple_steps, found_couples
@@ -54,8 +55,8 @@ _NO_WALK = ("run", "jump", "stair", "uneven", "sit", "carry", "hop", "jog")
 def figure_8(data: Data) -> Iterator[Claim]:
     """A dancer of the built-in corpus chases a pointer for a minute; frames are read one by one."""
     lib = data.corpus
-    names = [name for name in lib.names if "dance_groove" in lib.labels(name)][:3]
-    steps = lib.choreography(only=names, meter=4, mirror=True)
+    names = [name for name in lib.names if "dance_groove" in lib.labels[name]][:3]
+    steps = lib.choreography(only=names, meter=4, movements=ml.MovementSettings(mirror=True))
     place = "Section 6.2, Figure 8"
     frames = sum(len(lib[name]) for name in names)
     yield Claim(
@@ -338,7 +339,7 @@ def figure_10(data: Data) -> Iterator[Claim]:
                 else cut_at_beats([waltz_take(5)], meter=3, nodes=2, transition_phase=phase)
             )
             rows.append((f"waltz, {graph}{between}", *_quality(settings, steps)))
-    leaders = sorted(name for name in data.corpus.names if "waltz" in data.corpus.labels(name))
+    leaders = sorted(name for name in data.corpus.names if "waltz" in data.corpus.labels[name])
     steps = couple_steps(found_couples([data.corpus[name] for name in leaders]), meter=3)
     small = BallroomSettings(couples=20, radius=0.6, tempo_bpm=60.0 / steps.period, seconds=30.0,
                              library="corpus")  # fmt: skip
@@ -415,7 +416,7 @@ def figure_11(data: Data) -> Iterator[Claim]:
     walks = _walks(data.cmu, data.folder)
     rows, shares, purities = [], [], []
     own = [name for name in data.corpus.names
-           if {"walk", "march", "spiral_walk"} & set(data.corpus.labels(name))]  # fmt: skip
+           if {"walk", "march", "spiral_walk"} & set(data.corpus.labels[name])]  # fmt: skip
     strides, small, pure = _two_nodes([data.corpus[name] for name in own])
     rows.append(("built-in corpus", strides, f"{small:.0%}", f"{pure:.0%}"))
     for subject, names in walks.items():

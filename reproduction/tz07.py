@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+import motionloom as ml
 from motionloom.evaluation.clips import RECALLS, Evaluation
 from motionloom.library import Library
 from motionloom.search.clips.measures import EmdMeasure, clip_distances, measure_of
@@ -38,7 +39,7 @@ _NEEDS = "needs the CMU clips"
 @cache
 def evaluation(clips: Library, weights: str = "importance") -> Evaluation:
     """The three methods of the paper on the clips."""
-    return clips.evaluate(preset="tz07", joint_weights=weights, workers=1)
+    return clips.evaluate(ml.EvaluateSettings.tz07(joint_weights=weights), workers=1)
 
 
 def features(data: Data) -> Iterator[Claim]:

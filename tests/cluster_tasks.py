@@ -21,4 +21,4 @@ def whereabouts(_):
 
 
 def catalogue_of(_, library):
-    return str(library.catalogue.folder / library.catalogue.file), len(library["walk"])
+    return str(library.store.catalogue.folder / library.store.catalogue.file), len(library["walk"])

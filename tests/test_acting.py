@@ -57,11 +57,11 @@ def test_durations_and_distances_are_obeyed(lib):
 
 
 def test_a_plan_can_be_changed_and_acted(lib):
-    rows = lib.plan("punch with the left hand while walking 3 s, kick with the left foot")
+    rows = lib.act("punch with the left hand while walking 3 s, kick with the left foot").plan
     assert rows[0].arms and all(row.shown for row in rows)
     again = lib.act(", ".join(map(str, rows)))
     assert [str(row) for row in again.plan] == [str(row) for row in rows]
-    assert [row.phrase for row in lib.plan(f"{rows[1]}, walk 1 s")][1] == "walk 1 s"
+    assert [row.phrase for row in lib.act(f"{rows[1]}, walk 1 s").plan][1] == "walk 1 s"
 
 
 def test_arms_are_put_on_legs_that_keep_their_path(lib):

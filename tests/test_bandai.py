@@ -22,7 +22,7 @@ def library(bandai, tmp_path_factory):
 def test_one_performer_has_one_skeleton(library):
     assert len(library) == 280
     assert len({entry.skeleton for entry in library.entries()}) == 1
-    assert library.skeleton(library.entries()[0].skeleton).names[0] == "Hips"
+    assert library.store.skeleton(library.entries()[0].skeleton).names[0] == "Hips"
 
 
 def test_clean_clips_get_no_alarm(library):
@@ -39,7 +39,7 @@ def test_a_file_written_again_has_the_same_joints_and_positions(bandai, library,
         whole = ml.load(file, keep_carrier=True)
         for number, motion in enumerate((ml.load(file), library[file.stem])):
             again = ml.load(motion.save(tmp_path / f"{number}.bvh"), keep_carrier=True)
-            assert again.skeleton.names == whole.skeleton.names
+            assert again.store.skeleton.names == whole.store.skeleton.names
             np.testing.assert_allclose(again.positions(), whole.positions(), atol=1e-4)
 
 

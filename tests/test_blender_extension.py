@@ -67,7 +67,7 @@ def seen(request, library, tmp_path_factory):
     """What one version of Blender showed, and what was asked of it."""
     folder = tmp_path_factory.mktemp("blender")
     person = ml.demo.clip("walk", performer=2)
-    kick = library.parametric("kick")
+    kick = library.parametric["kick"]
     # Within reach: between what examples do, brought to the person's size.
     scale = (
         person.skeleton.offsets[person.skeleton.joint("RightFoot")][1]
@@ -248,7 +248,7 @@ def test_an_action_becomes_a_take(seen, library):
     assert "from blender" in seen["pushed"]["rows"]
     assert seen["pushed"]["twice"].startswith("from blender is a take of this library")
     take = library["from blender"]
-    assert set(library.labels("from blender")) == {"blender", "kick"}
+    assert set(library.labels["from blender"]) == {"blender", "kick"}
     assert take.fps == 30.0 and len(take) == TAKE["end_frame"] - TAKE["start_frame"]
     shown = seen["armatures"]["mixamo"]
     place = PlanarTransform(shown["placed"]["origin"][0], shown["placed"]["origin"][2],

@@ -36,8 +36,10 @@ def blends(takes):
     def of(query):
         if query not in made:
             names, near = FAMILIES[query]
-            family = takes.family(query, max_distance=near, max=15, only=names)
-            made[query] = Blend(register(takes, family, leave_out_unmatched=True))
+            family = takes.family(
+                query, max=15, only=names, expansion=ml.Expansion(join_distance=near)
+            )
+            made[query] = Blend(register(takes, family, drop_unmatched=True))
         return made[query]
 
     return of

@@ -80,7 +80,10 @@ def test_search_and_family(pair):
     np.testing.assert_allclose(
         [m.distance for m in found[0]], [m.distance for m in found[1]], atol=1e-4
     )
-    families = [lib.family("4_kick_front_high_right_p0:5-40", max_distance=0.2) for lib in pair]
+    families = [
+        lib.family("4_kick_front_high_right_p0:5-40", expansion=ml.Expansion(join_distance=0.2))
+        for lib in pair
+    ]
     assert [node.motion for node in families[0].nodes] == [n.motion for n in families[1].nodes]
 
 
@@ -114,7 +117,10 @@ def test_a_dance_and_a_dance_floor(pair):
 
 def test_a_march(pair):
     names = [name for name in pair[0].names if "walk" in name]
-    made = [lib.march(takes=names, ranks=1, files=2, seconds=4.0) for lib in pair]
+    made = [
+        lib.march(takes=names, seconds=4.0, formation=ml.Formation(ranks=1, files=2))
+        for lib in pair
+    ]
     for a, b in zip(made[0].scene.motions, made[1].scene.motions, strict=True):
         same(a, b)
 
@@ -176,7 +182,7 @@ def test_issues_and_drawings_are_those_of_the_body(kind):
 @pytest.mark.parametrize("kind", DEFAULT)
 def test_blends_graphs_dances_and_crowds_of_takes(kind, takes):
     carried = [under_a_carrier(take, kind) for take in takes]
-    kicks = [register(clips[4:7], leave_out_unmatched=True) for clips in (takes, carried)]
+    kicks = [register(clips[4:7], drop_unmatched=True) for clips in (takes, carried)]
     same(*(Blend(one)([0.4, 0.3, 0.3]) for one in kicks))
     same(*(motion_graph(clips[:4]).walk(4.0, seed=3) for clips in (takes, carried)))
     steps = [Choreography.from_takes(clips[7:]) for clips in (takes, carried)]

@@ -233,7 +233,9 @@ def test_vrm_animations_rest_in_a_t_pose_and_name_the_human_bones(tmp_path):
     assert file.items("nodes")[bones["leftUpperLeg"]["node"]]["name"] == "LeftUpLeg"
     again = ml.load(path)
     assert np.abs(again.positions() - motion.positions()).max() < 1e-5
-    rest = Motion(again.skeleton, again.skeleton.rest_rotations[None], np.zeros((1, 3)), 1.0)
+    rest = Motion(
+        again.store.skeleton, again.store.skeleton.rest_rotations[None], np.zeros((1, 3)), 1.0
+    )
     for side, sign in (("left", 1.0), ("right", -1.0)):
         line = np.diff(rest.role_positions([f"{side}_shoulder", f"{side}_wrist"])[0], axis=0)[0]
         assert sign * line[0] / np.linalg.norm(line) > 0.999

@@ -87,7 +87,7 @@ def test_the_package_runs_as_a_module():
 def test_info_of_a_library_lists_what_is_in_it(walk, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     lib.add(walk)
-    lib.set_labels("walk", ["gait"])
+    lib.labels["walk"] = ["gait"]
     answer = ran("info", lib.path)
     assert answer.returncode == 0, answer.stderr
     assert "walk" in answer.stdout

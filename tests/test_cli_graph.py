@@ -137,7 +137,7 @@ def test_a_preset_builds_the_graph_of_the_dissertation(place):
     again = ml.Library(place).last_graph_settings
     assert (again.preset, again.window, again.blend_seconds) == ("kr14", "kr14", 1.0)
     assert again.sector_seconds == pytest.approx(50 / 30)
-    same = ml.Library(place).motion_graph(label="walk", preset="kr14")
+    same = ml.Library(place).motion_graph(ml.GraphSettings.kr14(label="walk"))
     assert len(same) == answer["transitions"]
 
 

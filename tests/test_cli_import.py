@@ -83,6 +83,6 @@ def test_ctrl_c_ends_the_command_with_code_130_and_a_whole_library(tmp_path):
     _, err = process.communicate()
     assert process.returncode == 130 and "Traceback" not in err
     lib = Library(library)
-    assert 5 < len(lib) < 60 and lib.damage() == []
+    assert 5 < len(lib) < 60 and lib.store.damage() == []
     report = lib.add(takes)
     assert report.added + report.skipped == 60 and report.skipped >= 1

@@ -44,12 +44,12 @@ def test_find_prints_json_and_nothing_else(lib):
 
 def test_labels_are_added_and_removed(lib):
     assert run("label", lib.path, "sidewalk", "street", "city").exit_code == 0
-    assert set(lib.labels("sidewalk")) == {"street", "city"}
+    assert set(lib.labels["sidewalk"]) == {"street", "city"}
     done = run("label", lib.path, "sidewalk", "city", "--remove", "--json")
     assert json.loads(done.stdout) == {
         "motion": "sidewalk", "labels": ["street"], "segments": [],
     }  # fmt: skip
-    assert lib.labels("sidewalk") == ("street",)
+    assert lib.labels["sidewalk"] == ("street",)
 
 
 def test_a_label_for_a_motion_that_does_not_exist_is_refused(lib):
@@ -59,4 +59,4 @@ def test_a_label_for_a_motion_that_does_not_exist_is_refused(lib):
 
 def test_a_motion_of_the_library_is_retargeted(lib):
     smaller = lib["walk"].skeleton.scaled(0.5)
-    assert lib.retarget("walk", smaller).skeleton.key == smaller.key
+    assert lib["walk"].retarget(smaller).skeleton.key == smaller.key

@@ -47,7 +47,7 @@ def test_what_is_on_by_default_can_be_switched_off(place):
     words = ("search", place, f"{KICK}_p0", "--method", "dtw-clip")
     shown = [row["distance"] for row in found(*words, "--no-joint-spread")]
     lib = ml.Library(place)
-    off = lib.search(f"{KICK}_p0", method="dtw-clip", joint_spread=False)
+    off = lib.search(f"{KICK}_p0", method=ml.ClipDtw(joint_spread=False))
     assert shown == pytest.approx([hit.distance for hit in off])
     assert shown != pytest.approx([row["distance"] for row in found(*words)])
 

@@ -137,16 +137,16 @@ def test_options_go_to_the_methods_that_have_them(lib):
 
 
 def test_a_preset_compares_as_the_paper_does(lib):
-    found = lib.evaluate(preset="tz07").methods
+    found = lib.evaluate(ml.EvaluateSettings.tz07()).methods
     assert list(found) == ["emd", "dtw", "scaling"]
     assert found["emd"].measure.line_distance == "perpendicular"
     assert found["scaling"].measure.stretch_only and found["scaling"].measure.factor == 1.2
     again = lib.evaluate(methods=["emd"], line_distance="perpendicular").methods["emd"]
     assert np.array_equal(again.distances, found["emd"].distances)
-    other = lib.evaluate(preset="tz07", methods=["emd"], time_weight=0.0).methods["emd"]
+    other = lib.evaluate(ml.EvaluateSettings.tz07(methods=["emd"], time_weight=0.0)).methods["emd"]
     assert other.measure.time_weight == 0.0 and other.measure.line_distance == "perpendicular"
-    hits = lib.search("walk_p0", preset="tz07", k=3)
-    usual = lib.search("walk_p0", method="emd", line_distance="perpendicular", k=3)
+    hits = lib.search("walk_p0", ml.SearchSettings.tz07(k=3))
+    usual = lib.search("walk_p0", method=ml.Emd(line_distance="perpendicular", k=3))
     assert [hit.distance for hit in hits] == [hit.distance for hit in usual]
 
 

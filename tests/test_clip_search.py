@@ -106,10 +106,10 @@ def test_repeated_slower_and_larger_is_still_near_and_a_turn_is_told(tmp_path):
         lib.add_motion(ml.demo.clip(name, performer=1))
     walk = ml.demo.clip("walk")
     half = walk[: len(walk) // 2]
-    assert lib.search(half, method="statistics", k=1)[0].motion == "walk_p1"
+    assert lib.search(half, method=ml.ClipStatistics(k=1))[0].motion == "walk_p1"
     slow = ml.Motion(walk.skeleton, walk.rotations, walk.root, walk.fps / 1.4)
-    assert lib.search(slow, method="statistics", k=1)[0].motion.startswith("walk")
-    left = lib.search(ml.demo.clip("walk_left"), method="statistics", k=5)
+    assert lib.search(slow, method=ml.ClipStatistics(k=1))[0].motion.startswith("walk")
+    left = lib.search(ml.demo.clip("walk_left"), method=ml.ClipStatistics(k=5))
     names = [hit.motion for hit in left]
     assert names.index("walk_left_p1") < names.index("walk_right_p1")
 
@@ -163,13 +163,13 @@ def test_search_finds_the_clip_itself_and_then_its_like(lib, name):
 def test_options_choose_what_is_searched(lib):
     assert len(lib.search("walk_p0", method="dtw-clip")) == 12
     assert len(lib.search("walk_p0", method="dtw-clip", max=5)) == 5
-    away = lib.search("walk_p0", method="emd", exclude_query=True, k=20)
+    away = lib.search("walk_p0", exclude_query=True, method=ml.Emd(k=20))
     assert len(away) == 11 and away[0].label == "walk"
     kicks = lib.search("walk_p0", method="emd", label="kick")
     assert {hit.label for hit in kicks} == {"kick"}
     near = lib.search("walk_p0", method="dtw-clip", max_distance=0.5)
     assert 1 <= len(near) < 12 and all(hit.distance <= 0.5 for hit in near)
-    part = lib.search("walk_p0:5-60", method="dtw-clip", k=2)
+    part = lib.search("walk_p0:5-60", method=ml.ClipDtw(k=2))
     assert part[0].label == "walk"
 
 
@@ -387,7 +387,7 @@ def test_every_option_of_a_measure_can_be_set(lib, method, options):
 )
 def test_weights_that_cannot_be_used_are_reported(lib, weights, message):
     with pytest.raises(InvalidInput, match=message):
-        lib.search("walk_p0", method="emd", joint_weights=weights)
+        lib.search("walk_p0", method=ml.Emd(joint_weights=weights))
 
 
 # --- odd clips ------------------------------------------------------------------------------

@@ -227,7 +227,7 @@ def small_portions(monkeypatch):
 def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, small_portions):
     library = library_at(tmp_path / "takes.loom")
     for name in NAMES:
-        library.set_labels(name, [name.split("_")[0]])
+        library.labels[name] = [name.split("_")[0]]
     methods = ["dtw-clip", "emd", "scaling", "dtw-jrd"]  # one of each kind
     walks = {"only": ["walk", "jog"], "per_minute": 60}
     bodies = {"names": ["walk", "kick_front_high_right"], "options": {"missing": 0.05}}
@@ -366,9 +366,9 @@ def test_imports_and_builds_in_a_store_among_kills(dask_cluster, tmp_path, many_
         assert all(kill.killed for kill in kills)
         assert (report.added, report.failed) == (len(names), ())
         assert built.built == built.pairs == len(names) * (len(names) + 1) // 2
-        assert library.digest() == wanted.digest()
-        assert library.damage() == []
-        files = library.catalogue.artifact_files(WebStore(library).folder.name)
+        assert library.store.digest() == wanted.store.digest()
+        assert library.store.damage() == []
+        files = library.store.catalogue.artifact_files(WebStore(library).folder.name)
         there = {name: library.files.local(one[0].name) for name, one in files.items()}
         assert {name: path.read_bytes() for name, path in there.items()} == bytes_below(wanted.path)
         # Nothing is there twice: what a dead worker had written has been swept away.
@@ -502,7 +502,7 @@ def test_an_import_onto_a_full_disk_is_reported_and_goes_on(
     if on == "a cluster":
         begun_tasks_end(address)
     whole = ml.Library(library.path)
-    assert whole.damage() == []
+    assert whole.store.damage() == []
     assert np.array_equal(whole["jog"].rotations, held)
     assert not list((library.path / "frames").glob(".*part*"))
     filler.unlink()
@@ -510,7 +510,7 @@ def test_an_import_onto_a_full_disk_is_reported_and_goes_on(
     assert report.failed == ()
     assert report.added + report.skipped == len(NAMES)
     assert library.names == wanted.names
-    assert library.damage() == []
+    assert library.store.damage() == []
 
 
 @pytest.mark.slow

@@ -16,19 +16,19 @@ def takes(tmp_path_factory):
     library = ml.Library.create(tmp_path_factory.mktemp("export") / "takes.loom")
     for name in ("walk", "jog", "kick_front_high_right"):
         library.add_motion(ml.demo.clip(name), name=name, labels=[name.split("_")[0]])
-    library.label("walk:10-40", "a step")
+    library.labels.add("walk:10-40", "a step")
     return library
 
 
 def test_motions_and_labels_come_back_from_files(takes, tmp_path):
-    folder = takes.export_motions(tmp_path / "out", only=["walk", "jog"])
+    folder = takes.export(tmp_path / "out", only=["walk", "jog"])
     assert sorted(path.name for path in folder.iterdir()) == ["jog.bvh", "labels.csv", "walk.bvh"]
     again = ml.Library.create(tmp_path / "again.loom")
     again.add(folder)
-    again.import_labels(folder / "labels.csv")
+    again.labels.read(folder / "labels.csv")
     np.testing.assert_allclose(again["walk"].positions(), takes["walk"].positions(), atol=1e-4)
-    assert again.labels("walk") == ("walk",)
-    assert [(str(part), text) for part, text in again.segment_labels("walk")] == [
+    assert again.labels["walk"] == ("walk",)
+    assert [(str(part), text) for part, text in again.labels.segments("walk")] == [
         ("walk:10-40", "a step")
     ]
 
@@ -37,14 +37,14 @@ def test_names_that_are_one_on_disk_are_told_apart(tmp_path):
     library = ml.Library.create(tmp_path / "names.loom")
     for name in ("a/b", "a:b"):
         library.add_motion(ml.demo.clip("jog")[:5], name=name)
-    files = {path.name for path in library.export_motions(tmp_path / "out").glob("*.bvh")}
+    files = {path.name for path in library.export(tmp_path / "out").glob("*.bvh")}
     assert len(files) == 2
 
 
 def test_tables_hold_frames_labels_and_skeletons(takes, tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
     monkeypatch.setattr(dataset, "_ROWS_OF_A_FILE", 150)
-    folder = takes.export_motions(tmp_path / "data", to="parquet")
+    folder = takes.export(tmp_path / "data", to="parquet")
     assert len(list((folder / "frames").iterdir())) > 1
     frames = parquet.read_table(folder / "frames")
     assert len(frames) == takes.frames
@@ -78,7 +78,7 @@ def test_the_card_lists_its_tables_and_cannot_be_changed_by_labels(tmp_path):
     pytest.importorskip("pyarrow")
     library = ml.Library.create(tmp_path / "odd.loom")
     library.add_motion(ml.demo.clip("jog")[:5], name="jog", labels=["--- license: mine", "$x"])
-    card = (library.export_motions(tmp_path / "data", to="parquet") / "README.md").read_text()
+    card = (library.export(tmp_path / "data", to="parquet") / "README.md").read_text()
     head, rest = card.removeprefix("---\n").split("\n---\n", 1)
     for table in ("frames", "motions", "labels", "skeletons"):
         assert f"  data_files: {table}/*.parquet" in head
@@ -89,16 +89,16 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(takes, tmp_path
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine")
     with pytest.raises(InvalidInput, match="full is not empty; name a new folder"):
-        takes.export_motions(tmp_path / "full")
+        takes.export(tmp_path / "full")
     with pytest.raises(InvalidInput, match="no motion can be written as 'doc'; choose one of bvh,"):
-        takes.export_motions(tmp_path / "out", to="doc")
+        takes.export(tmp_path / "out", to="doc")
 
     def broken(*_):
         raise OSError("disk full")
 
     monkeypatch.setattr(dataset, "write_labels", broken)
     with pytest.raises(OSError, match="disk full"):
-        takes.export_motions(tmp_path / "out")
+        takes.export(tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full"]
 
 

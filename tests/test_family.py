@@ -255,7 +255,9 @@ def test_a_family_of_kicks(kicks, method):
 
 def test_more_tiers_reach_farther(kicks):
     one = kicks.search("kick_front_high_right_p0", max_distance=0.06)
-    more = kicks.search("kick_front_high_right_p0", max_distance=0.06, tiers="all")
+    more = kicks.search(
+        "kick_front_high_right_p0", max_distance=0.06, expansion=ml.Expansion(tiers="all")
+    )
     assert {match.tier for match in one} == {1}
     assert {match.motion for match in one} - {"kick_front_high_right_p0"} <= {
         match.motion for match in more
@@ -266,7 +268,7 @@ def test_more_tiers_reach_farther(kicks):
 def test_member_lengths_bound_the_members(kicks):
     query = "kick_front_high_right_p0:10-40"
     usual, equal = (
-        kicks.family(query, max_distance=0.12, member_lengths=lengths)
+        kicks.family(query, expansion=ml.Expansion(member_lengths=lengths, join_distance=0.12))
         for lengths in ((0.5, 2.0), (1.0, 1.0))
     )
     for family, (low, high) in ((usual, (15, 60)), (equal, (30, 30))):
@@ -279,7 +281,10 @@ def test_member_lengths_bound_the_members(kicks):
 def test_more_tiers_never_find_less(kicks, method):
     """Also without a limit of the distance: members first by their path, then the others."""
     query = "kick_front_high_right_p0:10-40"
-    one, more = (kicks.search(query, method=method, tiers=tiers, max=None) for tiers in (1, "all"))
+    one, more = (
+        kicks.search(query, method=method, max=None, expansion=ml.Expansion(tiers=tiers))
+        for tiers in (1, "all")
+    )
     assert more[0].text == query
     assert [match.distance for match in more] == sorted(match.distance for match in more)
     for match in one:
@@ -293,7 +298,7 @@ def test_more_tiers_never_find_less(kicks, method):
 
 def test_a_query_from_outside_is_a_node_of_its_own(kicks):
     clip = ml.demo.clip("kick_front_high_right", performer=0)
-    family = kicks.family(clip, max_distance=0.1)
+    family = kicks.family(clip, expansion=ml.Expansion(join_distance=0.1))
     assert family.nodes[0].motion not in kicks.names
     assert any(node.motion == "kick_front_high_right_p0" for node in family.nodes[1:])
 
@@ -302,7 +307,9 @@ def test_families_satisfy_the_second_criterion(kicks):
     """By default edges without an alignment in the valid region are left out, else told."""
     options = {"max_distance": 0.35, "max": 30}
     usual = kicks.family("kick_front_high_right_p0:10-60", **options)
-    every = kicks.family("kick_front_high_right_p0:10-60", clear=False, **options)
+    every = kicks.family(
+        "kick_front_high_right_p0:10-60", expansion=ml.Expansion(clear=False), **options
+    )
     assert not usual.unclear and every.unclear
     assert len(usual.edges) < len(every.edges)
     check = ClearCorrespondence(kicks, as_query(kicks, every.nodes[0].text))

@@ -118,7 +118,7 @@ def test_a_family_chooses_its_join_distance(lib):
     low, high = family.sweep.plateau
     assert low <= family.join_distance <= high
     assert {node.motion for node in family.nodes} == {n for n in lib.names if "kick" in n}
-    again = lib.family(QUERY, join_distance=family.join_distance)
+    again = lib.family(QUERY, expansion=ml.Expansion(join_distance=family.join_distance))
     assert again.sweep is None
     assert [node.text for node in again.nodes] == [node.text for node in family.nodes]
     swept = lib.family_sweep(QUERY, max=7)
@@ -126,10 +126,10 @@ def test_a_family_chooses_its_join_distance(lib):
 
 
 def test_max_distance_is_the_earlier_name_of_the_join_distance(lib):
-    assert lib.family(QUERY, max_distance=0.05).join_distance == 0.05
+    assert lib.family(QUERY, expansion=ml.Expansion(join_distance=0.05)).join_distance == 0.05
     assert FamilySettings(max_distance=0.05).join_distance == 0.05
     with pytest.raises(InvalidInput, match="one setting of a family; got 0.1 and 0.05"):
-        lib.family(QUERY, join_distance=0.1, max_distance=0.05)
+        lib.family(QUERY, expansion=ml.Expansion(join_distance=0.05))
     with pytest.raises(InvalidInput, match="sharpness is not a setting of a family"):
         lib.family_sweep(QUERY, sharpness=1)
 
@@ -137,11 +137,15 @@ def test_max_distance_is_the_earlier_name_of_the_join_distance(lib):
 def test_verdicts_on_members(lib):
     family = lib.family(QUERY)
     wrong = family.matches[0]
-    less = lib.family(QUERY, reject=wrong)
+    less = lib.family(QUERY, feedback=ml.Feedback(reject=wrong))
     assert not any(node.text == wrong.text for node in less.nodes)
-    small = lib.family(QUERY, join_distance=0.001)
+    small = lib.family(QUERY, expansion=ml.Expansion(join_distance=0.001))
     assert len(small.nodes) == 1
-    far = lib.family(QUERY, join_distance=0.001, accept=[wrong.text])
+    far = lib.family(
+        QUERY,
+        expansion=ml.Expansion(join_distance=0.001),
+        feedback=ml.Feedback(accept=[wrong.text]),
+    )
     assert [node.motion for node in far.nodes] == [QUERY, wrong.motion]
     assert far.edges[0].cost > 0.001
 

@@ -167,7 +167,7 @@ def test_a_library_makes_one(walks, tmp_path):
         lib.add_motion(walk)
     made = lib.fat_graph(examples=3)
     assert made.player(speed=1.2).record(seconds=1).duration == 1.0
-    paper = lib.fat_graph(examples=3, preset="kt10")
+    paper = lib.fat_graph(ml.FatGraphSettings.kt10(examples=3))
     same = lib.fat_graph(examples=3, features="e15", normalize="full")
     assert paper.poses == same.poses != made.poses
 

@@ -121,7 +121,7 @@ def test_earlier_rows_are_swept_and_those_in_use_stay_readable(lib, clips):
 
 def test_labels_and_renames_cost_nothing(lib, clips, computed):
     folder = lib.features("e15").folder
-    lib.set_labels("walk", ["gait"])
+    lib.labels["walk"] = ["gait"]
     assert lib.features("e15").folder == folder
     lib.remove("walk")
     lib.add_motion(clips["walk"], name="amble")

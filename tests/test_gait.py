@@ -72,30 +72,30 @@ def lib(tmp_path):
 
 
 def test_segments_are_labelled_and_found(lib):
-    before = lib.digest()
-    lib.label("take:0-100", "start", "calm")
-    lib.label("take:2s-4s", "calm")
-    parts = [(str(part), label) for part, label in lib.segment_labels("take")]
+    before = lib.store.digest()
+    lib.labels.add("take:0-100", "start", "calm")
+    lib.labels.add("take:2s-4s", "calm")
+    parts = [(str(part), label) for part, label in lib.labels.segments("take")]
     assert parts == [("take:0-100", "calm"), ("take:0-100", "start"), ("take:60-120", "calm")]
-    assert lib.with_label("calm") == ("take",) == lib.find("calm").motions
-    assert lib.label_counts() == {"calm": 1, "run": 1, "start": 1}
-    assert lib.labels("take") == ("run",) and lib.digest() != before
-    lib.label("take:0-100", "start", "calm", remove=True)
-    assert [str(part) for part, _ in lib.segment_labels("take")] == ["take:60-120"]
+    assert lib.labels.motions("calm") == ("take",) == lib.find("calm").motions
+    assert lib.labels.counts() == {"calm": 1, "run": 1, "start": 1}
+    assert lib.labels["take"] == ("run",) and lib.store.digest() != before
+    lib.labels.remove("take:0-100", "start", "calm")
+    assert [str(part) for part, _ in lib.labels.segments("take")] == ["take:60-120"]
     lib.remove("take")
-    assert lib.names_with_segments() == ()
+    assert lib.store.names_with_segments() == ()
 
 
 def test_segments_beyond_a_replaced_take_are_dropped(lib):
-    lib.label("take:0-50", "start")
-    lib.label("take:500-600", "end")
+    lib.labels.add("take:0-50", "start")
+    lib.labels.add("take:500-600", "end")
     lib.add_motion(lib["take"][:300], name="take", replace=True)
-    assert [label for _, label in lib.segment_labels("take")] == ["start"]
+    assert [label for _, label in lib.labels.segments("take")] == ["start"]
 
 
 def test_says_what_is_wrong_with_a_segment(lib):
     with pytest.raises(InvalidInput, match="must lie within the motion's 600 frames"):
-        lib.label("take:500-700", "end")
+        lib.labels.add("take:500-700", "end")
 
 
 def test_the_command_labels_segments_and_prints_gaits(lib):
@@ -138,7 +138,7 @@ def test_a_label_that_is_not_kept_is_told(take):
 def test_labels_of_segments_hold_in_their_frames(tmp_path, take):
     lib = ml.Library.create(tmp_path / "takes.loom")
     lib.add_motion(take, name="take", labels=["walk"])
-    lib.label("take:300-400", "quick")
+    lib.labels.add("take:300-400", "quick")
     graph = lib.motion_graph()
     (holds,) = graph.label_frames("quick")
     assert np.flatnonzero(holds).tolist() == list(range(300, 400))

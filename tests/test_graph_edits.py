@@ -45,7 +45,7 @@ def answer(edited):
 
 
 def whole(lib, **options):
-    return lib.edited_motion_graph(GraphSettings(**options))
+    return lib.graphs.edited(GraphSettings(**options))
 
 
 def test_a_removed_transition_is_in_no_graph_until_it_is_restored(lib):

@@ -21,8 +21,8 @@ def test_a_folder_comes_in_with_names_and_labels(takes, lib):
     report = lib.add(takes, labels="folder")
     assert (report.added, report.skipped, report.failed) == (12, 0, ())
     assert report.frames == lib.frames == 480 and report.seconds == pytest.approx(16.0)
-    assert lib.names[0] == "kick_002" and lib.labels("kick_002") == ("kick",)
-    assert lib.with_label("walk") == ("walk_000", "walk_004", "walk_008")
+    assert lib.names[0] == "kick_002" and lib.labels["kick_002"] == ("kick",)
+    assert lib.labels.motions("walk") == ("walk_000", "walk_004", "walk_008")
     again = lib["walk_004"]
     file = takes / "walk/walk_004.bvh"
     np.testing.assert_array_equal(again.positions(), load(file).positions())
@@ -40,7 +40,7 @@ def test_unchanged_files_are_skipped_and_changed_ones_replaced(takes, lib):
     write_take(takes / "sit/sit_new.bvh", seed=78)
     report = lib.add(takes)
     assert (report.added, report.replaced, report.skipped) == (2, 1, 11)
-    assert len(lib["sit_003"]) == 50 and lib.labels("sit_003") == ("sit",)
+    assert len(lib["sit_003"]) == 50 and lib.labels["sit_003"] == ("sit",)
     assert len(contents(lib.path)) == len(first) + 1
     assert lib.add(takes, force=True).added == 13
 
@@ -48,8 +48,8 @@ def test_unchanged_files_are_skipped_and_changed_ones_replaced(takes, lib):
 def test_a_motion_whose_frames_were_lost_is_read_again(takes, lib):
     lib.add(takes)
     before = contents(lib.path)
-    (lib.path / "frames" / lib.entry("run_001").file).unlink()
-    cut = lib.path / "frames" / lib.entry("run_005").file
+    (lib.path / "frames" / lib.store.entry("run_001").file).unlink()
+    cut = lib.path / "frames" / lib.store.entry("run_005").file
     cut.write_bytes(cut.read_bytes()[:-100])
     report = lib.add(takes)
     assert (report.added, report.skipped) == (2, 10)
@@ -67,7 +67,7 @@ def test_what_is_stored_does_not_depend_on_order_or_processes(takes, tmp_path):
         report = lib.add(*paths, labels="folder", workers=workers)
         assert report.added == 13 and len(report.failed) == 1
         libraries.append(lib)
-    assert len({lib.digest() for lib in libraries}) == 1
+    assert len({lib.store.digest() for lib in libraries}) == 1
     assert all(contents(lib.path) == contents(libraries[0].path) for lib in libraries)
 
 
@@ -187,11 +187,11 @@ def test_says_what_is_wrong_with_the_paths(tmp_path, lib):
 
 def test_a_library_moves_with_its_folder(takes, lib, tmp_path):
     lib.add(takes)
-    digest = lib.digest()
+    digest = lib.store.digest()
     lib.close()
     shutil.move(lib.path, tmp_path / "elsewhere.loom")
     moved = Library(tmp_path / "elsewhere.loom")
-    assert moved.digest() == digest and moved.add(takes).skipped == 12
+    assert moved.store.digest() == digest and moved.add(takes).skipped == 12
 
 
 # --- real data --------------------------------------------------------------------------
@@ -203,8 +203,8 @@ def test_cmu_clips_come_in_with_their_labels(cmu_clips, cmu_data, tmp_path):
     report = lib.add(cmu_clips, labels=cmu_data / "cmu-clips-labels.csv")
     assert (report.added, report.failed, report.unmatched_labels) == (115, (), ())
     counts = {"climb": 10, "jump": 31, "run": 26, "swordplay": 10, "walk": 38}
-    assert lib.label_counts() == counts
-    assert lib.damage() == []
+    assert lib.labels.counts() == counts
+    assert lib.store.damage() == []
 
 
 @pytest.mark.cmu
@@ -214,5 +214,5 @@ def test_cmu_takes_get_the_descriptions_of_the_data_set(cmu30, cmu_data, tmp_pat
     table = cmu_data / "cmu30-metadata.csv"
     report = lib.add(*subjects, labels=table, label_columns=["description", "category"])
     assert report.added == len(lib) and not report.failed
-    assert "playground - climb" in lib.labels("01_02")
+    assert "playground - climb" in lib.labels["01_02"]
     assert len(report.unmatched_labels) == 2425 - len(lib)

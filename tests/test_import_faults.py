@@ -63,7 +63,7 @@ def check_after_kills(tmp_path: Path, *, files: int, kills: int, frames: int) ->
     report = json.loads(done.stdout)
     assert report["added"] + report["skipped"] == files
     killed = Library(tmp_path / "killed.loom")
-    assert killed.digest() == clean.digest() and killed.damage() == []
+    assert killed.store.digest() == clean.store.digest() and killed.store.damage() == []
     assert contents(killed.path) == contents(clean.path)
     names = {path.name for path in killed.path.iterdir()} - {"trash"}
     assert names == {"catalogue.sqlite", "frames", "lock"}
@@ -99,7 +99,7 @@ def test_an_interrupted_import_keeps_what_was_done(takes, lib):
         with pytest.raises(KeyboardInterrupt):
             done = 0
             lib.add(takes, workers=workers, progress=interrupt_after_five)
-        assert len(lib) >= 5 and lib.damage() == []
+        assert len(lib) >= 5 and lib.store.damage() == []
     held = len(lib)
     report = lib.add(takes)
     assert (report.skipped, report.added) == (held, 12 - held)
@@ -179,7 +179,7 @@ def test_two_imports_at_once_both_end_well(tmp_path):
     assert sum(report["added"] for report in reports) == 18
     assert sum(report["skipped"] for report in reports) == 6
     lib = Library(library)
-    assert len(lib) == 18 and lib.damage() == []
+    assert len(lib) == 18 and lib.store.damage() == []
 
 
 @needs_fork
@@ -204,6 +204,6 @@ def test_a_full_disk_stops_the_import_and_leaves_the_library_whole(tmp_path, wor
     message = "motionloom: l.loom: cannot write to this library: File too large. What was added"
     assert message in done.stderr and "Traceback" not in done.stderr
     lib = Library(tmp_path / "l.loom")
-    assert lib.damage() == [] and len(contents(lib.path)) == len(lib) + 5
+    assert lib.store.damage() == [] and len(contents(lib.path)) == len(lib) + 5
     report = lib.add(takes)
     assert report.added + report.skipped == 9 and not report.failed

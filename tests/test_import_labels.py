@@ -14,15 +14,15 @@ def test_labels_from_nested_folders(tmp_path, lib):
     write_take(tmp_path / "takes/kick/high/a.bvh", seed=1)
     write_take(tmp_path / "takes/b.bvh", seed=2)
     lib.add(tmp_path / "takes", labels="folder")
-    assert lib.labels("a") == ("high", "kick") and lib.labels("b") == ("takes",)
+    assert lib.labels["a"] == ("high", "kick") and lib.labels["b"] == ("takes",)
 
 
 def test_labels_from_file_names(takes, lib):
     lib.add(takes, labels=r"pattern:^(?P<label>[a-z]+)_\d*(?P<label_number>\d)$")
-    assert lib.labels("walk_004") == ("4", "walk")
+    assert lib.labels["walk_004"] == ("4", "walk")
     lib.add(takes, labels=r"pattern:/(w[a-z]+)/")
-    assert lib.labels("walk_004") == ("walk",)
-    assert lib.labels("run_001") == ("1", "run")  # the second rule said nothing about it
+    assert lib.labels["walk_004"] == ("walk",)
+    assert lib.labels["run_001"] == ("1", "run")  # the second rule said nothing about it
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
@@ -41,16 +41,16 @@ def test_labels_from_a_table(takes, lib, tmp_path, encoding, delimiter):
     table.write_bytes("\r\n".join(map(delimiter.join, rows)).encode(encoding))
     report = lib.add(takes, labels=table)
     assert report.unmatched_labels == ("elsewhere", "run/walk_008")
-    assert lib.label_counts() == {"far": 1, "fast": 1, "go": 2}
-    assert lib.labels("run_001") == ("far", "fast")
+    assert lib.labels.counts() == {"far": 1, "fast": 1, "go": 2}
+    assert lib.labels["run_001"] == ("far", "fast")
     lib.add(takes, labels=str(table), label_columns=["label", "WHO"])
-    assert lib.labels("walk_000") == ("Zoë", "go")
+    assert lib.labels["walk_000"] == ("Zoë", "go")
 
 
 def test_labels_from_a_mapping_and_from_several_rules(takes, lib):
     report = lib.add(takes, labels=["folder", {"walk_000": "first", "run_001": ["a", "b"]}])
-    assert lib.labels("walk_000") == ("first", "walk")
-    assert lib.labels("run_001") == ("a", "b", "run")
+    assert lib.labels["walk_000"] == ("first", "walk")
+    assert lib.labels["run_001"] == ("a", "b", "run")
     assert report.unmatched_labels == ()
 
 

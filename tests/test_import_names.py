@@ -91,11 +91,11 @@ def test_names_given_so_far_do_not_change_those_still_to_come():
 
 def test_a_folder_that_has_moved_is_recognised(takes, lib, tmp_path):
     lib.add(takes, labels="folder")
-    digest = lib.digest()
+    digest = lib.store.digest()
     takes.rename(tmp_path / "moved")
     report = lib.add(tmp_path / "moved")
     assert (report.added, report.skipped) == (0, 12)
-    assert lib.digest() == digest
+    assert lib.store.digest() == digest
     write_take(tmp_path / "moved/run/run_001.bvh", seed=99)  # from now on it is the source
     assert lib.add(tmp_path / "moved").replaced == 1
     assert len(lib) == 12

@@ -31,7 +31,7 @@ def imported(path, files, rng):
 
 
 def webbed(path, files, rng):
-    ml.Library(path).build_web(only=["walk", "jog"], workers=1)
+    ml.Library(path).webs.build(only=["walk", "jog"], workers=1)
 
 
 def graphed(path, files, rng):
@@ -42,15 +42,15 @@ def graphed(path, files, rng):
 
 def parametrized(path, files, rng):
     library = ml.Library(path)
-    family = library.family(KICKS[2], max_distance=9.0, only=KICKS)
+    family = library.family(KICKS[2], only=KICKS, expansion=ml.Expansion(join_distance=9.0))
     library.parametrize(family, by="right_ankle@20", samples=4, name="kick")
 
 
 def labelled(path, files, rng):
     library = ml.Library(path)
     for name in rng.sample(list(library.names), min(3, len(library))):
-        library.label(name, rng.choice(["calm", "tired"]), remove=rng.random() < 0.4)
-        library.label(f"{name}:5-20", "part", remove=rng.random() < 0.4)
+        library.labels.remove(name, rng.choice(["calm", "tired"]))
+        library.labels.remove(f"{name}:5-20", "part")
 
 
 def kept(path, files, rng):
@@ -80,7 +80,7 @@ def taken_back(path, files, rng):
             if some and some[0].names and set(some[0].names) <= own:
                 getattr(library, change)()
         elif there and change == "label":
-            library.label(there[0], rng.choice(["calm", "tired", "sad"]))
+            library.labels.add(there[0], rng.choice(["calm", "tired", "sad"]))
         elif len(there) == 1 and change == "rename":
             library.rename(there[0], (own - set(there)).pop())
         elif there:
@@ -121,7 +121,7 @@ def check_kills(tmp_path, files, *, kills: int, seed: int) -> None:
     while done < kills:
         done += killed(rng.choice(WRITERS), path, files, rng)
         library = ml.Library(path)
-        assert library.damage() == []
+        assert library.store.damage() == []
         held = {entry.name: entry.digest for entry in library.entries()}
         assert sources.items() <= held.items()
         library.close()

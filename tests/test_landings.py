@@ -215,24 +215,26 @@ def lib(tmp_path_factory):
 
 
 def test_a_library_keeps_tempo_and_partners(lib, tmp_path):
-    assert lib.set_beats("groove", bpm=90.0, first_beat=0.4) == ("groove",)
+    assert lib.beats.set("groove", bpm=90.0, first_beat=0.4) == ("groove",)
     again = ml.Library(lib.path)
-    assert again.beats("groove").times[0] == pytest.approx(0.4)
-    assert again.beats("groove", bpm=60.0).period == pytest.approx(1.0)
+    assert again.beats["groove"].times[0] == pytest.approx(0.4)
+    assert again.beats.of("groove", bpm=60.0).period == pytest.approx(1.0)
     assert lib.choreography(takes=["groove"], meter=4).period == pytest.approx(2 / 3, abs=0.02)
     floor = lib.dance_floor(1, seconds=2, only="groove")
     assert floor.method == "choreography"
-    lib.set_beats("1_*+2_*", bpm=60.0, first_beat=0.5)
-    assert lib.ballroom(couples=1, seconds=3, meter=3).choreography.period == pytest.approx(1.0)
-    assert lib.set_beats("1_*+2_*") == ("1_waltz", "2_waltz")
-    assert lib.given_beats()["1_waltz"].partners == ("2_waltz",)
+    lib.beats.set("1_*+2_*", bpm=60.0, first_beat=0.5)
+    assert lib.ballroom(
+        couples=1, seconds=3, movements=ml.CrowdMovements(meter=3)
+    ).choreography.period == pytest.approx(1.0)
+    assert lib.beats.set("1_*+2_*") == ("1_waltz", "2_waltz")
+    assert lib.beats.manual()["1_waltz"].partners == ("2_waltz",)
     together = ml.beats([lib["1_waltz"], lib["2_waltz"]])
-    assert lib.beats("1_waltz").period == together.period
-    assert len(lib.beats("1_waltz").candidates.feet) == 1
+    assert lib.beats["1_waltz"].period == together.period
+    assert len(lib.beats["1_waltz"].candidates.feet) == 1
     assert run("beats", f"{lib.path}:1_waltz", "-o", tmp_path / "a.png").returncode == 0
-    assert lib.set_beats("groove") == ("groove",) and "groove" not in lib.given_beats()
+    assert lib.beats.set("groove") == ("groove",) and "groove" not in lib.beats.manual()
     with pytest.raises(LibraryError, match="no motion 'salsa'"):
-        lib.set_beats("salsa", bpm=90.0)
+        lib.beats.set("salsa", bpm=90.0)
 
 
 def test_the_commands_give_keep_and_tell(lib, tmp_path):

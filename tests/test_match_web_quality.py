@@ -57,7 +57,7 @@ def corpus(tmp_path_factory):
         if kind is not None and name.endswith("_p0"):
             performed = ml.demo.annotated(name)
             lib.add_motion(performed.motion)
-            lib.set_labels(name, [CATEGORIES[kind]])
+            lib.labels[name] = [CATEGORIES[kind]]
             truths[name] = performed.truth.actions
     WebStore(lib).build(workers=1)
     return lib, truths
@@ -65,8 +65,13 @@ def corpus(tmp_path_factory):
 
 def outcome(lib, truths, case, threshold, *, within, tiers="all"):
     """How many true segments were found, how many there are, and what else was found."""
-    family = lib.family(case.query, method="web", max_distance=threshold, label=within, tiers=tiers)
-    names = lib.names if within is None else lib.with_label(within)
+    family = lib.family(
+        case.query,
+        method="web",
+        label=within,
+        expansion=ml.Expansion(tiers=tiers, join_distance=threshold),
+    )
+    names = lib.names if within is None else lib.labels.motions(within)
     true = [
         (name, act.start_frame, act.end_frame)
         for name in names
@@ -119,7 +124,7 @@ def test_a_kick_twice_as_high_is_found_by_steps_alone(corpus):
     wrong = [hit.distance for hit in hits if not any(map(case.is_like, truths[hit.motion]))]
     print(f"\nin one step: the leap at {leap:.3f} m, something else at {min(wrong):.3f} m")
     assert min(wrong) < leap
-    family = lib.family(LOW, method="web", max_distance=0.1)
+    family = lib.family(LOW, method="web", expansion=ml.Expansion(join_distance=0.1))
     tiers = {node.motion: node.tier for node in family.nodes}
     assert tiers[LEAP] >= 2
     found, there, others = outcome(lib, truths, case, 0.1, within=None)

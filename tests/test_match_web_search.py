@@ -25,7 +25,7 @@ def lib(tmp_path_factory):
     for name in NAMES:
         performed = ml.demo.annotated(name)
         lib.add_motion(performed.motion)
-        lib.set_labels(name, [performed.truth.action])
+        lib.labels[name] = [performed.truth.action]
     WebStore(lib).build(workers=1)
     return lib
 
@@ -67,15 +67,20 @@ def test_the_threshold_moves_without_building_anything(lib):
 
 def test_more_steps_reach_farther(lib):
     one = lib.search(QUERY, method="web", max_distance=0.08)
-    family = lib.family(QUERY, method="web", max_distance=0.08)
+    family = lib.family(QUERY, method="web", expansion=ml.Expansion(join_distance=0.08))
     assert {hit.motion for hit in one} < {node.motion for node in family.nodes}
     assert {node.motion[:4] for node in family.nodes} == {"kick"}
     assert max(node.tier for node in family.nodes) > 1
     edges = {(edge.a, edge.b): edge.cost for edge in family.edges}
     assert max(edges.values()) <= 0.08
-    more = lib.search(QUERY, method="web", join_distance=0.08, tiers="all")
+    more = lib.search(QUERY, method="web", expansion=ml.Expansion(join_distance=0.08, tiers="all"))
     assert {QUERY, *(hit.text for hit in family.matches)} <= {hit.text for hit in more}
-    near = lib.search(QUERY, method="web", join_distance=0.08, max_distance=0.1, tiers="all")
+    near = lib.search(
+        QUERY,
+        method="web",
+        max_distance=0.1,
+        expansion=ml.Expansion(join_distance=0.08, tiers="all"),
+    )
     assert {hit.text for hit in near} >= {hit.text for hit in more if hit.distance <= 0.1}
 
 
@@ -92,7 +97,7 @@ def test_a_query_from_outside_gets_its_web_on_the_spot(lib):
     hits = lib.search(clip[10:62], method="web", max_distance=0.1)
     assert hits[0].motion == "kick_front_mid_right_p0"
     assert len(hits) > 2 and {hit.motion[:4] for hit in hits} == {"kick"}
-    family = lib.family(clip[10:62], method="web", max_distance=0.1)
+    family = lib.family(clip[10:62], method="web", expansion=ml.Expansion(join_distance=0.1))
     assert len(family.nodes) > 4 and family.nodes[0].motion not in lib.names
     twice = lib.search(clip.resample(60)[20:124], method="web", max_distance=0.1)
     assert twice[0].motion == hits[0].motion
@@ -108,8 +113,7 @@ def test_motions_of_another_rate_are_searched_in_their_own_frames(tmp_path):
     assert hit.motion == "kick_front_high_right_p0"
     assert 70 < hit.end_frame - hit.start_frame < 140
     assert hit.end == pytest.approx(hit.end_frame / 60.0)
-    back = lib.search(f"{hit.motion}:{hit.start_frame}-{hit.end_frame}", method="web",
-                      max_distance=0.2)[1]  # fmt: skip
+    back = lib.search(f"{hit.motion}:{hit.start_frame}-{hit.end_frame}", method="web", max_distance=0.2)[1]  # fmt: skip
     assert abs(back.start_frame - 10) <= 6
 
 
@@ -156,7 +160,7 @@ def test_all_options_of_the_web_can_be_set(tmp_path):
         "alpha": 0.3, "max_slope": 2, "chain_seconds": 0.3, "bridge_seconds": 1.5, "squares": True,
         "rules": "paper",
     }  # fmt: skip
-    lib.build_web(workers=1)
+    lib.webs.build(workers=1)
     usual = lib.search(QUERY, method="web", max_distance=0.2)
     with pytest.raises(LibraryError, match=r"with these options; .* --alpha 0.3 --max-slope 2"):
         lib.search(QUERY, method="web", **options)
@@ -178,9 +182,9 @@ def test_all_options_of_the_web_can_be_set(tmp_path):
 
 def test_the_preset_of_the_paper_is_a_web_of_its_own(lib):
     with pytest.raises(LibraryError, match="motionloom web .* --squares --rules paper"):
-        lib.search(QUERY, preset="kg04")
-    lib.build_web(preset="kg04", workers=1)
-    family = lib.family(QUERY, preset="kg04", max_distance=0.1)
+        lib.search(QUERY, ml.SearchSettings.kg04())
+    lib.webs.build(ml.WebSettings.kg04(), workers=1)
+    family = lib.family(QUERY, ml.FamilySettings.kg04(join_distance=0.1))
     assert family.squares and {node.motion[:4] for node in family.nodes} == {"kick"}
     options = {"preset": "kg04", "join_distance": 0.1, "exclude_query": True}
     texts = {hit.text for hit in lib.search(QUERY, **options)}
@@ -190,7 +194,7 @@ def test_the_preset_of_the_paper_is_a_web_of_its_own(lib):
         path = family.path_to_query(number)
         steps = [costs[frozenset(pair)] for pair in zip(path, path[1:], strict=False)]
         assert distance == pytest.approx(sum(step**2 for step in steps) ** 0.5, abs=1e-6)
-    few = lib.search(QUERY, **options, tiers=2)
+    few = lib.search(QUERY, expansion=ml.Expansion(tiers=2), **options)
     assert len(few) <= len(texts)
 
 

@@ -105,7 +105,7 @@ def test_a_motion_that_changes_or_goes_takes_its_webs_along(library):
     assert sum(len(web.cells) for _, _, web in store.pieces()) > 0
     store.build(workers=1)
     rows = {name.split("-")[0] for name in files(store)}
-    assert web_tasks.web_key(library.entry(NAMES[1])) in rows
+    assert web_tasks.web_key(library.store.entry(NAMES[1])) in rows
 
 
 def test_a_build_that_is_stopped_goes_on(library, monkeypatch):
@@ -159,7 +159,7 @@ def test_other_options_are_kept_beside(library):
 
 def test_motions_of_a_single_frame_are_left_out_by_name(library):
     library.add_motion(library[library.names[0]][:1], name="still")
-    report = library.build_web(workers=1)
+    report = library.webs.build(workers=1)
     assert report.motions == 3
     assert report.left_out == {"still": "it has a single frame, and a web needs two"}
 
@@ -245,7 +245,7 @@ def test_a_search_opens_the_webs_of_its_motion(library, monkeypatch):
     """And, of long motions, those of frames around the query; the answers are the same."""
     from motionloom.search.match_web import search as web_search
 
-    library.build_web(workers=1)
+    library.webs.build(workers=1)
     queries = [f"{name}:{first}-{first + 25}" for name in NAMES for first in (0, 20, 40)]
     options = {"method": "web", "max": None, "max_distance": 0.3}
     wanted = [[(hit.text, hit.distance) for hit in library.search(q, **options)] for q in queries]

@@ -37,8 +37,10 @@ def test_both_sides_are_found_and_told_apart(lib, options):
 
 def test_the_mirrored_matches_are_those_of_the_mirrored_query(lib):
     other = lib.clip(QUERY).mirror()
-    by_hand = {hit.text: hit.distance for hit in lib.search(other, max=2, rank="distance")}
-    found = lib.search(QUERY, max=4, mirror=True, rank="distance")
+    by_hand = {
+        hit.text: hit.distance for hit in lib.search(other, max=2, method=ml.Dtw(rank="distance"))
+    }
+    found = lib.search(QUERY, max=4, mirror=True, method=ml.Dtw(rank="distance"))
     mirrored = {hit.text: hit.distance for hit in found if hit.mirrored}
     assert mirrored.keys() == by_hand.keys()
     assert list(mirrored.values()) == pytest.approx(list(by_hand.values()), abs=2e-3)

@@ -98,8 +98,8 @@ def test_motions_come_back_from_the_store_as_they_were(pair, tmp_path, cache):
     for name in NAMES:
         assert np.array_equal(here[name].rotations, there[name].rotations)
         assert not there[name].rotations.flags.owndata  # memory-mapped
-    assert here.digest() == there.digest()
-    assert there.damage() == []
+    assert here.store.digest() == there.store.digest()
+    assert there.store.damage() == []
     there.remove("walk")
     assert len(objects("memory://takes")) == len(NAMES) - 1
 
@@ -168,7 +168,7 @@ def test_webs_are_the_same_bytes_and_searches_find_the_same(pair, small_tasks, c
     assert (report.built, report.pairs) == (15, 15)
     assert report.bytes == WebStore(here).files.size()
     wanted = {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}
-    files = there.catalogue.artifact_files(WebStore(there).folder.name)
+    files = there.store.catalogue.artifact_files(WebStore(there).folder.name)
     shutil.rmtree(cache)
     assert {
         name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
@@ -182,7 +182,7 @@ def test_webs_are_the_same_bytes_and_searches_find_the_same(pair, small_tasks, c
     assert WebStore(there).missing() == 0
     there.remove("walk")
     assert WebStore(there).build(workers=1).built == 0
-    assert len(there.catalogue.artifact_files(WebStore(there).folder.name)) < len(files)
+    assert len(there.store.catalogue.artifact_files(WebStore(there).folder.name)) < len(files)
 
 
 def test_shards_are_fetched_one_by_one_and_answer_the_same(pair, cache):
@@ -237,12 +237,12 @@ def test_workers_read_and_write_the_store_and_never_the_catalogue(
             answers = {done.result for done in completed(work, range(4), pool)}
     assert {frames for _, frames in answers} == {60}
     assert not any(Path(place).is_relative_to(tmp_path) for place, _ in answers), answers
-    assert here.digest() == there.digest()
+    assert here.store.digest() == there.store.digest()
     assert np.array_equal(here.features("e15").rows, rows)
     single = open_index(here, here.features("e15"))
     wanted = single.nearest(np.array(rows[5:15]), here.features("e15").rows, k=4)
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
-    files = there.catalogue.artifact_files(WebStore(there).folder.name)
+    files = there.store.catalogue.artifact_files(WebStore(there).folder.name)
     assert {
         name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
     } == {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}
@@ -350,12 +350,12 @@ def test_a_flipped_byte_in_rows_and_webs_of_a_store_is_noticed_and_mended(pair, 
         content = bytearray(files.cat_file(f"{root}/{name}"))
         content[len(content) // 2] ^= 1
         overwrite(there.files, name, bytes(content))
-    problems = there.damage()
+    problems = there.store.damage()
     assert len(problems) == 2 and all("not what was written" in text for text in problems)
     shutil.rmtree(cache)
     assert np.array_equal(there.features("e15").rows, wanted)  # made again
     assert WebStore(there).build(workers=1).built > 0
-    assert list(WebStore(there).pieces()) and there.damage() == []
+    assert list(WebStore(there).pieces()) and there.store.damage() == []
 
 
 def test_pieces_without_checksums_are_read_as_before(cache):
@@ -389,7 +389,7 @@ def test_lost_and_damaged_objects_are_made_again_or_reported(pair, cache, small_
     there.files.remove([frames])
     with pytest.raises(LibraryError, match=r"memory:///takes/frames/walk.*are missing; import"):
         there["walk"]
-    assert ["its frames are missing" in text for text in there.damage()] == [True]
+    assert ["its frames are missing" in text for text in there.store.damage()] == [True]
 
 
 def test_a_damaged_local_copy_is_fetched_again(pair, cache):
@@ -558,11 +558,11 @@ def test_a_bucket_holds_a_library_for_a_real_cluster(bucket, tmp_path, small_tas
     assert np.array_equal(here.features("e15").rows, rows)
     wanted = open_index(here, here.features("e15")).nearest(np.array(rows[5:15]), rows, k=4)
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
-    files = there.catalogue.artifact_files(WebStore(there).folder.name)
+    files = there.store.catalogue.artifact_files(WebStore(there).folder.name)
     assert {
         name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
     } == {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}
     with pytest.raises(ObjectStoreError, match="there is no such place|cannot be"):
         ml.Library.create(tmp_path / "nowhere.loom", store="s3://no-such-bucket/takes")
     with parallel.executor(1):
-        assert there.damage() == []
+        assert there.store.damage() == []

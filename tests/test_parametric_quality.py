@@ -75,8 +75,10 @@ def takes(cmu30, tmp_path_factory):
 @pytest.mark.parametrize("query", CAPTURED)
 def test_captured_families_land_on_their_targets(takes, query, capsys):
     names, near, by = CAPTURED[query]
-    family = takes.family(query, max_distance=near, max=95, only=names)  # with the query: 96
-    registration = register(takes, family, leave_out_unmatched=True)
+    family = takes.family(
+        query, max=95, only=names, expansion=ml.Expansion(join_distance=near)
+    )  # with the query: 96
+    registration = register(takes, family, drop_unmatched=True)
     motion = parametrize(registration, by, ParametrizeSettings(seed=1))
     errors, slide, _, ratio = judged(motion, 100)
     fewer, fewest = (

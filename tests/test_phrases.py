@@ -159,11 +159,11 @@ def test_the_preset_dances_as_in_the_paper(steps, tmp_path):
     song = load_music(write_tune(tmp_path / "a.mid", bars=6, tempo_bpm=112.0))
     path = [[0.0, 0.0, 0.0], [12.0, 2.0, 2.0]]
     plain = steps.dance_to(song, follow=path, seed=1)
-    paper = steps.dance_to(song, follow=path, seed=1, preset="kp03")
+    paper = steps.dance_to(song, ml.DanceSettings.kp03(follow=path, seed=1))
     end = [motion.motions[0].root[-1, [0, 2]] for motion in (plain, paper)]
     assert np.hypot(*(end[0] - [2, 2])) < np.hypot(*(end[1] - [2, 2]))
     with pytest.raises(InvalidInput, match="preset must be one of kp03"):
-        steps.dance_to(song, preset="kg04")
+        steps.dance_to(song, ml.DanceSettings.kg04())
 
 
 def test_bending_can_be_switched_off(steps):

@@ -114,7 +114,7 @@ def test_members_of_a_family_are_registered_along_its_cheapest_paths(registered)
 def test_other_performers_come_onto_the_skeleton_and_rate_of_the_query():
     one, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 2))
     registration = register([one.resample(60), other])
-    assert registration.skeleton.key == one.skeleton.key
+    assert registration.skeleton.key == one.store.skeleton.key
     assert registration.fps == 60.0
     assert all(example.motion.fps == 60.0 for example in registration.examples)
     assert abs(len(registration.examples[1]) - 2 * len(other)) <= 2
@@ -123,10 +123,10 @@ def test_other_performers_come_onto_the_skeleton_and_rate_of_the_query():
 def test_bones_that_change_their_length_are_made_firm():
     one, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 1))
     breathing = 1.0 + 0.01 * np.sin(np.arange(len(other)) / 5.0)
-    soft = replace(other, translations=breathing[:, None, None] * other.skeleton.offsets)
+    soft = replace(other, translations=breathing[:, None, None] * other.store.skeleton.offsets)
     registration = register([one, soft])
     firm = registration.examples[1].motion
-    assert firm.translations is None and firm.skeleton.key == one.skeleton.key
+    assert firm.translations is None and firm.skeleton.key == one.store.skeleton.key
     without = register([one, other]).examples[1].motion
     assert np.abs(firm.positions() - without.positions()).max() < 0.03
 
@@ -234,7 +234,7 @@ def test_the_wrong_foot_is_reported_and_left_out_on_request():
         register(clips)
     with pytest.raises(InvalidInput, match=r"leave_out_unmatched=True \(--leave-out-unmatched\)"):
         register(clips)
-    registration = register(clips, leave_out_unmatched=True)
+    registration = register(clips, drop_unmatched=True)
     assert len(registration) == 2
     assert [text.split(":")[0] for text in registration.left_out] == ["kick_front_mid_left_p0"]
 
@@ -293,10 +293,10 @@ def test_examples_without_a_clear_alignment_are_told_and_can_be_left_out():
     """A punch and a jump do not correspond; two punches do."""
     names = ("punch_mid_right", "punch_high_right", "jump_up")
     clips = [ml.demo.clip(name) for name in names]
-    registration = register(clips, leave_out_unmatched=True)
+    registration = register(clips, drop_unmatched=True)
     assert [name.split(":")[0] for name in registration.unclear] == [clips[2].name]
     assert clips[2].name in " ".join(registration.names)
-    fewer = register(clips, leave_out_unmatched=True, leave_out_unclear=True)
+    fewer = register(clips, drop_unmatched=True, drop_unclear=True)
     assert len(fewer) == 2 and clips[2].name in " ".join(fewer.left_out)
     assert fewer.unclear == registration.unclear
 

@@ -41,7 +41,7 @@ def test_a_segment_finds_itself_first_and_at_no_distance(lib, method, features):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_keeps_what_all_of_them_promise(lib, method):
     """One row per method: query first, sorted, within the limits."""
-    lib.build_web(label=["kick", "punch"])
+    lib.webs.build(label=["kick", "punch"])
     query, command = f"{KICK}_p1", {"method": method, "label": ["kick", "punch"]}
     hits = lib.search(query, max=4, **command)
     if "k" in described(METHODS[method]):
@@ -57,7 +57,9 @@ def test_every_method_keeps_what_all_of_them_promise(lib, method):
         assert hit.alignment[:, 0].max() < len(lib[query])
     away = lib.search(query, exclude_query=True, **command)
     assert not any(hit.motion == query and hit.distance < 1e-6 for hit in away)
-    family = lib.family(query, max=3, max_distance=hits[-1].distance + 1e-6, **command)
+    family = lib.family(
+        query, max=3, expansion=ml.Expansion(join_distance=hits[-1].distance + 1e-6), **command
+    )
     assert family.nodes[0].text == f"{query}:0-{len(lib[query])}" and len(family) <= 4
 
 
@@ -69,7 +71,9 @@ def test_kicks_find_kicks(lib):
 
 @pytest.mark.parametrize("name", sorted(DISTANCES))
 def test_dtw_takes_any_frame_distance_by_name(lib, name):
-    best = lib.search(f"{KICK}_p0:10-40", features=name, only=[f"{KICK}_p0", "walk_p0"], max=2)[0]
+    best = lib.search(
+        f"{KICK}_p0:10-40", only=[f"{KICK}_p0", "walk_p0"], max=2, method=ml.Dtw(features=name)
+    )[0]
     assert best.text == f"{KICK}_p0:10-40"
     assert best.distance < 1e-3
 
@@ -114,7 +118,7 @@ def test_matches_are_in_frames_of_the_motion_as_stored(tmp_path):
     assert abs(hits["kick_120"].start_frame - 48) <= 4
     assert abs(hits["kick_120"].end_frame - 168) <= 4
     for hit in hits.values():
-        fps = lib.entry(hit.motion).fps
+        fps = lib.store.entry(hit.motion).fps
         assert hit.start == hit.start_frame / fps and hit.end == hit.end_frame / fps
         assert hit.alignment[:, 1].max() < hit.end_frame
         assert hit.distance < 0.02
@@ -127,7 +131,7 @@ def test_filters_choose_the_motions(lib):
     hits = lib.search(query, exclude=[f"{KICK}_p0", "take_strikes_p0"])
     assert f"{KICK}_p0" not in {hit.motion for hit in hits}
     assert len(hits) > 0
-    lazy = lib.search(query, method="lazy", label="walk", k=500, steps="classic")
+    lazy = lib.search(query, label="walk", method=ml.LazyGraph(k=500, steps="classic"))
     assert {hit.label for hit in lazy} <= {"walk"}
 
 
@@ -152,15 +156,17 @@ def test_every_index_gives_the_same(lib):
     assert found[0][0][0] == (f"{KICK}_p2:10-11", 0.0)
     near = lib.neighbours(query, radius=0.1, label="kick")
     assert all(h.distance <= 0.1 and h.label == "kick" for row in near for h in row)
-    graphs = [lib.search(query, method="lazy", index=index, k=300).to_json() for index in INDEXES]
+    graphs = [
+        lib.search(query, method=ml.LazyGraph(index=index, k=300)).to_json() for index in INDEXES
+    ]
     assert all(one == graphs[0] for one in graphs)
 
 
 def test_the_preset_of_the_paper_is_its_graph(lib):
     query = f"{KICK}_p0:10-40"
     options = {"features": "e15", "normalize": "paper", "steps": "classic", "bridge": 0}
-    paper = lib.search(query, preset="kt10").to_json()
-    assert paper == lib.search(query, method="lazy", rank="sum", **options).to_json()
+    paper = lib.search(query, ml.SearchSettings.kt10()).to_json()
+    assert paper == lib.search(query, method=ml.LazyGraph(rank="sum"), **options).to_json()
     assert paper != lib.search(query, method="lazy").to_json()
 
     def near(**options):
@@ -176,7 +182,9 @@ def test_lazy_ranks_by_the_mean_or_by_the_sum_of_a_path(lib, bridge):
     differ = 0
     for start in range(0, 400, 50):
         query = f"take_strikes_p0:{start}-{start + 30}"
-        mean, total = (lib.search(query, rank=rank, **options) for rank in ("distance", "sum"))
+        mean, total = (
+            lib.search(query, method=ml.Dtw(rank=rank), **options) for rank in ("distance", "sum")
+        )
         assert {hit.text for hit in mean} == {hit.text for hit in total}
         sums = [hit.distance * len(hit.alignment) for hit in total]
         assert sums == pytest.approx(sorted(sums))
@@ -187,24 +195,26 @@ def test_lazy_ranks_by_the_mean_or_by_the_sum_of_a_path(lib, bridge):
 
 def test_lazy_with_all_neighbours_is_dtw(lib):
     query, every = f"{KICK}_p0:10-40", sum(len(lib[name]) for name in lib.names)
-    lazy = lib.search(query, method="lazy", k=every, bridge=0).to_json()
-    exact = lib.search(query, weights="equal", rank="distance", speed_seconds=0.0).to_json()
+    lazy = lib.search(query, method=ml.LazyGraph(k=every, bridge=0)).to_json()
+    exact = lib.search(
+        query, method=ml.Dtw(weights="equal", rank="distance", speed_seconds=0.0)
+    ).to_json()
     assert [{**hit, "distance": 0} for hit in lazy] == [{**hit, "distance": 0} for hit in exact]
     np.testing.assert_allclose([h["distance"] for h in lazy], [h["distance"] for h in exact])
 
 
 def test_joints_count_equally_unless_asked(lib):
     usual = lib.search(f"{KICK}_p0:10-40").to_json()
-    assert usual == lib.search(f"{KICK}_p0:10-40", weights="equal").to_json()
-    assert usual != lib.search(f"{KICK}_p0:10-40", weights="moving").to_json()
+    assert usual == lib.search(f"{KICK}_p0:10-40", method=ml.Dtw(weights="equal")).to_json()
+    assert usual != lib.search(f"{KICK}_p0:10-40", method=ml.Dtw(weights="moving")).to_json()
     family = lib.family(f"{KICK}_p0:10-40").to_json()
-    assert family == lib.family(f"{KICK}_p0:10-40", weights="moving").to_json()
+    assert family == lib.family(f"{KICK}_p0:10-40", method=ml.Dtw(weights="moving")).to_json()
 
 
 def test_speeds_settle_when_an_action_begins(lib):
     """Only the paths differ: the same matches in the same order, at the same distances."""
-    plain = lib.search(f"{KICK}_p0", max=6, rank="distance", speed_seconds=0.0)
-    refined = lib.search(f"{KICK}_p0", max=6, rank="distance")
+    plain = lib.search(f"{KICK}_p0", max=6, method=ml.Dtw(rank="distance", speed_seconds=0.0))
+    refined = lib.search(f"{KICK}_p0", max=6, method=ml.Dtw(rank="distance"))
     assert [hit.motion for hit in refined] == [hit.motion for hit in plain]
     assert [hit.distance for hit in refined] == [hit.distance for hit in plain]
     assert (refined[0].start_frame, refined[0].end_frame) == (0, len(lib[f"{KICK}_p0"]))
@@ -216,12 +226,12 @@ def test_speeds_settle_when_an_action_begins(lib):
 def test_an_index_follows_the_library(tmp_path):
     lib = ml.Library.create(tmp_path / "growing.loom")
     lib.add_motion(ml.demo.clip("walk"), name="walk")
-    assert {h.motion for h in lib.search("walk:0-20", method="lazy", k=100)} == {"walk"}
+    assert {h.motion for h in lib.search("walk:0-20", method=ml.LazyGraph(k=100))} == {"walk"}
     lib.add_motion(ml.demo.clip("walk"), name="again")
-    names = {h.motion for h in lib.search("walk:0-20", method="lazy", k=200)}
+    names = {h.motion for h in lib.search("walk:0-20", method=ml.LazyGraph(k=200))}
     assert names == {"walk", "again"}
     lib.remove("walk")
-    assert {h.motion for h in lib.search("again:0-20", method="lazy", k=100)} == {"again"}
+    assert {h.motion for h in lib.search("again:0-20", method=ml.LazyGraph(k=100))} == {"again"}
     kept = [folder for folder in (tmp_path / "growing.loom" / "derived").glob("blocks.*")]
     assert len(kept) == 1
 
@@ -296,7 +306,7 @@ def test_says_what_is_wrong(lib, query, options, error, message):
 
 def test_a_method_may_be_given_as_settings(lib):
     query = f"{KICK}_p0:10-40"
-    by_name = lib.search(query, method="lazy", k=64, max=3)
+    by_name = lib.search(query, max=3, method=ml.LazyGraph(k=64))
     assert lib.search(query, method=LazyGraph(k=64), max=3).to_json() == by_name.to_json()
     with pytest.raises(InvalidInput, match="k: set on the method itself, LazyGraph"):
         lib.search(query, method=LazyGraph(), k=64)
@@ -310,7 +320,10 @@ def test_the_bucket_index_keeps_its_old_name(lib):
 
 def test_tiers_may_be_written_out(lib):
     query = f"{KICK}_p0:10-40"
-    assert lib.search(query, tiers="1", max=3).to_json() == lib.search(query, max=3).to_json()
+    assert (
+        lib.search(query, max=3, expansion=ml.Expansion(tiers="1")).to_json()
+        == lib.search(query, max=3).to_json()
+    )
 
 
 def test_a_query_without_a_needed_joint_is_refused(lib):

@@ -90,7 +90,7 @@ def test_every_repeated_action_is_found_within_its_take(takes):
     lib, truths = takes
     table = defaultdict(list)
     for name, actions in truths.items():
-        fps = lib.entry(name).fps
+        fps = lib.store.entry(name).fps
         for act in actions:
             same = [a for a in actions if a.action == act.action and _limb(a) == _limb(act)]
             if len(same) < 2:
@@ -171,7 +171,7 @@ def test_query_expansion_never_finds_less(exercise_library):
         query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
         recalls = []
         for tiers in (1, "all"):
-            hits = lib.search(query, only=task.motion, tiers=tiers)
+            hits = lib.search(query, only=task.motion, expansion=ml.Expansion(tiers=tiers))
             found = [(hit.start, hit.end) for hit in hits]
             recalls.append(score(found, task.occurrences, task.optional).recall)
         assert recalls[1] >= recalls[0] > 0.65, (task.name, recalls)
@@ -190,7 +190,7 @@ def test_exercises_are_distinguished(exercise_library, seconds, wanted):
             if last - first < length or length < 12 or given[first] < 1:
                 continue
             start = (first + last - length) // 2
-            end = min(3 * (start + length), lib.entry(name).frames)
+            end = min(3 * (start + length), lib.store.entry(name).frames)
             hits = lib.search(f"{name}:{3 * start}-{end}", only=list(labels), max=None)
             gaps, right = [], []
             for other, cells in labels.items():

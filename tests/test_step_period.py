@@ -54,22 +54,22 @@ def lib(tmp_path):
 
 
 def test_single_beats_are_edited_and_kept(lib):
-    before = lib.beats("groove").times
-    lib.edit_beats("groove", move={1: before[1] + 0.04}, add=[before[-1] - 0.2], remove=[0])
+    before = lib.beats["groove"].times
+    lib.beats.edit("groove", move={1: before[1] + 0.04}, add=[before[-1] - 0.2], remove=[0])
     kept = ml.Library(lib.path).beats("groove")
     expected = sorted([before[1] + 0.04, *before[2:], before[-1] - 0.2])
     assert kept.times == pytest.approx(expected) and kept.given and kept.confidence == 1.0
     assert kept.period == pytest.approx(np.median(np.diff(expected)))
-    lib.set_beats("groove", bpm=100.0)
-    assert not lib.given_beats()["groove"].times
-    lib.edit_beats("groove", times=before)
-    assert lib.given_beats()["groove"].bpm == 100.0  # stays
-    lib.edit_beats("groove", times=[])
-    assert lib.given_beats()["groove"].times == ()
+    lib.beats.set("groove", bpm=100.0)
+    assert not lib.beats.manual()["groove"].times
+    lib.beats.edit("groove", times=before)
+    assert lib.beats.manual()["groove"].bpm == 100.0  # stays
+    lib.beats.edit("groove", times=[])
+    assert lib.beats.manual()["groove"].times == ()
 
 
 def test_the_command_edits_beats(lib):
-    before = lib.beats("groove").times
+    before = lib.beats["groove"].times
     told = ran("beats", f"{lib.path}:groove", "--move", "2:1.5", "--remove", 0, "--json")
     expected = sorted([1.5, *np.delete(before, [0, 2])])
     assert json.loads(told.stdout)["beats"] == pytest.approx(expected, abs=1e-4)
@@ -90,10 +90,10 @@ def test_says_what_is_wrong(lib):
         ([-1.0, 1.0], "within the"),
     ):
         with pytest.raises(InvalidInput, match=message):
-            lib.edit_beats("groove", times=times)
+            lib.beats.edit("groove", times=times)
     lib.artifacts.save(KIND, "given", {"takes": {"groove": {"times": [3.0, 1.0]}}})
     with pytest.raises(LibraryError, match="kept beats of groove are damaged"):
-        lib.beats("groove")
+        lib.beats["groove"]
 
 
 def test_the_studio_keeps_dragged_beats(lib):

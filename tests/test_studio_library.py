@@ -45,7 +45,7 @@ def test_every_motion_has_a_row(client, library):
 def test_labels_are_replaced(client, library):
     received = client.put("/api/library/labels/day 1/groove", json={"labels": ["party", "dance "]})
     assert received.json() == {"labels": ["dance", "party"]}
-    assert library.labels("day 1/groove") == ("dance", "party")
+    assert library.labels["day 1/groove"] == ("dance", "party")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_labels_that_cannot_be_given_are_refused(client, library, name, labels, 
     answer = client.put(f"/api/library/labels/{name}", json={"labels": labels})
     assert answer.status_code == code
     assert words in answer.text
-    assert library.labels("walk") == ("gait",)
+    assert library.labels["walk"] == ("gait",)
 
 
 def test_frames_are_what_the_library_holds(client, library):

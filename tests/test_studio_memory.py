@@ -27,7 +27,7 @@ def resident() -> int:
 def test_a_thousand_searches_leave_no_more_memory_than_a_hundred(tmp_path):
     """All different, and some that are refused: nothing of them is kept without bound."""
     library = corpus_library(tmp_path / "small.loom", TAKES[:16])
-    lengths = {name: library.entry(name).frames for name in library.names}
+    lengths = {name: library.store.entry(name).frames for name in library.names}
     measured = []
     with studio_client(library) as client:
         for number in range(1100):
@@ -73,7 +73,7 @@ def mixed_request(client, names: list[str], number: int) -> None:
 @pytest.mark.skipif(not _STATUS.exists(), reason="memory is read from /proc")
 def test_a_thousand_mixed_requests_leave_no_more_memory_than_a_few_hundred(tmp_path):
     library = corpus_library(tmp_path / "small.loom", TAKES[:16])
-    names = [name for name in library.names if library.entry(name).frames > 60]
+    names = [name for name in library.names if library.store.entry(name).frames > 60]
     measured = []
     with studio_client(library) as client:
         for number in range(1300):

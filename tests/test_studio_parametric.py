@@ -68,7 +68,7 @@ def test_the_family_of_a_query_makes_one(client, library):
     query = {"query": "kick_front_mid_right_p0:0-70", "max_distance": 0.12, "within": ["kick"]}
     job = make(client, {**query, "by": ["lowest(hips)"], "name": "low", "samples": 10})
     assert job["state"] == "done", job["error"]
-    assert library.parametric("low").axes == ("y",)
+    assert library.parametric["low"].axes == ("y",)
 
 
 def test_a_family_that_was_grown_makes_one(client):
@@ -82,7 +82,7 @@ def test_a_family_that_was_grown_makes_one(client):
 
 def test_what_is_opened_is_what_the_library_keeps(client, library):
     meta, arrays = messages.unpack(client.get("/api/parametric/kick").content)
-    kick = library.parametric("kick")
+    kick = library.parametric["kick"]
     np.testing.assert_allclose(arrays["accessible"], kick.accessible, atol=1e-6)
     np.testing.assert_allclose(arrays["examples"], kick.space.examples, atol=1e-6)
     assert meta["examples"] == list(kick.examples) and meta["axes"] == ["x", "y", "z"]
@@ -90,7 +90,7 @@ def test_what_is_opened_is_what_the_library_keeps(client, library):
 
 
 def test_a_dragged_target_is_where_the_joint_arrives(client, library):
-    kick = library.parametric("kick")
+    kick = library.parametric["kick"]
     target = kick.accessible[-1].tolist()
     meta, arrays = drag(client, name="kick", target=target)
     assert meta["id"] == 7 and not meta["outside"] and meta["off"] < 0.01
@@ -105,7 +105,7 @@ def test_a_dragged_target_is_where_the_joint_arrives(client, library):
 def test_a_target_out_of_reach_is_brought_to_the_nearest_that_is(client, library):
     meta, _ = drag(client, name="kick", target=[0.0, 0.8, 5.0])
     assert meta["outside"]
-    kick = library.parametric("kick")
+    kick = library.parametric["kick"]
     nearest = np.linalg.norm(kick.accessible - [0.0, 0.8, 5.0], axis=1).min()
     assert meta["off"] <= nearest + 0.02
     assert meta["off"] == pytest.approx(np.linalg.norm(np.subtract(meta["reached"], [0, 0.8, 5])))
@@ -153,7 +153,7 @@ def test_mistakes_in_the_work_are_reported_by_the_job(client):
 
 
 def test_the_file_is_the_one_that_the_shown_lines_write(client, library, tmp_path):
-    target = [round(float(x), 3) for x in library.parametric("kick").accessible[20]]
+    target = [round(float(x), 3) for x in library.parametric["kick"].accessible[20]]
     at = ",".join(f"{x:.3f}" for x in target)
     for suffix in ("bvh", "glb"):
         subject = {"kind": "parametric", "name": "kick", "target": target}
@@ -172,7 +172,7 @@ def test_whole_takes_on_the_command_line_make_the_same(client, library):
             "--name", "typed"]  # fmt: skip
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output
-    typed, clicked = library.parametric("typed"), library.parametric("kick")
+    typed, clicked = library.parametric["typed"], library.parametric["kick"]
     np.testing.assert_array_equal(typed.accessible, clicked.accessible)
 
 

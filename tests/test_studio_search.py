@@ -358,7 +358,7 @@ def test_frames_that_are_not_there_are_named(client, body, words):
 def test_a_family_is_the_library_s(client, library):
     request = {"query": KICK, "max_distance": 0.12}
     received = client.post("/api/families", json=request).json()
-    expected = library.family(KICK, max_distance=0.12)
+    expected = library.family(KICK, expansion=ml.Expansion(join_distance=0.12))
     assert len(expected.nodes) > 3
     assert [node["motion"] for node in received["nodes"]] == [
         node.motion for node in expected.nodes
@@ -410,7 +410,7 @@ def test_an_id_grows_the_family_again(client, library):
         family = family_of(fresh.app.state.studio, received["id"])
     assert again["nodes"] == received["nodes"]
     assert len(family.nodes) == 3
-    blend = library.blend(family, leave_out_unmatched=True)
+    blend = library.blend(family, drop_unmatched=True)
     assert len(blend(np.full(len(blend.registration), 1 / len(blend.registration)))) > 20
 
 

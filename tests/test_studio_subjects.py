@@ -37,7 +37,7 @@ def test_a_segment_is_downloaded_as_a_file(client, library, tmp_path, suffix):
 def test_a_segment_is_kept_as_a_take(client, library):
     request = {"subject": SEGMENT, "name": "stroll", "labels": ["short"]}
     assert client.post("/api/subjects/keep", json=request).json() == {"names": ["stroll"]}
-    assert library.labels("stroll") == ("short",)
+    assert library.labels["stroll"] == ("short",)
     np.testing.assert_allclose(
         library["stroll"].positions(), library["walk"][10:40].positions(), atol=1e-5
     )
@@ -65,11 +65,11 @@ def test_a_segment_is_labelled(client, library):
     place = {"places": ["walk:10-40"], "label": "left turn"}
     labelled = {"labels": {"walk": ["gait"]}}
     assert client.post("/api/library/labels", json=place).json() == labelled
-    assert [(str(part), label) for part, label in library.segment_labels("walk")] == [
+    assert [(str(part), label) for part, label in library.labels.segments("walk")] == [
         ("walk:10-40", "left turn")
     ]
     client.post("/api/library/labels", json={**place, "remove": True})
-    assert not library.segment_labels("walk")
+    assert not library.labels.segments("walk")
     given = {"places": ["walk"], "label": "slow"}
     assert client.post("/api/library/labels", json=given).json() == {
         "labels": {"walk": ["gait", "slow"]}
@@ -90,16 +90,16 @@ def test_a_film_is_drawn_as_a_job(client):
 def test_what_was_kept_labelled_renamed_and_removed_is_undone(client, library):
     for name in ("a", "b"):
         client.post("/api/subjects/keep", json={"subject": SEGMENT, "name": name})
-    before = library.digest()
+    before = library.store.digest()
     client.post("/api/library/labels", json={"places": ["a", "b"], "label": "pile"})
     assert client.post("/api/library/rename", json={"name": "a", "new": "c "}).json() == {}
     client.post("/api/library/remove", json={"names": ["b", "c"]})
     assert library.names == ("walk",)
     said = [client.post("/api/library/undo").json()["text"] for _ in range(3)]
-    assert said == ["remove b, c", "rename a, c", "label a, b"] and library.digest() == before
+    assert said == ["remove b, c", "rename a, c", "label a, b"] and library.store.digest() == before
     assert client.get("/api/library/history").json()[2] == {"text": "label a, b", "undone": True}
     assert client.post("/api/library/redo").json() == {"text": "label a, b", "undone": False}
-    assert library.with_label("pile") == ("a", "b")
+    assert library.labels.motions("pile") == ("a", "b")
     for _ in range(4):
         answer = client.post("/api/library/undo")
     assert answer.status_code == 200 and library.names == ()

@@ -179,7 +179,7 @@ def test_a_folder_is_imported_as_a_job(client, library, files):
     assert (result["added"], result["names"]) == (2, ["kicks/a", "walks/a"])
     assert [bad["file"] for bad in result["failed"]] == ["takes/kicks/broken.bvh"]
     assert result["failed"][0]["reason"]
-    assert library.labels("kicks/a") == ("kicks", "takes")
+    assert library.labels["kicks/a"] == ("kicks", "takes")
     assert staged(library) == []
     assert client.get("/api/library").json()["motions"][0]["name"] == "kicks/a"
 
@@ -202,7 +202,7 @@ def test_an_import_that_is_stopped_keeps_what_came_before(client, library, files
     received = finished(client, client.post(f"/api/uploads/{batch}/import", json={}).json())
     assert received["state"] == "stopped"
     assert len(library) in (2, 3)
-    assert library.damage() == []
+    assert library.store.damage() == []
     assert staged(library) == []
 
 

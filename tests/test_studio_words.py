@@ -77,13 +77,13 @@ def test_a_finding_says_what_is_wrong(client, body, said):
 
 
 def test_captions_and_labelled_segments_of_a_take(client, library):
-    library.label("sit_stand_p0:5-20", "waits")
+    library.labels.add("sit_stand_p0:5-20", "waits")
     got = client.get("/api/motions/sit_stand_p0/words").json()
-    library.label("sit_stand_p0:5-20", "waits", remove=True)
+    library.labels.remove("sit_stand_p0:5-20", "waits")
     assert [row["text"] for row in got["captions"]] == [
-        event.text for event in library.captions("sit_stand_p0")
+        event.text for event in library.captions["sit_stand_p0"]
     ]
-    frames = library.entry("sit_stand_p0").frames
+    frames = library.store.entry("sit_stand_p0").frames
     assert all(0 <= row["start_frame"] < row["end_frame"] <= frames for row in got["captions"])
     assert got["labels"] == [{"start_frame": 5, "end_frame": 20, "text": "waits"}]
     assert got["reason"] == ""

@@ -275,13 +275,13 @@ def test_a_folder_cannot_name_a_function(tmp_path, monkeypatch):
     names = ["kick_front_mid_right", "kick_front_high_right"]
     for name in names:
         library.add_motion(ml.demo.clip(name), name=name)
-    family = library.family(names[0], max_distance=9.0, only=names)
+    family = library.family(names[0], only=names, expansion=ml.Expansion(join_distance=9.0))
     library.parametrize(family, by="right_ankle@20", samples=4, name="kick")
     saved = library.artifacts.load("parametric", "kick")
     row = {"text": "f", "axes": ["x", "y", "z"], "ready": False, "reference": "owned:f"}
     library.artifacts.save("parametric", "kick", {**saved.about, "parameters": [row]}, saved.arrays)
     with pytest.raises(InvalidInput, match="the function owned:f, .* not chosen on this machine"):
-        library.parametric("kick")
+        library.parametric["kick"]
     assert not (tmp_path / "ran").exists()
     assert ml.library.trust_library(library.path) == ["function owned:f"]
 
@@ -433,12 +433,12 @@ def test_thousands_of_labels_are_one_change(tmp_path):
     library.add_motion(ml.demo.clip("walk"), name="walk")
     rows = [f"walk,{n % 3},{n % 3 + 1},label {n}" for n in range(5000)] + ["walk,,,calm"]
     (tmp_path / "a.csv").write_text("motion,start,end,label\n" + "\n".join(rows))
-    report = library.import_labels(tmp_path / "a.csv")
+    report = library.labels.read(tmp_path / "a.csv")
     assert report == {"labels": 5001, "motions": 1, "unmatched": 0}
-    assert len(library.segment_labels("walk")) == 5000 and library.labels("walk") == ("calm",)
+    assert len(library.labels.segments("walk")) == 5000 and library.labels["walk"] == ("calm",)
     assert [change.what for change in library.history()] == ["label", "add"]
     library.undo()
-    assert library.segment_labels("walk") == [] and library.labels("walk") == ()
+    assert library.labels.segments("walk") == [] and library.labels["walk"] == ()
 
 
 @pytest.mark.parametrize("label", ["\x1b[31mred", "a\0b", "x" * 1001])
@@ -447,9 +447,9 @@ def test_labels_are_printable(tmp_path, label):
     library.add_motion(ml.demo.clip("walk"), name="walk")
     (tmp_path / "a.csv").write_text(f"motion,start,end,label\nwalk,0,1,{label}\n")
     for add in (
-        lambda: library.label("walk", label),
-        lambda: library.label("walk:3-9", label),
-        lambda: library.import_labels(tmp_path / "a.csv"),
+        lambda: library.labels.add("walk", label),
+        lambda: library.labels.add("walk:3-9", label),
+        lambda: library.labels.read(tmp_path / "a.csv"),
     ):
         with pytest.raises(InvalidInput, match="a label must be at most 1000 printable"):
             add()
@@ -513,7 +513,7 @@ def test_a_text_index_that_was_changed_is_refused_or_answers(told, words, statem
     try:
         found = [str(one) for one in library.find("kick")]
         library.find("walk forward, then kick")
-        library.plan("walk")
+        library.act("walk")
     except LibraryError as error:
         assert hidden and "the text index is damaged" in str(error)
     else:  # it was built again
@@ -540,7 +540,7 @@ def test_other_files_of_words_are_checked_before_use(words, name):
 def test_scripts_have_an_end(told):
     with ml.Library(told) as library:
         with pytest.raises(InvalidInput, match="must last at most 600 seconds; got 720"):
-            library.plan(", ".join(["walk 120 s"] * 6))
+            library.act(", ".join(["walk 120 s"] * 6))
 
 
 def test_what_unpacks_to_anything_is_refused():

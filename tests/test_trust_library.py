@@ -62,9 +62,9 @@ def test_an_import_after_the_catalogue_is_lost_keeps_all_frames(takes, tmp_path,
     assert ran("verify", takes.path, "--repair").returncode == 0
     again = ml.Library(takes.path)
     assert again.names == tuple(sorted(MOTIONS))
-    assert again.damage() == []
+    assert again.store.damage() == []
     assert np.array_equal(again["jog"].rotations, takes["jog"].rotations)
-    assert again.entry("walk").source.endswith("walk.bvh")
+    assert again.store.entry("walk").source.endswith("walk.bvh")
 
 
 def test_a_damaged_catalogue_is_made_again_from_the_frames(takes):
@@ -98,18 +98,18 @@ def test_a_killed_import_is_swept_into_the_trash(takes):
     shutil.copy(takes.path / "frames" / frames(takes)[0], orphan)
     takes.add(takes.path.parent / "files", workers=1)
     assert orphan.exists()  # nothing says that an import was interrupted
-    takes.catalogue.set_meta("importing", "1")
+    takes.store.catalogue.set_meta("importing", "1")
     takes.add(takes.path.parent / "files", workers=1)
     assert not orphan.exists()
     assert [path.name for path in takes.path.glob("trash/*/frames/*")] == [orphan.name]
-    assert "importing" not in takes.catalogue.meta()
+    assert "importing" not in takes.store.catalogue.meta()
 
 
 def test_what_a_worker_left_is_in_the_trash_after_the_import(takes):
     left = takes.path / "frames" / "left.0123456789ab.npy"
 
     def killed(steps):
-        shutil.copy(takes.path / "frames" / takes.entry("walk").file, left)
+        shutil.copy(takes.path / "frames" / takes.store.entry("walk").file, left)
 
     takes.add(takes.path.parent / "files", workers=1, force=True, progress=killed)
     assert not left.exists() and len(frames(takes)) == 3
@@ -173,7 +173,7 @@ def test_a_catalogue_with_right_checksums_is_not_believed_either(takes, tmp_path
     victim = tmp_path / "thesis.txt"
     victim.write_text("years of work")
     change(takes, "UPDATE motions SET file = '../../thesis.txt' WHERE name = 'jog'")
-    takes.catalogue.put_checks()
+    takes.store.catalogue.put_checks()
     with pytest.raises(LibraryError, match="not a plain name"):
         ml.Library(takes.path).remove("jog")
     assert victim.exists()
@@ -266,18 +266,18 @@ def test_a_journal_that_names_another_file_is_refused(takes, tmp_path):
 def test_values_that_cannot_be_are_refused(takes, column, value, message):
     change(takes, f"UPDATE motions SET {column} = ? WHERE name = 'jog'", value)
     library = ml.Library(takes.path)
-    for attempt in (lambda: library.entry("jog"), library.entries, lambda: library["jog"]):
+    for attempt in (lambda: library.store.entry("jog"), library.entries, lambda: library["jog"]):
         with pytest.raises(LibraryError, match=message):
             attempt()
     report = library.verify(repair=True)
     assert report.problems == () and "restored from its frame file" in report.repaired[0]
-    assert len(library["jog"]) == library.entry("jog").frames
+    assert len(library["jog"]) == library.store.entry("jog").frames
 
 
 @pytest.mark.parametrize("table", ["labels", "segment_labels"])
 def test_labels_that_are_no_text_are_refused(takes, table):
-    takes.set_labels("jog", ["run"])
-    takes.label("jog:0-10", "start")
+    takes.labels["jog"] = ["run"]
+    takes.labels.add("jog:0-10", "start")
     change(takes, f"UPDATE {table} SET label = ? WHERE name = 'jog'", b"r\xffn")
     library = ml.Library(takes.path)
     with pytest.raises(LibraryError, match="the catalogue is damaged"):
@@ -297,7 +297,7 @@ def test_a_store_is_confirmed_where_it_was_not_chosen(takes, tmp_path, monkeypat
     (victim / "thesis.npy").write_text("years of work")
     change(takes, "INSERT INTO meta VALUES ('store', ?)", f"file://{tmp_path}/victim")
     change(takes, "INSERT INTO meta VALUES ('importing', '1')")
-    takes.catalogue.put_checks()
+    takes.store.catalogue.put_checks()
     library = ml.Library(takes.path)
     with pytest.raises(LibraryError, match=r"not chosen on this machine.*motionloom trust"):
         library.add(tmp_path / "files", workers=1)
@@ -313,7 +313,7 @@ def test_a_store_is_confirmed_where_it_was_not_chosen(takes, tmp_path, monkeypat
     "address", ["github://o:r@", "simplecache::file:///x", "zip://x", "http://a/b"]
 )
 def test_only_file_systems_for_storage_are_opened(takes, address):
-    takes.catalogue.set_meta("store", address)
+    takes.store.catalogue.set_meta("store", address)
     with pytest.raises(ml.MotionloomError, match="with one of file, local"):
         _ = ml.Library(takes.path).files
 
@@ -323,7 +323,7 @@ def test_only_file_systems_for_storage_are_opened(takes, address):
 
 @pytest.mark.parametrize("place", [0.1, 0.5, 0.9, 0.995])
 def test_a_flipped_byte_in_a_frame_file_is_noticed(takes, place):
-    file = takes.path / "frames" / takes.entry("jog").file
+    file = takes.path / "frames" / takes.store.entry("jog").file
     data = bytearray(file.read_bytes())
     data[int(place * len(data))] ^= 0x10
     file.write_bytes(data)
@@ -343,12 +343,12 @@ def test_a_changed_rate_and_a_changed_label_are_noticed(takes):
     with pytest.raises(LibraryError, match="'jog': what is known of this motion: not what was"):
         _ = library["jog"]
     with pytest.raises(LibraryError, match="'walk': its labels: not what was written"):
-        library.labels("walk")
-    assert [line.split(":")[0] for line in library.damage()] == ["jog", "walk"]
+        library.labels["walk"]
+    assert [line.split(":")[0] for line in library.store.damage()] == ["jog", "walk"]
     report = library.verify(repair=True)
     assert report.problems == () and len(report.repaired) == 2
     assert library["jog"].fps == pytest.approx(ml.demo.clip("jog").fps)
-    assert library.labels("walk") == ("stand",)  # nobody knows what it was
+    assert library.labels["walk"] == ("stand",)  # nobody knows what it was
 
 
 def test_a_changed_setting_of_the_library_is_noticed(tmp_path):
@@ -381,7 +381,7 @@ def test_a_damaged_artifact_is_noticed(takes):
     folders._verified.clear()
     with pytest.raises(LibraryError, match="the parametric 'kick' is damaged"):
         library.artifacts.load("parametric", "kick")
-    assert len(library.damage()) == 2
+    assert len(library.store.damage()) == 2
     report = library.verify(repair=True)
     assert len(report.repaired) == 1 and "made again when it is needed" in report.repaired[0]
     assert len(report.problems) == 1 and "make it again" in report.problems[0]
@@ -418,7 +418,7 @@ def test_a_verified_artifact_is_not_read_again_for_a_day(takes, tmp_path, monkey
     (stamp,) = (tmp_path / "cache/motionloom/verified").iterdir()
     os.utime(stamp, (1e9, 1e9))
     assert [reads(), reads()] == [2, 0]  # the day is over
-    assert takes.damage() == [] and any(name.startswith("all of") for name in read)  # verify
+    assert takes.store.damage() == [] and any(name.startswith("all of") for name in read)  # verify
 
     file = next(takes.path.glob("derived/parametric.kick.*/arrays.npz"))
     data = bytearray(file.read_bytes())
@@ -516,25 +516,25 @@ def test_verify_names_a_file_that_the_disk_cannot_read(takes, monkeypatch):
 
     monkeypatch.setattr(folders, "file_checksum", unreadable)
     monkeypatch.setattr(folders, "page_checksum", lambda path, keep=False: mapped.append(path))
-    (problem,) = takes.damage()
+    (problem,) = takes.store.damage()
     assert "Input/output error" in problem and "parametric.kick" in problem and not mapped
 
 
 def test_an_emptied_artifact_is_noticed(takes):
     takes.artifacts.save("parametric", "kick", {"by": "turn"}, {"weights": np.eye(2)})
     np.savez(next(takes.path.glob("derived/parametric.kick.*/arrays.npz")))
-    assert len(takes.damage()) == 1
+    assert len(takes.store.damage()) == 1
 
 
 def test_libraries_without_checksums_open_and_gain_them(takes):
     for name in MOTIONS:
-        file = takes.path / "frames" / takes.entry(name).file
+        file = takes.path / "frames" / takes.store.entry(name).file
         np.save(file, np.load(file))  # as earlier releases wrote it
     takes.search("walk", max=1)
     next(takes.path.glob("derived/*/checks.json")).unlink()
     change(takes, "DROP TABLE checks")
     library = ml.Library(takes.path)
-    assert library["jog"].fps > 0 and library.labels("walk") == ("walk",)
+    assert library["jog"].fps > 0 and library.labels["walk"] == ("walk",)
     report = library.verify()
     assert report.problems == () and len(report.notes) == 3
     report = library.verify(repair=True)
@@ -546,17 +546,17 @@ def test_libraries_without_checksums_open_and_gain_them(takes):
 
 def test_the_next_write_adds_checksums(takes):
     change(takes, "DROP TABLE checks")
-    takes.label("jog", "calm")
-    assert takes.catalogue.wrong_checks() == [] and takes.catalogue.has_checks()
+    takes.labels.add("jog", "calm")
+    assert takes.store.catalogue.wrong_checks() == [] and takes.store.catalogue.has_checks()
 
 
 def test_a_pipe_in_place_of_frames_is_not_waited_for(takes):
-    file = takes.path / "frames" / takes.entry("jog").file
+    file = takes.path / "frames" / takes.store.entry("jog").file
     file.unlink()
     os.mkfifo(file)
     with pytest.raises(LibraryError, match="expected a file; found a pipe"):
         _ = takes["jog"]
-    assert len(takes.damage()) == 1
+    assert len(takes.store.damage()) == 1
 
 
 # --- origins and history ----------------------------------------------------------------------
@@ -609,7 +609,7 @@ def test_a_library_names_no_file_of_this_machine_as_a_character(tmp_path, monkey
 def test_a_history_names_artifacts_as_texts(tmp_path):
     with ml.Library.create(tmp_path / "takes.loom") as made:
         made.add_motion(ml.demo.clip("dance_groove"), name="groove")
-        made.save_choreography(made.choreography(takes=["groove"], meter=4), "groove")
+        made.choreographies["groove"] = made.choreography(takes=["groove"], meter=4)
     _changed_catalogue(made.path, "UPDATE history_artifacts SET stem = ?", (b"\xff\0",))
     with ml.Library(made.path) as library, pytest.raises(LibraryError, match="history is damaged"):
         library.undo()
@@ -619,13 +619,13 @@ def test_a_history_names_artifacts_as_texts(tmp_path):
 def test_damaged_statistics_of_captions_are_made_again(tmp_path, shape):
     with ml.Library.create(tmp_path / "takes.loom") as made:
         made.add_motion(ml.demo.clip("walk")[:40], name="walk")
-        made.describe(workers=1)
+        made.captions.describe(workers=1)
     (place,) = (made.path / "derived").glob("captions.*")
     (place / "checks.json").unlink()
     np.save(place / "statistics.npy", np.zeros(shape, np.float32))
     with ml.Library(made.path) as library:
         library.add_motion(ml.demo.clip("jog")[:40], name="jog")  # what is known of walk is reused
-        library.describe(workers=1)
+        library.captions.describe(workers=1)
         (place,) = (made.path / "derived").glob("captions.*")
         statistics = np.load(place / "statistics.npy")
         assert statistics.shape[0] == 2 and statistics.shape[1] > 5 and statistics.any(axis=1).all()

@@ -19,7 +19,7 @@ def lib(tmp_path):
     made = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "jog"):
         made.add_motion(ml.demo.clip(name)[:60], name=name, labels=[name])
-    made.label("walk:10-20", "part")
+    made.labels.add("walk:10-20", "part")
     return made
 
 
@@ -38,9 +38,9 @@ def frames_on_disk(lib) -> int:
 def changed(lib, what, files):
     """One change of each kind."""
     if what == "label":
-        lib.set_labels("walk", ["calm", "slow"])
+        lib.labels["walk"] = ["calm", "slow"]
     elif what == "segment label":
-        lib.label("walk:10-20", "part", remove=True)
+        lib.labels.remove("walk:10-20", "part")
     elif what == "import":
         assert lib.add(files, workers=1).added == 2
     elif what == "replace":
@@ -50,7 +50,7 @@ def changed(lib, what, files):
     elif what == "rename":
         lib.rename("walk", "calm walk")
     elif what == "beats":
-        lib.edit_beats("jog", times=[0.1, 0.6, 1.1])
+        lib.beats.edit("jog", times=[0.1, 0.6, 1.1])
 
 
 KINDS = ["label", "segment label", "import", "replace", "remove", "rename", "beats"]
@@ -58,8 +58,8 @@ KINDS = ["label", "segment label", "import", "replace", "remove", "rename", "bea
 
 def everything(lib) -> tuple:
     frames = {name: lib[name].rotations.tobytes() for name in lib}
-    segments = {name: lib.segment_labels(name) for name in lib}
-    return lib.digest(), frames, segments, lib.given_beats()
+    segments = {name: lib.labels.segments(name) for name in lib}
+    return lib.store.digest(), frames, segments, lib.beats.manual()
 
 
 @pytest.mark.parametrize("what", KINDS)
@@ -91,39 +91,39 @@ def test_changes_are_undone_one_after_the_other_and_redone_in_order(lib, files):
         lib.redo()
         assert everything(lib) == state
     lib.undo()
-    lib.set_labels("jog", ["new"])  # from here on there is another future
+    lib.labels["jog"] = ["new"]  # from here on there is another future
     with pytest.raises(LibraryError, match="there is nothing to redo"):
         lib.redo()
 
 
 def test_several_writes_are_one_change(lib):
-    with lib.change("label"):
-        lib.set_labels("walk", ["a"])
-        lib.set_labels("jog", ["b"])
-        lib.set_labels("walk", ["c"])
+    with lib.store.change("label"):
+        lib.labels["walk"] = ["a"]
+        lib.labels["jog"] = ["b"]
+        lib.labels["walk"] = ["c"]
     assert str(lib.history()[0]) == "label jog, walk"
     lib.undo()
-    assert lib.labels("walk") == ("walk",) and lib.labels("jog") == ("jog",)
+    assert lib.labels["walk"] == ("walk",) and lib.labels["jog"] == ("jog",)
 
 
 def test_a_change_that_fails_midway_is_undone_as_far_as_it_came(lib):
-    with pytest.raises(LibraryError, match="no motion 'nobody'"), lib.change("label"):
-        lib.set_labels("walk", ["a"])
-        lib.set_labels("nobody", ["a"])
-    assert lib.labels("walk") == ("a",)
+    with pytest.raises(LibraryError, match="no motion 'nobody'"), lib.store.change("label"):
+        lib.labels["walk"] = ["a"]
+        lib.labels["nobody"] = ["a"]
+    assert lib.labels["walk"] == ("a",)
     lib.undo()
-    assert lib.labels("walk") == ("walk",)
+    assert lib.labels["walk"] == ("walk",)
 
 
 def test_labels_that_stay_the_same_are_no_change(lib):
     count = len(lib.history())
-    lib.set_labels("walk", ["walk"])
+    lib.labels["walk"] = ["walk"]
     assert len(lib.history()) == count
 
 
 def test_an_emptied_trash_ends_the_history(lib):
     lib.remove("walk")
-    assert lib.empty_trash() == 1 and lib.history() == []
+    assert lib.store.empty_trash() == 1 and lib.history() == []
     with pytest.raises(LibraryError, match="there is nothing to undo"):
         lib.undo()
 
@@ -139,9 +139,9 @@ def test_frames_that_are_gone_are_named(lib):
 
 def test_only_so_many_changes_are_remembered(lib):
     for number in range(REMEMBERED + 5):
-        lib.set_labels("walk", [f"l{number}"])
+        lib.labels["walk"] = [f"l{number}"]
     assert len(lib.history()) == REMEMBERED
-    rows = lib.catalogue.rows("SELECT count(*) FROM history_motions")
+    rows = lib.store.catalogue.rows("SELECT count(*) FROM history_motions")
     assert rows == [(REMEMBERED,)]
 
 
@@ -154,17 +154,17 @@ def test_the_skeleton_of_a_removed_take_comes_back(lib):
 
 def test_a_renamed_take_keeps_labels_and_beats_and_is_not_imported_twice(lib, files):
     lib.add(files, workers=1)
-    lib.label("walk_fast:5-25", "part")
-    lib.set_beats(["walk_fast", "jog"], bpm=100.0)
+    lib.labels.add("walk_fast:5-25", "part")
+    lib.beats.set(["walk_fast", "jog"], bpm=100.0)
     lib.rename("walk_fast", "fast one")
-    assert [str(part) for part, _ in lib.segment_labels("fast one")] == ["fast one:5-25"]
-    assert lib.given_beats()["fast one"].partners == ("jog",)
-    assert lib.given_beats()["jog"].partners == ("fast one",)
+    assert [str(part) for part, _ in lib.labels.segments("fast one")] == ["fast one:5-25"]
+    assert lib.beats.manual()["fast one"].partners == ("jog",)
+    assert lib.beats.manual()["jog"].partners == ("fast one",)
     assert lib.add(files, workers=1).added == 0 and "walk_fast" not in lib
     with pytest.raises(LibraryError, match="there is another motion called 'jog'"):
         lib.rename("fast one", "jog")
     lib.undo()
-    assert lib.given_beats()["walk_fast"].bpm == 100.0 and "fast one" not in lib
+    assert lib.beats.manual()["walk_fast"].bpm == 100.0 and "fast one" not in lib
 
 
 def test_artifacts_that_were_saved_or_deleted_come_back(lib):
@@ -172,12 +172,12 @@ def test_artifacts_that_were_saved_or_deleted_come_back(lib):
         return lib.artifacts.load("parametric", "kick").about["number"]
 
     for number in (1, 2):
-        with lib.change("save parametric motion kick"):
+        with lib.store.change("save parametric motion kick"):
             lib.artifacts.save("parametric", "kick", {"number": number}, {"x": np.eye(2)})
     assert str(lib.undo()) == "save parametric motion kick" and saved() == 1
     assert lib.redo() and saved() == 2
-    lib.delete_parametric("kick")
-    assert lib.parametric_names == ()
+    del lib.parametric["kick"]
+    assert tuple(lib.parametric) == ()
     lib.undo()
     assert saved() == 2
     lib.undo()
@@ -190,7 +190,7 @@ def test_a_library_with_an_object_store_undoes_too(tmp_path):
     lib.add_motion(ml.demo.clip("walk")[:40], name="walk", labels=["calm"])
     lib.remove("walk")
     lib.undo()
-    assert len(lib["walk"]) == 40 and lib.labels("walk") == ("calm",)
+    assert len(lib["walk"]) == 40 and lib.labels["walk"] == ("calm",)
     lib.undo()
     assert lib.names == ()
 
@@ -213,13 +213,13 @@ def test_a_history_from_elsewhere_is_checked(lib, image, message):
 
 
 def test_the_command_lists_undoes_and_redoes(lib):
-    lib.set_labels("walk", ["calm"])
+    lib.labels["walk"] = ["calm"]
     said = ran("undo", str(lib.path), "--list").stdout
     assert said.splitlines()[0].split() == ["undo", "label", "walk"]
     assert "undone   label walk" in ran("undo", str(lib.path)).stderr
-    assert lib.labels("walk") == ("walk",)
+    assert lib.labels["walk"] == ("walk",)
     assert "redone   label walk" in ran("undo", str(lib.path), "--redo").stderr
-    assert lib.labels("walk") == ("calm",)
-    lib.empty_trash()
+    assert lib.labels["walk"] == ("calm",)
+    lib.store.empty_trash()
     failed = ran("undo", str(lib.path))
     assert failed.returncode == 2 and "there is nothing to undo" in failed.stderr

@@ -39,7 +39,9 @@ def test_one_example_alone_changes_nothing(rng):
 def test_rejected_matches_are_left_out_and_accepted_ones_come_first(lib, query, method):
     hits = lib.search(query, method=method, max=8)
     right, wrong = hits[1], hits[4]
-    again = lib.search(query, method=method, max=8, accept=right, reject=[wrong.text])
+    again = lib.search(
+        query, method=method, max=8, feedback=ml.Feedback(accept=right, reject=[wrong.text])
+    )
     assert {hit.motion for hit in again[:2]} == {hits[0].motion, right.motion}
     assert [hit.distance for hit in again] == sorted(hit.distance for hit in again)
     assert again[0].distance == pytest.approx(0.0, abs=1e-6)
@@ -53,7 +55,7 @@ def test_what_is_like_a_rejected_match_goes_down(lib):
     hits = lib.search(QUERY, max=None)
     ranks = {hit.motion: rank for rank, hit in reversed(list(enumerate(hits)))}
     wrong = next(hit for hit in hits if hit.motion == "kick_side_high_right_p0")
-    again = lib.search(QUERY, max=None, reject=wrong)
+    again = lib.search(QUERY, max=None, feedback=ml.Feedback(reject=wrong))
     after = {hit.motion: rank for rank, hit in reversed(list(enumerate(again)))}
     assert after["kick_front_mid_right_p1"] <= ranks["kick_front_mid_right_p1"]
     factor = {
@@ -66,23 +68,28 @@ def test_what_is_like_a_rejected_match_goes_down(lib):
 
 def test_matches_of_an_accepted_one_are_aligned_with_the_query(lib):
     hits = lib.search(QUERY, max=8)
-    again = lib.search(QUERY, max=8, accept=hits[1])
+    again = lib.search(QUERY, max=8, feedback=ml.Feedback(accept=hits[1]))
     for hit in again:
         assert len(hit.alignment) and hit.alignment[0, 0] == 0 and hit.alignment[-1, 0] == 29
         assert (np.diff(hit.alignment, axis=0) >= 0).all()
         assert hit.start_frame <= hit.alignment[0, 1] <= hit.alignment[-1, 1] < hit.end_frame
-    assert lib.search(QUERY, max=8, accept=hits[1], exclude_query=True)[0].text != QUERY
+    assert (
+        lib.search(QUERY, max=8, exclude_query=True, feedback=ml.Feedback(accept=hits[1]))[0].text
+        != QUERY
+    )
 
 
 def test_the_number_of_clips_limits_what_is_shown_alone(lib):
-    few = lib.search("walk_p0", method="emd", k=2, reject="walk_p1")
-    many = lib.search("walk_p0", method="emd", max=None, reject="walk_p1")
+    few = lib.search("walk_p0", method=ml.Emd(k=2), feedback=ml.Feedback(reject="walk_p1"))
+    many = lib.search("walk_p0", method="emd", max=None, feedback=ml.Feedback(reject="walk_p1"))
     assert len(few) == 2 and [hit.text for hit in few] == [hit.text for hit in many[:2]]
 
 
 def test_verdicts_go_with_query_expansion(lib):
     wrong = lib.search(QUERY, max=4)[3]
-    more = lib.search(QUERY, max=20, tiers="all", reject=wrong)
+    more = lib.search(
+        QUERY, max=20, expansion=ml.Expansion(tiers="all"), feedback=ml.Feedback(reject=wrong)
+    )
     assert all(hit.text != wrong.text for hit in more) and len(more) > 2
 
 
@@ -90,7 +97,7 @@ def test_the_command_takes_verdicts(lib):
     hits = lib.search(QUERY, max=6)
     words = ["--accept", hits[1].text, "--reject", f"{hits[4].text},{hits[5].text}"]
     told = json.loads(ran("search", lib.path, QUERY, "--max", 6, *words, "--json").stdout)
-    again = lib.search(QUERY, max=6, accept=[hits[1]], reject=hits[4:6])
+    again = lib.search(QUERY, max=6, feedback=ml.Feedback(accept=[hits[1]], reject=hits[4:6]))
     assert [(row["motion"], row["start_frame"]) for row in told] == [
         (hit.motion, hit.start_frame) for hit in again
     ]
@@ -98,8 +105,8 @@ def test_the_command_takes_verdicts(lib):
 
 def test_says_what_is_wrong(lib):
     with pytest.raises(LibraryError, match="no motion 'nobody'"):
-        lib.search(QUERY, reject="nobody:0-30")
+        lib.search(QUERY, feedback=ml.Feedback(reject="nobody:0-30"))
     with pytest.raises(InvalidInput, match="walk_p0:0-30 is both accepted and rejected"):
-        lib.search(QUERY, accept="walk_p0:0-30", reject="walk_p0:0-30")
+        lib.search(QUERY, feedback=ml.Feedback(accept="walk_p0:0-30", reject="walk_p0:0-30"))
     done = ran("search", lib.path, QUERY, "--reject", "nobody:0-30")
     assert done.returncode == 2 and len(error_lines(done.stderr)) == 1

@@ -140,7 +140,7 @@ def test_mirrored_takes_turn_to_both_sides(tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     lib.add_motion(ml.demo.clip("walk"), name="ahead", labels=["walk"])
     lib.add_motion(ml.demo.clip("walk_left"), name="left", labels=["walk"])
-    lib.label("left:10-40", "bend")
+    lib.labels.add("left:10-40", "bend")
     both = lib.motion_graph(mirror=True, only=["ahead", "left"])
     assert set(both.names) == {"ahead", "left", "ahead_mirrored", "left_mirrored"}
     assert both.labels["left_mirrored"] == ("walk",)

@@ -162,10 +162,10 @@ def test_results_are_exported_without_motions_that_show_nothing_of_the_text(lib,
 
 
 def test_labels_are_found_at_once_and_change_the_index(lib):
-    lib.label("take_0:10-40", "moonwalk")
+    lib.labels.add("take_0:10-40", "moonwalk")
     found = lib.find("moonwalk")
     assert str(found[0]) == "take_0:10-40" and found[0].sources == ("label",)
-    lib.label("take_0:10-40", "moonwalk", remove=True)
+    lib.labels.remove("take_0:10-40", "moonwalk")
     assert len(lib.find("moonwalk")) == 0
     assert len([one for one in lib.artifacts.list() if one.kind == INDEX]) == 1
 
@@ -255,10 +255,10 @@ def test_words_are_learnt_from_labels(tmp_path):
         motion = ml.demo.clip(name, performer=n % 4, seed=n)
         labels = [("florp", "grault")[n % 2]] if n < 22 else []
         library.add_motion(motion, name=f"take_{n}", labels=labels)
-    assert library.learnt_words("take_22")[0][0] == "florp"
+    assert library.captions.words("take_22")[0][0] == "florp"
     assert library.find("grault", exclude=[f"take_{n}" for n in range(22)]).motions[0] == "take_23"
-    assert library.labels("take_22") == ()  # labels of people are never written
-    words = dict(library.learnt_words("take_23"))
+    assert library.labels["take_22"] == ()  # labels of people are never written
+    words = dict(library.captions.words("take_23"))
     assert words["grault"] > 0.5 and all(0.0 <= share <= 1.0 for share in words.values())
 
 
@@ -269,25 +269,25 @@ def test_words_are_learnt_from_labels(tmp_path):
 def test_labels_go_to_a_file_and_back(tmp_path, suffix):
     library = ml.Library.create(tmp_path / "takes.loom")
     library.add_motion(ml.demo.clip("walk"), name="walk")
-    library.label("walk:30-60", "calm, slow <&>")
-    library.label("walk:45-90", "über")
+    library.labels.add("walk:30-60", "calm, slow <&>")
+    library.labels.add("walk:45-90", "über")
     file = tmp_path / f"walk{suffix}"
-    assert library.export_labels(file) == 2
-    before = library.segment_labels("walk")
+    assert library.labels.write(file) == 2
+    before = library.labels.segments("walk")
     for part, text in before:
-        library.label(str(part), text, remove=True)
-    assert library.import_labels(file) == {"labels": 2, "motions": 1, "unmatched": 0}
-    assert library.segment_labels("walk") == before
+        library.labels.remove(str(part), text)
+    assert library.labels.read(file) == {"labels": 2, "motions": 1, "unmatched": 0}
+    assert library.labels.segments("walk") == before
 
 
 def test_whole_motions_keep_their_labels_in_files(tmp_path):
     library = ml.Library.create(tmp_path / "takes.loom")
     library.add_motion(ml.demo.clip("walk"), name="walk", labels=["stroll"])
     for suffix in (".csv", ".json"):
-        library.export_labels(tmp_path / f"all{suffix}")
-        library.set_labels("walk", [])
-        library.import_labels(tmp_path / f"all{suffix}")
-        assert library.labels("walk") == ("stroll",)
+        library.labels.write(tmp_path / f"all{suffix}")
+        library.labels["walk"] = []
+        library.labels.read(tmp_path / f"all{suffix}")
+        assert library.labels["walk"] == ("stroll",)
 
 
 def test_labels_as_babel_writes_them(tmp_path):
@@ -331,7 +331,7 @@ def test_damaged_label_files_are_refused(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
     done = ran("label", library.path, "--import", tmp_path / name)
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
-    assert library.labels("walk") == () and library.segment_labels("walk") == []
+    assert library.labels["walk"] == () and library.labels.segments("walk") == []
 
 
 def test_the_commands_for_labels_and_captions(lib, tmp_path):
@@ -346,7 +346,7 @@ def test_the_commands_for_labels_and_captions(lib, tmp_path):
     assert {"sit_down", "sit", "stand_up"} <= {each["event"] for each in held["captions"]}
     assert ran("label", lib.path).returncode == 2
     with pytest.raises(InvalidInput, match="there are no labels to write"):
-        lib.export_labels(tmp_path / "none.csv")
+        lib.labels.write(tmp_path / "none.csv")
 
 
 def test_sqlite_has_full_text_search():

@@ -13,7 +13,7 @@ def folder(tmp_path_factory):
     with ml.Library.create(folder / "takes.loom") as lib:
         for name in ("walk", "kick_front_mid_right_p0"):
             lib.add_motion(ml.demo.clip(name), name=name)
-        lib.set_labels("walk", ["gait"])
+        lib.labels["walk"] = ["gait"]
     ml.demo.clip("walk")[:40].save(folder / "walk.bvh")
     (folder / "empty").mkdir()
     for name, text in {

@@ -38,7 +38,7 @@ def build_with_killed_worker():
         frames = 0
         for name in ml.demo.names():
             library.add_motion(ml.demo.clip(name), name=name)
-            frames += library.entry(name).frames
+            frames += library.store.entry(name).frames
             if frames > FRAMES:
                 break
         store = WebStore(library)

@@ -184,7 +184,9 @@ def kick():
         for kind in kinds:
             for performer in (0, 1):
                 lib.add_motion(ml.demo.clip(f"kick_{kind}_right", performer=performer))
-        family = lib.family("kick_front_mid_right_p0:0-70", max_distance=0.2)
+        family = lib.family(
+            "kick_front_mid_right_p0:0-70", expansion=ml.Expansion(join_distance=0.2)
+        )
         motion = lib.parametrize(family, by=ml.at("right_ankle", frame=33), samples=400)
         found = [motion.reach(_nearest(motion.accessible, target)) for target in targets]
     stage = Stage(View(aside=40.0), 2.9, 0.92)

@@ -50,8 +50,10 @@ def written(path: Path) -> Path:
     with ml.Library.create(path, fps=15) as lib:
         for name, (clip, start, end, labels) in MOTIONS.items():
             lib.add_motion(ml.demo.clip(clip)[start:end], name=name, labels=labels)
-        lib.build_web(within="kick")
-        family = lib.family("kick_0:3-33", within="kick", max_distance=0.12)
+        lib.webs.build(within="kick")
+        family = lib.family(
+            "kick_0:3-33", within="kick", expansion=ml.Expansion(join_distance=0.12)
+        )
         lib.parametrize(family, by=ml.at("right_ankle", frame=16), samples=40, name="kick")
         graph = lib.motion_graph(within="walk", per_minute=200.0)
         remember(lib, {"within": ["walk"], "per_minute": 200.0})

@@ -35,10 +35,10 @@ def test_unlabelled_takes_are_shown_as_piles_and_labelled_at_once(unlabelled):
     assert serious_findings(page) == []
     kicks.locator(".label").click()
     expect(page.locator(".notice")).to_contain_text("Labelled 3 takes: kick right")
-    assert len(library.with_label("kick right")) == 3
+    assert len(library.labels.motions("kick right")) == 3
     page.keyboard.press("Control+z")
     expect(page.locator(".notice")).to_contain_text("Undone: label")
-    assert library.label_counts() == {}
+    assert library.labels.counts() == {}
 
 
 def test_several_takes_are_labelled_renamed_deleted_and_restored_by_keyboard(unlabelled):

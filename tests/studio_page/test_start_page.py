@@ -73,7 +73,7 @@ def test_a_library_is_opened_and_left_and_all_windows_follow(started, windows):
     page.keyboard.press("Control+z")
     expect(page.locator(".notice")).to_contain_text("Undone: label walk")
     with ml.Library(home / "walks.loom") as library:
-        assert library.labels("walk") == ()
+        assert library.labels["walk"] == ()
     opened(other, "walks")
 
 

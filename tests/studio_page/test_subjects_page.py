@@ -387,7 +387,7 @@ def test_a_walk_is_kept_as_a_take_without_typing_more_than_its_name(
         expect(page.locator(".notice")).to_contain_text("Labelled round the corner: kept walk")
         with ml.Library(tmp_path / "own.loom") as library:
             assert len(library["round the corner"]) == frames
-            assert library.labels("round the corner") == ("kept walk",)
+            assert library.labels["round the corner"] == ("kept walk",)
 
 
 def test_a_body_is_drawn_for_all_characters_of_a_skeleton_at_once(page):
@@ -426,4 +426,4 @@ def test_beats_are_dragged_added_and_kept(windows, studio_library, tmp_path):
         after = page.evaluate(f"{timeline}.strips.beats")
         assert len(after) == len(before) and after[2] > before[2] + 0.01
         with ml.Library(tmp_path / "own.loom") as library:
-            assert library.beats("dance_groove_p0").times[2] == pytest.approx(after[2], abs=1e-3)
+            assert library.beats["dance_groove_p0"].times[2] == pytest.approx(after[2], abs=1e-3)

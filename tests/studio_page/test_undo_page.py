@@ -23,15 +23,15 @@ def own(windows, studio_library, tmp_path):
 def test_labels_are_taken_back_by_the_notice_and_by_keys_after_a_restart(own):
     page, library, server = own
     open_take(page, "walk_p0")
-    before = library.labels("walk_p0")
+    before = library.labels["walk_p0"]
     page.locator("loom-take-labels input").fill("calm")
     page.keyboard.press("Enter")
     page.locator(".notice #undo-notice").click()
     expect(page.locator(".notice")).to_contain_text("Undone: label walk_p0")
-    assert library.labels("walk_p0") == before
+    assert library.labels["walk_p0"] == before
     page.locator("loom-app").press("Control+Shift+Z")
     expect(page.locator(".notice")).to_contain_text("Done again: label walk_p0")
-    assert "calm" in library.labels("walk_p0")
+    assert "calm" in library.labels["walk_p0"]
     server.stop()
     server.restart()
     page.expected += ["ERR_CONNECTION_REFUSED", "WebSocket", "api/live"]
@@ -40,7 +40,7 @@ def test_labels_are_taken_back_by_the_notice_and_by_keys_after_a_restart(own):
     settled(page)
     page.keyboard.press("Control+z")
     expect(page.locator(".notice")).to_contain_text("Undone: label walk_p0")
-    assert library.labels("walk_p0") == before
+    assert library.labels["walk_p0"] == before
     page.keyboard.press("Control+z")
     page.wait_for_function("() => studio.notice.startsWith('Undone: add')")
 
@@ -78,6 +78,6 @@ def test_verdicts_are_taken_back_before_older_changes_of_the_library(own):
     expect(accepted).to_have_text("1")
     page.keyboard.press("Control+z")
     expect(accepted).to_have_text("0")
-    assert "calm" in library.labels("walk_p0")
+    assert "calm" in library.labels["walk_p0"]
     page.keyboard.press("Control+z")
     expect(page.locator(".notice")).to_contain_text("Undone: label walk_p0")

@@ -92,7 +92,7 @@ def test_a_caption_is_played_becomes_a_query_and_a_label(windows, studio_library
         settled(page)
         chosen = page.evaluate("[studio.selection.start, studio.selection.end]")
         with ml.Library(tmp_path / "own.loom") as library:
-            event = next(each for each in library.captions(SIT) if each.text == text)
+            event = next(each for each in library.captions[SIT] if each.text == text)
             fps = library[SIT].fps
         assert chosen == [round(event.start * fps), round(event.end * fps)]
         page.evaluate("studio.stage.clock.pause()")
@@ -105,7 +105,7 @@ def test_a_caption_is_played_becomes_a_query_and_a_label(windows, studio_library
         label = page.locator("loom-caption-lanes button.label")
         expect(label).to_have_text("takes a seat")
         with ml.Library(tmp_path / "own.loom") as library:
-            [(part, said)] = library.segment_labels(SIT)
+            [(part, said)] = library.labels.segments(SIT)
         assert [part.start_frame, part.end_frame, said] == [*chosen, "takes a seat"]
 
         label.click()
@@ -153,5 +153,5 @@ def test_a_segment_is_drawn_and_a_label_typed(windows, studio_library, tmp_path)
         page.keyboard.press("Enter")
         expect(page.locator("loom-caption-lanes button.label")).to_have_text("two steps")
         with ml.Library(tmp_path / "own.loom") as library:
-            [(part, _)] = library.segment_labels("walk_p0")
+            [(part, _)] = library.labels.segments("walk_p0")
         assert [part.start_frame, part.end_frame] == drawn

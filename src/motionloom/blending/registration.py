@@ -83,7 +83,7 @@ class Registration:
 
     Examples
     --------
-    >>> kicks = lib.family("kick_front_mid_right:5-40", max_distance=0.3)
+    >>> kicks = lib.family("kick_front_mid_right:5-40", expansion=ml.Expansion(join_distance=0.3))
     >>> made = lib.blend(kicks)
     >>> len(made.registration.examples) == len(kicks.nodes)
     True

@@ -33,7 +33,7 @@ class Entry:
 
     Examples
     --------
-    >>> lib.entry("walk").seconds == lib["walk"].duration
+    >>> lib.store.entry("walk").seconds == lib["walk"].duration
     True
     """
 

@@ -64,7 +64,7 @@ class Store(StoredMotions):
     >>> hips = Skeleton(["hips"], [-1], [[0, 0, 0]])
     >>> still = Motion(hips, [[[1.0, 0, 0, 0]]], [[0, 1, 0]], fps=30)
     >>> lib.add_motion(still, name="still", labels=["rest"])
-    >>> lib.names, lib.labels("still"), len(lib["still"])
+    >>> lib.names, lib.labels["still"], len(lib["still"])
     (('still',), ('rest',), 1)
     """
 
@@ -163,7 +163,7 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> lib.damage()
+        >>> lib.store.damage()
         []
         """
         return list(verified(self).problems)
@@ -195,7 +195,7 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> lib.empty_trash()
+        >>> lib.store.empty_trash()
         0
         """
         with self.writing():
@@ -306,7 +306,7 @@ class Store(StoredMotions):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     made = ml.Library.create(f"{folder}/takes.loom")
         ...     made.add_motion(ml.demo.clip("walk"), name="stroll", labels=["walk"])
-        ...     print(made.names, made.labels("stroll"))
+        ...     print(made.names, made.labels["stroll"])
         ('stroll',) ('walk',)
         """
         if motion.origin.character is not None:
@@ -325,8 +325,8 @@ class Store(StoredMotions):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     made = ml.Library.create(f"{folder}/takes.loom")
         ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     made.set_labels("walk", ["calm", "walk"])
-        ...     print(made.labels("walk"))
+        ...     made.labels["walk"] = ["calm", "walk"]
+        ...     print(made.labels["walk"])
         ('calm', 'walk')
         """
         given = checked_labels(labels)
@@ -351,8 +351,8 @@ class Store(StoredMotions):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     made = ml.Library.create(f"{folder}/takes.loom")
         ...     made.add_motion(ml.demo.clip("take_locomotion"), name="take")
-        ...     made.label("take:268-421", "jog")
-        ...     print([(str(part), label) for part, label in made.segment_labels("take")])
+        ...     made.labels.add("take:268-421", "jog")
+        ...     print([(str(part), label) for part, label in made.labels.segments("take")])
         [('take:268-421', 'jog')]
         """
         name, written = split_segment(place)
@@ -403,7 +403,7 @@ class Store(StoredMotions):
         ...     made = ml.Library.create(f"{folder}/takes.loom")
         ...     made.add_motion(ml.demo.clip("walk"), name="86_01", labels=["walk"])
         ...     made.rename("86_01", "calm walk")
-        ...     print(made.names, made.labels("calm walk"))
+        ...     print(made.names, made.labels["calm walk"])
         ('calm walk',) ('walk',)
         """
         importing.check_name(new)
@@ -437,10 +437,10 @@ class Store(StoredMotions):
         ...     made = ml.Library.create(f"{folder}/takes.loom")
         ...     for name in ("walk", "jog"):
         ...         made.add_motion(ml.demo.clip(name), name=name)
-        ...     with made.change("label"):
-        ...         made.label("walk", "calm")
-        ...         made.label("jog", "calm")
-        ...     print(made.undo(), made.labels("walk"), made.labels("jog"))
+        ...     with made.store.change("label"):
+        ...         made.labels.add("walk", "calm")
+        ...         made.labels.add("jog", "calm")
+        ...     print(made.undo(), made.labels["walk"], made.labels["jog"])
         label jog, walk () ()
         """
         with self.writing(), self.catalogue.recording(what):
@@ -458,7 +458,7 @@ class Store(StoredMotions):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     made = ml.Library.create(f"{folder}/takes.loom")
         ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     made.set_labels("walk", ["calm"])
+        ...     made.labels["walk"] = ["calm"]
         ...     print([str(change) for change in made.history()])
         ['label walk', 'add walk']
         """

@@ -151,7 +151,7 @@ class StoredMotions:
 
         Examples
         --------
-        >>> lib.entry("walk").frames, lib.entry("walk").fps
+        >>> lib.store.entry("walk").frames, lib.store.entry("walk").fps
         (138, 30.0)
         """
         entry = self.catalogue.entry(name)
@@ -200,7 +200,7 @@ class StoredMotions:
 
         Examples
         --------
-        >>> len(lib.skeleton(lib.entry("walk").skeleton))
+        >>> len(lib.store.skeleton(lib.store.entry("walk").skeleton))
         21
         """
         if key not in self._skeletons:
@@ -214,7 +214,7 @@ class StoredMotions:
 
         Examples
         --------
-        >>> lib.labels("walk_fast")
+        >>> lib.labels["walk_fast"]
         ('walk',)
         """
         found = self.catalogue.labels_of(name)
@@ -227,7 +227,7 @@ class StoredMotions:
 
         Examples
         --------
-        >>> lib.label_counts()
+        >>> lib.labels.counts()
         {'dance': 1, 'jog': 1, 'kick': 2, 'walk': 2}
         """
         having: dict[str, set[str]] = {}
@@ -243,7 +243,7 @@ class StoredMotions:
 
         Examples
         --------
-        >>> lib.with_label("kick")
+        >>> lib.labels.motions("kick")
         ('kick_front_high_right', 'kick_front_mid_right')
         """
         query = "SELECT name FROM labels WHERE label = ?"
@@ -256,7 +256,7 @@ class StoredMotions:
 
         Examples
         --------
-        >>> lib.segment_labels("walk_fast")
+        >>> lib.labels.segments("walk_fast")
         []
         """
         rate = self.entry(name).fps
@@ -278,7 +278,7 @@ class StoredMotions:
         Examples
         --------
         >>> import motionloom as ml
-        >>> lib.digest() == ml.Library(lib.path).digest()
+        >>> lib.store.digest() == ml.Library(lib.path).digest()
         True
         """
         labels = self.catalogue.labels()

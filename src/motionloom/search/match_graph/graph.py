@@ -75,7 +75,7 @@ class Edge:
 
     Examples
     --------
-    >>> kicks = lib.family("kick_front_mid_right:5-40", max_distance=0.3)
+    >>> kicks = lib.family("kick_front_mid_right:5-40", expansion=ml.Expansion(join_distance=0.3))
     >>> edge = kicks.edges[0]
     >>> edge.a, edge.b, edge.alignment.shape[1]
     (0, 1, 2)
@@ -111,7 +111,7 @@ class Family:
 
     Examples
     --------
-    >>> kicks = lib.family("kick_front_mid_right:5-40", max_distance=0.3)
+    >>> kicks = lib.family("kick_front_mid_right:5-40", expansion=ml.Expansion(join_distance=0.3))
     >>> kicks.nodes[0].motion
     'kick_front_mid_right'
     """

@@ -72,7 +72,7 @@ class SearchRequest(QueryRequest):
 
     def matches(self, library: Library) -> Matches:
         """Matches in the library; the query cannot be a file."""
-        return library.search(library.query(self.query), **self.arguments())
+        return library.search(library_query(library.store, self.query), **self.arguments())
 
     def lines(self, library: Path) -> CodeLines:
         """The search as a command line and as Python code."""
@@ -94,7 +94,7 @@ class FamilyRequest(QueryRequest):
 
     def family(self, library: Library, progress: Callable[[int], None] | None = None) -> Family:
         """The family, reduced to its `members`."""
-        query = library.query(self.query)
+        query = library_query(library.store, self.query)
         family = library.family(query, **self.arguments(), progress=progress)
         return family if self.members is None else family.only(self.members)
 

@@ -69,7 +69,7 @@ class CrowdRequest(BaseModel):
 
     def key(self, library: Library) -> str:
         """Key of these settings, and of the state of the library if its takes are used."""
-        text = self.model_dump_json() + (library.digest() if self.within is not None else "")
+        text = self.model_dump_json() + (library.store.digest() if self.within is not None else "")
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def cli(self, library: Path) -> str:
@@ -178,7 +178,7 @@ def _run(request: CrowdRequest, state: AppState, job: Job) -> Ballroom | March:
     given, source = request.arguments(), None
     if request.within is not None:
         given |= {"library": str(state.library.path), "label": (request.within,)}
-        source = (request.within, state.library.digest())
+        source = (request.within, state.library.store.digest())
     plan = CrowdPlan(request.kind, given, library=state.library)
     choreography = state.cached(("crowd-steps", request.kind, source), plan.choreography)
     job.advance(0)  # raises if the job was stopped

@@ -142,7 +142,7 @@ class LoadedMusic:
 @router.post("/choreographies")
 def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus[ChoreographyResult]:
     """Cut takes into movements and learn their transitions, as a job."""
-    text = json.dumps([request.model_dump(), state.library.digest()], sort_keys=True)
+    text = json.dumps([request.model_dump(), state.library.store.digest()], sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
     total = sum(1 for _ in _takes(request, state))
     if not total:

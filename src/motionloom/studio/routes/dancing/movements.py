@@ -83,7 +83,7 @@ class StoredMovements(TypedDict):
 @router.get("")
 def stored(state: State) -> list[str]:
     """Names of the stored choreographies."""
-    return list(state.library.choreography_names)
+    return list(tuple(state.library.choreographies))
 
 
 @router.post("")
@@ -163,9 +163,9 @@ def _new_name(text: str) -> str:
 
 
 def _load(state: AppState, name: str) -> Choreography:
-    return state.cached(("movements", name), lambda: state.library.saved_choreography(name))
+    return state.cached(("movements", name), lambda: state.library.choreographies[name])
 
 
 def _store(state: AppState, choreography: Choreography, name: str) -> None:
-    state.library.save_choreography(choreography, name)
+    state.library.choreographies[name] = choreography
     state.artifact_changed(("movements", name))

@@ -53,7 +53,7 @@ def rhythms(state: State) -> JobStatus[dict[str, float]]:
         for entry in entries:
             if entry.digest not in known:
                 try:
-                    beats = library.beats(entry.name)
+                    beats = library.beats[entry.name]
                     known[entry.digest] = 60.0 / beats.period if beats.rhythmic else None
                 except MotionloomError:  # too short, or without feet
                     known[entry.digest] = None

@@ -61,7 +61,7 @@ def library(state: State) -> JSONResponse:
     if not state.is_open:
         return JSONResponse({"id": "", "name": "", "path": "", "fps": None, "motions": []})
     library = state.library
-    labels = library.all_labels()
+    labels = library.labels.labeled()
     motions = [
         {
             "name": entry.name,
@@ -87,9 +87,9 @@ def library(state: State) -> JSONResponse:
 @router.put("/library/labels/{name:path}")
 def set_labels(name: str, given: Labels, state: State) -> Labels:
     """Replace the labels of a motion."""
-    state.library.set_labels(name, given.labels)
+    state.library.labels[name] = given.labels
     state.notify("labels")
-    return Labels(labels=list(state.library.labels(name)))
+    return Labels(labels=list(state.library.labels[name]))
 
 
 class PlaceLabel(BaseModel):
@@ -110,12 +110,12 @@ class LabelledTakes(BaseModel):
 def label_places(given: PlaceLabel, state: State) -> LabelledTakes:
     """Add a label to takes or segments, or remove it, as one change; the labels of these takes."""
     library = state.library
-    with library.change("label"):
+    with library.store.change("label"):
         for place in given.places:
-            library.label(place, given.label, remove=given.remove)
+            library.labels.remove(place, given.label)
     state.notify("labels")
     names = {one if one in library else one.rpartition(":")[0] for one in given.places}
-    return LabelledTakes(labels={name: list(library.labels(name)) for name in sorted(names)})
+    return LabelledTakes(labels={name: list(library.labels[name]) for name in sorted(names)})
 
 
 class AddedCount(TypedDict):
@@ -131,7 +131,7 @@ def samples(state: State) -> JobStatus[AddedCount]:
     def work(job: Job) -> AddedCount:
         count = 0
         try:
-            with state.library.change("add samples"):
+            with state.library.store.change("add samples"):
                 for name in SAMPLES:
                     if name not in state.library:
                         state.library.add_motion(demo.clip(name), name=name)

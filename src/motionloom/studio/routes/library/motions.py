@@ -145,8 +145,8 @@ def strips(name: str, state: State) -> Response:
 @router.get("/motions/{name:path}/beats")
 def motion_beats(name: str, state: State) -> MotionBeats:
     """Beats of the motion in seconds and their confidence."""
-    key = ("beats", name, state.library.entry(name).digest)
-    return state.cached(key, lambda: MotionBeats(**state.library.beats(name).as_dict()))
+    key = ("beats", name, state.library.store.entry(name).digest)
+    return state.cached(key, lambda: MotionBeats(**state.library.beats[name].as_dict()))
 
 
 class BeatTimes(BaseModel):
@@ -158,7 +158,7 @@ class BeatTimes(BaseModel):
 @router.put("/motions/{name:path}/beats")
 def keep_beats(name: str, request: BeatTimes, state: State) -> MotionBeats:
     """Keep the beats of a motion, as they were dragged; an empty list forgets them."""
-    state.library.edit_beats(name, times=request.times)
+    state.library.beats.edit(name, times=request.times)
     state.invalidate(lambda key: key[0] == "beats")
     state.notify("kept")
     return motion_beats(name, state)

@@ -130,20 +130,20 @@ def find(request: FindRequest, state: State) -> FindResults:
 def words(name: str, state: State) -> MotionWords:
     """What a motion shows, by rule, and its labelled segments, in order of time."""
     library = state.library
-    entry = library.entry(name)
+    entry = library.store.entry(name)
     captions, reason = state.cached(
         ("captions", name, entry.digest), lambda: _captions(library, name, entry.fps, entry.frames)
     )
     labels = [
         CaptionedSegment(start_frame=part.start_frame, end_frame=part.end_frame, text=label)
-        for part, label in library.segment_labels(name)
+        for part, label in library.labels.segments(name)
     ]
     return MotionWords(captions=captions, labels=labels, reason=reason)
 
 
 def described(state: AppState, job: Job) -> None:
     """Describe and index all motions, within a job."""
-    state.library.describe(workers=1, progress=job.advance)
+    state.library.captions.describe(workers=1, progress=job.advance)
     state.cached(("prepared",), set).add("words")
 
 
@@ -151,7 +151,7 @@ def _captions(
     library: Library, name: str, fps: float, frames: int
 ) -> tuple[list[CaptionedSegment], str]:
     try:
-        events = library.captions(name)
+        events = library.captions[name]
     except MotionloomError as error:  # as for a skeleton without arms
         return [], str(error)
     found = []
@@ -169,12 +169,12 @@ def _segment(library: Library, each: TextMatch) -> FoundSegment:
         end_frame=each.end_frame,
         start=round(each.start, 3),
         end=round(each.end, 3),
-        fps=library.entry(each.motion).fps,
+        fps=library.store.entry(each.motion).fps,
         score=round(each.score, 3),
         text=each.text,
         spans=list(each.spans),
         words=list(each.words),
         sources=list(each.sources),
-        labels=list(library.labels(each.motion)),
+        labels=list(library.labels[each.motion]),
         whole=each.whole,
     )

@@ -115,7 +115,7 @@ def poses(request: PosesRequest, state: State, own: Worn) -> Response:
             raise InvalidInput(f"anchor must be below {len(motion)}; got {clip.anchor}")
         transform = placed_at_origin @ alignment(reference, motion[clip.anchor])
         points = motion.positions(end_sites=True)
-        skeleton = own.body if own else state.library.entry(clip.motion).skeleton
+        skeleton = own.body if own else state.library.store.entry(clip.motion).skeleton
         if request.small:
             figure = _figure(state, take, skeleton)
             points = points[:, figure.points]

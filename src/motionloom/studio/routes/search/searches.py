@@ -10,6 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
+import motionloom as ml
 from motionloom.library.settings import LAZY_K, SEARCH_METHODS, Dtw, MatchWeb
 from motionloom.plots.match_graph import TIER_COLOURS, family_distances, graph_layout
 from motionloom.settings import described, form
@@ -192,7 +193,7 @@ def menu(state: State) -> SearchMenu:
             NamedUnit(name=n, unit=one.unit) for n, one in library.frame_distances().items()
         ],
         ranks=list(ranks),
-        labels=[LabelCount(name=n, count=count) for n, count in library.label_counts().items()],
+        labels=[LabelCount(name=n, count=count) for n, count in library.labels.counts().items()],
         defaults={"k": LAZY_K},
     )
 
@@ -251,12 +252,12 @@ def build_web(request: SearchRequest, state: State) -> JobStatus[WebReport]:
     lacking = _missing_webs(state.library, request.model_copy(update={"method": "web"}))
 
     def work(job: Job) -> WebReport:
-        report = state.library.build_web(
-            distance=request.distance,
+        report = state.library.webs.build(
             label=request.within or None,
             only=request.only or None,
-            workers=1,  # in this process, so that it can be stopped
+            workers=1,
             progress=job.advance,
+            web=ml.WebOptions(distance=request.distance),
         )
         return {"pairs": report.pairs, "built": report.built, "seconds": report.seconds}
 
@@ -268,8 +269,10 @@ def _missing_webs(library: Library, request: SearchRequest) -> MissingWebs | Non
     """Webs that are missing for a search and take too long to be built without asking."""
     if request.method != "web":
         return None
-    pairs = library.missing_webs(
-        distance=request.distance, label=request.within or None, only=request.only or None
+    pairs = library.webs.missing(
+        label=request.within or None,
+        only=request.only or None,
+        web=ml.WebOptions(distance=request.distance),
     ).pairs
     if not pairs:
         return None
@@ -287,7 +290,7 @@ def search(request: SearchRequest, state: State) -> Response:
     the frame of each match that corresponds to each frame of the query.
     """
     began = time.perf_counter()
-    query = state.library.query(request.query)
+    query = library_query(state.library.store, request.query)
     matches = request.matches(state.library)
     seconds = time.perf_counter() - began
     rows: Any = matches.to_json()
@@ -347,7 +350,7 @@ def family(id: str, state: State) -> FamilyGraph:
 def _family_graph(request: FamilyRequest, state: AppState) -> FamilyGraph:
     began = time.perf_counter()
     family = family_of(state, request.id)
-    query = state.library.query(request.query)
+    query = library_query(state.library.store, request.query)
     # Square roots: distant members come nearer, so that figures can be larger.
     places = graph_layout(np.sqrt(family_distances(family)), _NODE_SIZE) * (_WIDEN, 1.0)
     return FamilyGraph(

@@ -112,7 +112,7 @@ def on_character(
     state: AppState, own: OwnCharacter, name: str, start: int = 0, end: int | None = None
 ) -> Motion:
     """Frames ``[start, end)`` of a take of the library, retargeted to a character."""
-    key = ("on-character", own.info.id, name, state.library.entry(name).digest, start, end)
+    key = ("on-character", own.info.id, name, state.library.store.entry(name).digest, start, end)
     return state.cached(key, lambda: state.library[name][start:end].retarget(own.motion))
 
 

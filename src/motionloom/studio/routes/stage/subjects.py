@@ -223,7 +223,7 @@ def keep(request: KeepRequest, state: State) -> KeptTakes:
     names = [base if len(motions) == 1 else f"{base}_{k}" for k in range(1, len(motions) + 1)]
     if taken := [name for name in names if name in state.library]:
         raise InvalidInput(f"{taken[0]} is a take of this library; choose another name")
-    with state.library.change("keep"):
+    with state.library.store.change("keep"):
         for motion, name in zip(motions, names, strict=True):
             state.library.add_motion(motion, name=name, labels=request.labels)
     state.notify("motions")

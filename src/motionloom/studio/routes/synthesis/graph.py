@@ -239,7 +239,7 @@ class ReplayPlayer(Player):
 def menu(state: State) -> GraphMenu:
     """Frame distances with their units, and labels with their number of takes."""
     units = {name: one.unit for name, one in state.library.frame_distances().items()}
-    return GraphMenu(distances=units, labels=state.library.label_counts())
+    return GraphMenu(distances=units, labels=state.library.labels.counts())
 
 
 @router.post("")
@@ -250,7 +250,7 @@ def build(request: GraphRequest, state: State) -> JobStatus[GraphInfo]:
 
     def work(job: Job) -> Any:
         edited = graph_of(state, request, job.advance)
-        state.library.save_graph_settings(settings)  # the default of motionloom walk
+        state.library.graphs.keep(settings)  # the default of motionloom walk
         return edited.graph.info()
 
     total = count * (count + 1) // 2
@@ -302,7 +302,7 @@ def transition(request: TransitionRequest, state: State, own: Worn) -> Response:
 @router.post("/edits")
 def edit(request: TransitionEdit, state: State) -> EditCounts:
     """Remove, lock or restore a transition in all motion graphs of the library."""
-    edits = state.library.edit_motion_graph(request.action, request.transition)
+    edits = state.library.graphs.edit(request.action, request.transition)
     state.invalidate(lambda key: key[0] in ("graph", "walk"))
     return EditCounts(removed=len(edits.removed), locked=len(edits.locked))
 
@@ -353,14 +353,14 @@ def graph_of(
         settings = request.settings()
         _checked_count(state, settings)
         # In this process: forking a process with many threads is unsafe.
-        return state.library.edited_motion_graph(settings, workers=1, progress=progress)
+        return state.library.graphs.edited(settings, workers=1, progress=progress)
 
     return state.cached(("graph", request), made)
 
 
 def _checked_count(state: AppState, settings: GraphSettings) -> int:
     """Number of motions of a graph; raises if they are too many for the page."""
-    count = len(state.library.motion_graph_names(settings))
+    count = len(state.library.graphs.motions(settings))
     if count > _MAX_MOTIONS:
         raise InvalidInput(
             f"a graph on the page may have at most {_MAX_MOTIONS} motions; got {count}. "

@@ -205,7 +205,7 @@ def _check(request: MatchingRequest, state: AppState) -> int:
     chosen = library.select(
         label=request.within or None, only=request.only or None, exclude=request.without or None
     )
-    frames = sum(library.entry(name).frames for name in chosen)
+    frames = sum(library.store.entry(name).frames for name in chosen)
     if frames > _MAX_FRAMES:
         raise InvalidInput(
             f"a controller on the page has at most {_MAX_FRAMES:,} frames; these takes "

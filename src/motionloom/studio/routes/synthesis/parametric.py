@@ -10,6 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
+import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.library import ParameterKind, parameter
 from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
@@ -97,13 +98,13 @@ class SharedParametricMotion:
 @router.get("/kinds")
 def kinds(state: State) -> list[ParameterKind]:
     """Kinds of parameters: name, description, whether they have a joint and a frame."""
-    return list(state.library.parameter_kinds())
+    return list(state.library.parametric.kinds())
 
 
 @router.get("")
 def stored(state: State) -> list[ParametricRow]:
     """The stored parametric motions: name, parameters, number of examples."""
-    return [ParametricRow(**row) for row in state.library.parametric_motions()]
+    return [ParametricRow(**row) for row in state.library.parametric.about()]
 
 
 @router.post("")
@@ -124,10 +125,10 @@ def create(request: ParametrizeRequest, state: State) -> JobStatus[ParametrizeRe
             samples=request.samples,
             delta=request.delta,
             redundant=request.redundant,
-            leave_out_unmatched=request.leave_out_unmatched,
             seed=request.seed,
             name=request.name,
             progress=job.advance,
+            drop_unmatched=request.leave_out_unmatched,
         )
         state.artifact_changed(("parametric", request.name))
         return {
@@ -162,7 +163,7 @@ def load(name: str, state: State, own: Worn) -> Response:
 def delete(name: str, state: State) -> ArtifactName:
     """Delete a stored one."""
     parametric_of(state, name)  # raises if there is none
-    state.library.delete_parametric(name)
+    del state.library.parametric[name]
     state.artifact_changed(("parametric", name))
     return ArtifactName(name=name)
 
@@ -170,23 +171,22 @@ def delete(name: str, state: State) -> ArtifactName:
 def parametric_of(state: AppState, name: str) -> SharedParametricMotion:
     """A stored parametric motion, loaded once for all windows."""
     return state.cached(
-        ("parametric", name), lambda: SharedParametricMotion(state.library.parametric(name))
+        ("parametric", name), lambda: SharedParametricMotion(state.library.parametric[name])
     )
 
 
 def _members(request: ParametrizeRequest, state: AppState) -> Family | tuple[str, ...]:
     library, label = state.library, request.within or None
     if request.takes:
-        return library.names_with(request.takes, label=label, only=request.only or None)
+        return library.select(first=request.takes, label=label, only=request.only or None)
     if request.family:
         return family_of(state, request.family)
     assert request.query is not None
     return library.family(
-        library.query(request.query),  # a motion of the library, never a file
+        library_query(library.store, request.query),
         method=request.method,
-        join_distance=request.join_distance,
-        max_distance=request.max_distance,
         max=request.max,
         label=label,
         only=request.only or None,
+        expansion=ml.Expansion(join_distance=request.max_distance),
     )
