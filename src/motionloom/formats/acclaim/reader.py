@@ -70,7 +70,7 @@ def read(
     motion = Motion(skeleton, rotations, root, rate, path.stem)
     warnings = []
     if fps is None:
-        warnings.append("AMC files have no frame rate; 120 is taken. Overrule with fps=")
+        warnings.append("AMC files have no frame rate; 120 is taken. Give fps to change it")
     if up is None:
         up, warning = infer_up(motion)
         warnings += [warning] if warning else []
@@ -103,7 +103,7 @@ def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
     found = ", ".join(file.name for file in list(beside.values())[:8]) or "none"
     raise MotionFormatError(
         f"an AMC file needs its skeleton, {path.stem}.asf beside it; found {found}. "
-        "Choose one with asf=",
+        "Choose one as skeleton",
         path=path,
     )
 
@@ -157,7 +157,7 @@ def _poses(
             if longest > max(most, 1):
                 raise MotionFormatError(
                     f"bone {bone.name!r} has no line in {longest} consecutive frames; up to {most} "
-                    "are filled in (max_gap=)",
+                    "are filled in (max_gap)",
                     path=path,
                 )
             repairs.add(f"bone {bone.name!r} missing in {missing} frames, filled in")
@@ -191,7 +191,7 @@ def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: in
         if longest > most or missing > len(times):
             raise MotionFormatError(
                 f"{missing} frames are missing, up to {longest} on end; up to {most} are filled "
-                "in (max_gap=)",
+                "in (max_gap)",
                 path=path,
             )
         repairs.add(f"{missing} missing frames filled in, up to {longest} on end")

@@ -281,7 +281,7 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
     if frame_time >= 1.0:
         warnings.append(
             f"Frame Time is {frame_time:g} s: if these are milliseconds or frames per second, "
-            "give the rate with fps="
+            "give the rate as fps"
         )
     origin = replace(
         repairs.origin("bvh", scale, up=up, frame_time=frame_time, warnings=warnings),
@@ -300,7 +300,7 @@ def _one_figure(nodes, table, root, path):
     if root is None and len(roots) > 1:
         raise MotionFormatError(
             f"the file holds {len(roots)} figures, with roots {', '.join(map(repr, names))}; "
-            "choose one with root=",
+            "choose one as skeleton",
             path=path,
             line=nodes[roots[1]].line,
         )
@@ -327,7 +327,7 @@ def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
     word = text.frame_time
     if word is None:
         raise MotionFormatError(
-            "Frame Time is missing; give the rate with fps=",
+            "Frame Time is missing; give the rate as fps",
             path=path,
             line=text.frame_time_line,
         )
@@ -341,7 +341,7 @@ def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
         value = float("nan")
     if not (1e-5 <= value <= 1e5):
         raise MotionFormatError(
-            f"Frame Time must be seconds per frame, found {word[:40]!r}; give the rate with fps=",
+            f"Frame Time must be seconds per frame, found {word[:40]!r}; give the rate as fps",
             path=path,
             line=text.frame_time_line,
         )

@@ -259,7 +259,7 @@ def read(
     motion = scaled_to_metres(to_y_up(motion, up or "y"), metres)
     height = body_height(motion.skeleton)
     if height is not None and not 0.5 <= height <= 4.0:
-        warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give unit=")
+        warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give its unit")
     scale = Unit(metres, "glTF is in metres" if unit is None else "given")
     origin = repairs.origin("gltf", scale, up=up or "y", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
@@ -374,4 +374,4 @@ def _check_room(file: GltfFile, curves, fps: float | None, joints: int) -> None:
     keys = sum(len(curve.times) for curve in curves.values())
     frames = frame_count(curves, fps)
     if frames * joints > max(_ROOM, _GROWTH * keys):
-        file.refuse(f"the animation would be {frames:.3g} frames long; give a lower fps=")
+        file.refuse(f"the animation would be {frames:.3g} frames long; give a lower fps")
