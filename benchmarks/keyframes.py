@@ -26,8 +26,8 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.formats import load
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FOOT_ROLES
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import on_skeleton
-from motionloom.motion.root_carrier import hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion_graph import motion_graph
 from motionloom.motion_matching import MatchingSettings, matching_database

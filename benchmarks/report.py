@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import BENCHMARKS, benchmark_module
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 
 if TYPE_CHECKING:
     from rich.table import Table

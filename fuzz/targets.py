@@ -19,7 +19,7 @@ from fuzz.mutations import mutated_file
 from motionloom.dance.transitions.graph import load_graph
 from motionloom.errors import MotionloomError
 from motionloom.formats import FORMATS
-from motionloom.motion.root_carrier import hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 
 ALLOWED = (MotionloomError, FileNotFoundError)
 CHILDREN = (".fbx", ".usd", ".usda", ".usdc")  # are read in a process of its own, which takes long
@@ -170,7 +170,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     from motionloom.dance.transitions.rules import load_rules, with_rules
     from motionloom.features.joint_weights import load_weights, read_tags
     from motionloom.library import load_music
-    from motionloom.motion.roles.role_map import load_role_map
+    from motionloom.motion.roles.assignment import load_role_map
     from motionloom.motion_graph.mogra import read_mogra
     from motionloom.motion_graph.settings import WalkSettings
     from motionloom.parametric.scores import read_scores

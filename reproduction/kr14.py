@@ -482,7 +482,7 @@ def _acceleration(one: Motion, two: Motion, supports, frames: NDArray, usual: fl
     """Largest joint acceleration within a blend, relative to `usual`."""
     source, target = np.array([0, frames[0]]), np.array([1, frames[1]])
     made = blended([one, two], supports, source, target, BLEND)
-    clip = Motion(one.store.skeleton, made.rotations, made.root, one.fps)
+    clip = Motion(one.skeleton, made.rotations, made.root, one.fps)
     jerks = np.diff(clip.positions().astype(np.float64), n=2, axis=0)
     return float(np.linalg.norm(jerks, axis=-1).max()) * one.fps**2 / usual
 
@@ -524,7 +524,7 @@ _SETS: dict[str, tuple[str, ...]] = {
 def _scores(cmu: Library) -> dict[str, dict[str, GraphScore]]:
     """Scores of each distance on each set."""
     first = cmu["35_01"]
-    equal = dict.fromkeys(symmetric_pairs(first.store.skeleton.roles), 1.0)
+    equal = dict.fromkeys(symmetric_pairs(first.skeleton.roles), 1.0)
     distances = {
         "jrd": frame_distance("jrd"),
         "pc11": frame_distance("pc11"),

@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.library import settings
 from reproduction import PAPERS
 from reproduction.claims import FAILS, HOLDS, NOT_MADE

@@ -103,7 +103,7 @@ def test_a_pose_in_parts(file):
     assert len(ml.load(file(**parts, **more)).skeleton) == 22
     face = {"pose_jaw": np.zeros((4, 3)), "pose_eye": np.zeros((4, 6))}
     whole = ml.load(file(**parts, **face, pose_hand=np.zeros((4, 90)), **more))
-    assert len(whole.store.skeleton) == 55
+    assert len(whole.skeleton) == 55
     with pytest.raises(MotionFormatError, match="a part of the pose has shape"):
         ml.load(file(**{**parts, "pose_body": np.zeros((4, 60))}, **more))
 

@@ -39,7 +39,7 @@ def test_a_file_written_again_has_the_same_joints_and_positions(bandai, library,
         whole = ml.load(file, keep_carrier=True)
         for number, motion in enumerate((ml.load(file), library[file.stem])):
             again = ml.load(motion.save(tmp_path / f"{number}.bvh"), keep_carrier=True)
-            assert again.store.skeleton.names == whole.store.skeleton.names
+            assert again.skeleton.names == whole.skeleton.names
             np.testing.assert_allclose(again.positions(), whole.positions(), atol=1e-4)
 
 

@@ -113,6 +113,6 @@ def test_says_what_cannot_be_mixed(rng):
     with pytest.raises(InvalidInput, match="share one rate; got 30 and 60 fps.*resample"):
         ClipPoses.of([one, one.resample(60)])
     with pytest.raises(InvalidInput, match="share one skeleton.*retarget"):
-        ClipPoses.of([one, type(one)(one.store.skeleton.scaled(2.0), one.rotations, one.root, 30)])
+        ClipPoses.of([one, type(one)(one.skeleton.scaled(2.0), one.rotations, one.root, 30)])
     with pytest.raises(InvalidInput, match="motion 1 .* has no frames"):
         ClipPoses.of([one, one[:0]])

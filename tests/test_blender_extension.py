@@ -26,7 +26,7 @@ from waiting import LIMIT
 
 import motionloom as ml
 from build_extension import blender_rules, build, validated
-from motionloom.motion.root_carrier import body_skeleton
+from motionloom.motion.kinematics.root_carrier import body_skeleton
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 SCRIPT = Path(__file__).with_name("blender_extension.py")

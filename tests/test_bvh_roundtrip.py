@@ -111,7 +111,7 @@ def test_every_order_of_channels_says_the_same(motion, order, tmp_path):
 def test_end_sites_survive(motion, tmp_path):
     again = ml.load(motion.save(tmp_path / "made.bvh"), unit="cm", up="y", tpose=False)
     wanted = motion.positions(end_sites=True)[:, len(motion.skeleton) :]
-    found = again.positions(end_sites=True)[:, len(again.store.skeleton) :]
+    found = again.positions(end_sites=True)[:, len(again.skeleton) :]
     for k in range(wanted.shape[1]):
         gap = np.abs(found - wanted[:, [k]]).max(axis=(0, 2))
         assert gap.min() < TOLERANCE_M
@@ -247,7 +247,7 @@ def check_takes(takes: list[Path], folder: Path, frames: int | None = None) -> N
         file = motion.save(folder / "again.bvh")
         again = ml.load(file, strict=True, tpose=False)
         assert again.origin.unit_m == motion.origin.unit_m
-        assert again.store.skeleton.names == motion.skeleton.names
+        assert again.skeleton.names == motion.skeleton.names
         np.testing.assert_allclose(
             again.positions(end_sites=True), motion.positions(end_sites=True), atol=TOLERANCE_M
         )

@@ -11,7 +11,7 @@ from rigs import RIGS, rig
 import motionloom as ml
 from motionloom.blending.examples import conform
 from motionloom.formats.presets import apply_preset, convert
-from motionloom.motion.root_carrier import Carrier, body_root, hips_as_root, with_carrier
+from motionloom.motion.kinematics.root_carrier import Carrier, body_root, hips_as_root, with_carrier
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.store.records import origin_json
 
@@ -22,7 +22,7 @@ def walk():
 
 
 def same_body(found, wanted, atol=1e-5):
-    assert found.skeleton.names == wanted.store.skeleton.names
+    assert found.skeleton.names == wanted.skeleton.names
     np.testing.assert_allclose(
         found.positions(end_sites=True), wanted.positions(end_sites=True), atol=atol
     )
@@ -94,7 +94,7 @@ def test_a_carrier_in_gltf(walk, kind, suffix, tmp_path):
     np.testing.assert_allclose(read.positions(), walk.positions(), atol=1e-4)
     assert read.origin.carrier.left_out == ("Camera", "ik_target")
     again = ml.load(read.save(tmp_path / f"b{suffix}"), keep_carrier=True)
-    assert again.store.skeleton.names[:2] == ("Reference", "Hips")
+    assert again.skeleton.names[:2] == ("Reference", "Hips")
     np.testing.assert_allclose(again.positions(), carried.positions()[:, :-2], atol=2e-4)
 
 
@@ -108,8 +108,8 @@ def test_a_carrier_survives_a_file_and_its_skeleton_is_that_of_the_body(walk, ki
     np.testing.assert_allclose(again.positions(), carried.positions(), atol=4e-5)
     elsewhere = under_a_carrier(walk.transform(shift=(2.0, 0.0, 1.0))[5:], kind)
     other = ml.load(elsewhere.save(tmp_path / "three.bvh", unit="m"), unit="m")
-    assert other.store.skeleton.key == read.skeleton.key
-    assert other.store.skeleton is read.skeleton
+    assert other.skeleton.key == read.skeleton.key
+    assert other.skeleton is read.skeleton
 
 
 def test_an_upright_rest_pose_below_a_tilted_carrier(walk):
@@ -139,7 +139,7 @@ def test_a_library_remembers_the_carrier(walk, tmp_path):
             assert carrier.names == ("Reference",)
             assert carrier.moves == (kind in ("travelling", "rigid"))
             again = ml.load(lib[kind].save(tmp_path / "out" / f"{kind}.bvh"), keep_carrier=True)
-            assert again.store.skeleton.names[0] == "Reference"
+            assert again.skeleton.names[0] == "Reference"
             wanted = under_a_carrier(walk, kind).positions()
             # The path of a carrier is not stored: it is placed below the hips again.
             np.testing.assert_allclose(again.positions(), wanted, atol=1e-3)
@@ -163,7 +163,7 @@ def test_other_formats_and_retargeting_leave_the_carrier_out(walk, tmp_path):
 def test_retargeting_onto_a_file_adds_its_carrier(walk):
     rig = hips_as_root(under_a_carrier(walk, "fixed"))
     made = convert(ml.demo.clip("walk"), onto=rig)
-    assert made.store.skeleton.names[:2] == ("Reference", "Hips")
+    assert made.skeleton.names[:2] == ("Reference", "Hips")
     assert np.ptp(made.positions()[:, 0], axis=0).max() < 1e-5
 
 
@@ -171,7 +171,7 @@ def test_the_unreal_preset_keeps_a_root_that_travels_on_the_floor(walk):
     carried = under_a_carrier(walk.starting_at_origin(), "travelling")
     carried = replace(carried, root=carried.root + [0.1, 0.0, 0.0])  # beside the body
     made = apply_preset(hips_as_root(carried), "unreal")
-    assert made.store.skeleton.names[:2] == ("root", "pelvis")
+    assert made.skeleton.names[:2] == ("root", "pelvis")
     beside = made.positions()[:, 0] - made.positions()[:, 1]
     expected = carried.positions()[:, 0] - carried.positions()[:, 1]
     np.testing.assert_allclose(
@@ -184,7 +184,7 @@ def test_the_unreal_preset_keeps_a_root_that_travels_on_the_floor(walk):
 def test_other_presets_keep_root_motion_and_drop_what_stands_still(walk, preset):
     for kind in KINDS:
         made = apply_preset(under_a_carrier(walk.starting_at_origin(), kind), preset)
-        names = made.store.skeleton.names
+        names = made.skeleton.names
         assert names[: 1 + (kind == "travelling")] == (
             ("Reference", "Hips") if kind == "travelling" else ("Hips",)
         )
@@ -263,7 +263,7 @@ def test_takes_that_release_0_1_stored_with_a_carrier_are_read_again(walk, tmp_p
     file = under_a_carrier(walk, "fixed").save(tmp_path / "a.bvh", unit="m")
     with ml.Library.create(tmp_path / "old.loom") as lib:
         with monkeypatch.context() as old:
-            old.setattr("motionloom.motion.root_carrier.body_root", lambda skeleton: 0)
+            old.setattr("motionloom.motion.kinematics.root_carrier.body_root", lambda skeleton: 0)
             lib.add(file, unit="m")
         assert lib.store.skeleton(lib.store.entry("a").skeleton).names[0] == "Reference"
         assert lib["a"].skeleton.names[0] == "Hips"
@@ -282,7 +282,7 @@ def test_takes_of_one_body_are_not_retargeted(monkeypatch):
         lambda *_, **__: pytest.fail("retargeted"),
     )
     first, second = conform(takes)
-    assert second.store.skeleton is first.store.skeleton
+    assert second.skeleton is first.skeleton
     np.testing.assert_array_equal(second.rotations, takes[1].rotations)
     assert len(ml.concatenate(takes)) == len(takes[0]) + len(takes[1])
 

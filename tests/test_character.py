@@ -8,7 +8,7 @@ from naive.character import edge_counts, enclosed_volume, skinned_vertex
 
 import motionloom as ml
 from motionloom.character import body_mesh, figure_mesh, has_body, transform_matrices
-from motionloom.character.surface_nets import surface_mesh
+from motionloom.character.implicit_surface import surface_mesh
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.two_bone import with_global_rotations
@@ -233,9 +233,7 @@ def test_vrm_animations_rest_in_a_t_pose_and_name_the_human_bones(tmp_path):
     assert file.items("nodes")[bones["leftUpperLeg"]["node"]]["name"] == "LeftUpLeg"
     again = ml.load(path)
     assert np.abs(again.positions() - motion.positions()).max() < 1e-5
-    rest = Motion(
-        again.store.skeleton, again.store.skeleton.rest_rotations[None], np.zeros((1, 3)), 1.0
-    )
+    rest = Motion(again.skeleton, again.skeleton.rest_rotations[None], np.zeros((1, 3)), 1.0)
     for side, sign in (("left", 1.0), ("right", -1.0)):
         line = np.diff(rest.role_positions([f"{side}_shoulder", f"{side}_wrist"])[0], axis=0)[0]
         assert sign * line[0] / np.linalg.norm(line) > 0.999

@@ -13,12 +13,12 @@ import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide
-from motionloom.motion.easing import ease_corrections
 from motionloom.motion.feet.clean import clean_feet, lock_feet, root_shift
 from motionloom.motion.feet.contacts import FOOT_PARTS, SIDES, foot_contacts, part_path
 from motionloom.motion.feet.foot_lock import raise_toes
 from motionloom.motion.kinematics.two_bone import Limb, limb_of, reach_target
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.smoothing import ease_corrections
 
 
 def skating(motion, size=0.02, seconds=1.1):

@@ -84,7 +84,7 @@ def test_other_commands_point_to_the_one_that_reads_it(tmp_path, command):
 
 def test_warnings_in_json_name_options(tmp_path):
     small = ml.demo.clip("walk")
-    path = replace(small, skeleton=small.store.skeleton.scaled(0.37), root=0.37 * small.root).save(
+    path = replace(small, skeleton=small.skeleton.scaled(0.37), root=0.37 * small.root).save(
         tmp_path / "walk.bvh", unit="m"
     )
     for command in ("info", "doctor"):

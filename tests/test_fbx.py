@@ -160,11 +160,11 @@ def test_comes_back_with_rest_pose_takes_and_end_sites(tmp_path, rng):
     motion = replace(WALK, skeleton=replace(WALK.skeleton, rest=rest))
     fbx.write(motion, tmp_path / "a.fbx", takes=[replace(motion, name="other")[:7]], mesh="none")
     again = ml.load(tmp_path / "a.fbx")
-    assert again.store.skeleton.names == motion.skeleton.names
-    assert again.store.skeleton.end_names == motion.skeleton.end_names
+    assert again.skeleton.names == motion.skeleton.names
+    assert again.skeleton.end_names == motion.skeleton.end_names
     assert (again.fps, len(again), again.origin.up, again.origin.unit_m) == (30.0, 40, "y", 0.01)
     assert np.abs(again.positions(end_sites=True) - motion.positions(end_sites=True)).max() < 1e-5
-    assert rot.angle_between(again.store.skeleton.rest, rest).max() < 1e-5
+    assert rot.angle_between(again.skeleton.rest, rest).max() < 1e-5
     assert "one of 2 takes, 'walk_p0', is read; the others are other" in again.origin.warnings[0]
     other = ml.load(tmp_path / "a.fbx", animation="other")
     assert (len(other), other.name) == (7, "other")
@@ -254,7 +254,7 @@ def test_a_crash_of_the_library_is_reported(tmp_path, monkeypatch):
     needs_ufbx()
     path = WALK.save(tmp_path / "a.fbx", mesh="none")
     (tmp_path / "crash.py").write_text("import os\nos.abort()\n")
-    monkeypatch.setattr(reader.child_process, "__file__", str(tmp_path / "crash.py"))
+    monkeypatch.setattr(reader.script, "__file__", str(tmp_path / "crash.py"))
     with pytest.raises(MotionFormatError, match="ufbx crashed on this file .exit code -6.: it is"):
         ml.load(path)
 

@@ -126,7 +126,7 @@ def test_scenes_keep_the_rest_pose_and_bones_that_move(tmp_path, rng, suffix):
     again = ml.load(motion.save(tmp_path / f"a{suffix}"))
     apart = motion.positions(end_sites=True) - again.positions(end_sites=True)
     assert np.linalg.norm(apart, axis=-1).max() < 1e-5
-    assert rot.angle_between(again.store.skeleton.rest, rest).max() < 1e-6
+    assert rot.angle_between(again.skeleton.rest, rest).max() < 1e-6
 
 
 def _umask():

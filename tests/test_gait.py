@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
-from motionloom.motion.gait import gait_segments, gaits, label_gaits
+from motionloom.motion.feet.gait import gait_segments, gaits, label_gaits
 from motionloom.motion_graph import TransitionSettings, WalkSettings, motion_graph
 
 

@@ -56,9 +56,9 @@ def test_comes_back(tmp_path, rng, suffix, fps):
     again = ml.load(motion.save(tmp_path / f"dance{suffix}"))
     assert again.fps == pytest.approx(fps, rel=1e-5)
     assert (again.name, len(again)) == ("dance", 40)
-    assert again.store.skeleton.names == SKELETON.names
-    assert again.store.skeleton.end_names == SKELETON.end_names
-    assert again.store.skeleton.rest is None
+    assert again.skeleton.names == SKELETON.names
+    assert again.skeleton.end_names == SKELETON.end_names
+    assert again.skeleton.rest is None
     assert apart(motion, again) < 1e-5
     assert not again.repairs and not again.origin.warnings
 

@@ -10,7 +10,7 @@ from motionloom.motion.rotations import quaternions as rot
 
 def stitched(first, second, blocks=(1000,)):
     """Frames of two motions, one after the other, read in blocks of some sizes."""
-    inertializer = Inertializer(len(first.store.skeleton), first.fps)
+    inertializer = Inertializer(len(first.skeleton), first.fps)
     parts = []
     for motion in (first, second):
         if motion is second:
@@ -23,7 +23,7 @@ def stitched(first, second, blocks=(1000,)):
             )
             at, k = at + size, k + 1
     rotations, root = (np.concatenate(piece) for piece in zip(*parts, strict=True))
-    return ml.Motion(first.store.skeleton, rotations, root, first.fps)
+    return ml.Motion(first.skeleton, rotations, root, first.fps)
 
 
 @pytest.fixture(scope="module")

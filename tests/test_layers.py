@@ -12,11 +12,11 @@ PACKAGE = ROOT / "src" / "motionloom"
 
 # A folder imports from itself and from those before it.
 LAYERS = [
-    "errors", "lazy_names", "ragged", "settings", "atomic_write", "checked_files", "checked_arrays",
-    "configuration", "kernels", "parallel", "motion", "character", "formats", "demo", "store",
-    "features", "alignment", "search", "blending", "text", "parametric", "motion_graph",
-    "fat_graph", "motion_matching", "dance", "crowd", "reconstruction", "evaluation",
-    "library", "plots", "studio", "cli", "__main__",
+    "errors", "lazy_names", "ragged", "settings", "files", "checked_arrays",
+    "configuration", "kernel_cache", "kernels", "parallel", "motion", "character", "formats",
+    "demo", "store", "features", "alignment", "search", "blending", "text", "parametric",
+    "motion_graph", "fat_graph", "motion_matching", "dance", "crowd", "reconstruction",
+    "evaluation", "library", "plots", "studio", "cli", "__main__",
 ]  # fmt: skip
 
 # The doors that look ahead: (file, function) -> what it may import. `Motion.save` and
@@ -36,7 +36,6 @@ FRONT = {
     "lazy_names",
     "settings",
     "configuration",
-    "atomic_write",
     "checked_files",
     "motion",
     "character",
@@ -47,7 +46,7 @@ FRONT = {
 ABOUT = {"demo", "parallel", "evaluation", "kernels"}
 
 # The built-in corpus is made from code and files alone; it knows no library and no search.
-DEMO_USES = {"errors", "atomic_write", "parallel", "motion", "formats", "demo"}
+DEMO_USES = {"errors", "parallel", "motion", "formats", "demo"}
 
 
 def imports(path):

@@ -54,9 +54,9 @@ def test_a_motion_comes_back_as_it_was(lib):
     np.testing.assert_array_equal(again.root, motion.root)
     assert again.translations is None
     assert (again.name, again.fps, again.origin) == ("sway", 30.0, origin)
-    assert again.store.skeleton.key == motion.skeleton.key
-    assert again.store.skeleton.role_map == {"left_knee": "knee"}
-    np.testing.assert_array_equal(again.store.skeleton.offsets, motion.skeleton.offsets)
+    assert again.skeleton.key == motion.skeleton.key
+    assert again.skeleton.role_map == {"left_knee": "knee"}
+    np.testing.assert_array_equal(again.skeleton.offsets, motion.skeleton.offsets)
 
 
 def test_bones_that_change_length_are_kept(lib):

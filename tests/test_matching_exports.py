@@ -111,7 +111,7 @@ def test_takes_with_a_root_bone_look_the_same(database, tmp_path, suffix):
     ast.parse(files[-1].read_text())
     assert all(f"'{file.name}'" in files[-1].read_text() for file in files[:-1])
     whole = ml.load(files[0], keep_carrier=True)
-    names = list(whole.store.skeleton.names)
+    names = list(whole.skeleton.names)
     assert names[0] == "root"
     np.testing.assert_allclose(whole.positions()[:, 0, 1], 0.0, atol=1e-5)
     expected = database.motion(database.ranges[0]).positions()

@@ -347,7 +347,7 @@ def test_takes_of_other_bodies_are_brought_to_one_skeleton(walks):
     small = walks[1].retarget(walks[1].skeleton.scaled(0.7))
     both = matching_database([walks[0], small], MatchingSettings(mirror=False))
     assert both.takes == ("walk_p0", "walk_left_p0")
-    assert both.store.skeleton == walks[0].skeleton
+    assert both.skeleton == walks[0].skeleton
     part = next(one for one in both.ranges if one.name == "walk_left_p0")
     height = both.motion(part).role_positions(["hips"])[:, 0, 1].mean()
     assert height == pytest.approx(walks[0].role_positions(["hips"])[:, 0, 1].mean(), rel=0.05)

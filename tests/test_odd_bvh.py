@@ -48,13 +48,13 @@ def test_it_is_read_rightly_or_refused_clearly(odd, tmp_path):
 
 def check_hips_as_root(body: ml.Motion, whole: ml.Motion) -> None:
     """No position changes where the hips are made the root."""
-    points = [whole.store.skeleton.point_names.index(name) for name in body.skeleton.point_names]
+    points = [whole.skeleton.point_names.index(name) for name in body.skeleton.point_names]
     wanted = whole.positions(end_sites=True)[:, points]
     tolerance = TOLERANCE_M + 2e-6 * np.abs(wanted).max(initial=0.0)
     np.testing.assert_allclose(body.positions(end_sites=True), wanted, rtol=0.0, atol=tolerance)
     carrier = body.origin.carrier
     above = () if carrier is None else carrier.names + carrier.left_out
-    assert set(above) | set(body.skeleton.point_names) == set(whole.store.skeleton.point_names)
+    assert set(above) | set(body.skeleton.point_names) == set(whole.skeleton.point_names)
 
 
 def check_strict(odd: Odd, tolerant: ml.Motion, strict: ml.Motion | ml.MotionFormatError) -> None:

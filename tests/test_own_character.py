@@ -91,9 +91,9 @@ def test_the_character_moves_as_the_motion_says(hero, tmp_path, source, suffix):
     assert moved.quality is not None
     out = moved.save(tmp_path / f"out{suffix}")
     again = ml.load(out)
-    order = [again.store.skeleton.names.index(name) for name in moved.store.skeleton.names]
+    order = [again.skeleton.names.index(name) for name in moved.skeleton.names]
     assert np.abs(again.positions()[:, order] - moved.positions()).max() < 2e-5
-    (mesh,) = meshes(out, again.store.skeleton)
+    (mesh,) = meshes(out, again.skeleton)
     wanted = BODY.posed(moved, 11)
     found = mesh.posed(again, 11)
     # Vertices may be in another order: each has one of the others at its place.
@@ -140,9 +140,9 @@ def test_characters_below_a_node_that_turns_and_scales(hero, tmp_path, suffix):
     assert 0.9 < moved.root[:, 1].mean() / WALK.root[:, 1].mean() < 1.15
     out = moved.save(tmp_path / f"out{suffix}")
     again = ml.load(out)
-    order = [again.store.skeleton.names.index(name) for name in moved.store.skeleton.names]
+    order = [again.skeleton.names.index(name) for name in moved.skeleton.names]
     assert np.abs(again.positions()[:, order] - moved.positions()).max() < 2e-5
-    (mesh,) = meshes(out, again.store.skeleton)
+    (mesh,) = meshes(out, again.skeleton)
     found, joints = mesh.posed(again, 11), again.positions()[11]
     for point in joints:  # the flesh is around the bones
         assert np.linalg.norm(found - point, axis=1).min() < 0.2
@@ -173,7 +173,7 @@ def test_says_what_is_wrong(hero, tmp_path):
     moved = WALK.retarget(path)
     other = replace(
         moved,
-        skeleton=replace(moved.store.skeleton, names=("Pelvis", *moved.store.skeleton.names[1:])),
+        skeleton=replace(moved.skeleton, names=("Pelvis", *moved.skeleton.names[1:])),
     )
     with pytest.raises(InvalidInput, match="joints that the character .* has not: Pelvis"):
         other.save(tmp_path / "out.glb")

@@ -15,7 +15,7 @@ from motionloom.motion.diagnostics.quality import (
     quality_report,
     repeated_steps,
 )
-from motionloom.motion.diagnostics.quality.limbs import Capsules, segment_distances
+from motionloom.motion.diagnostics.quality.posture import Capsules, segment_distances
 from motionloom.motion.kinematics.body import centre_of_mass
 from motionloom.motion.provenance import Provenance, Source
 from motionloom.motion.rotations import quaternions as rot

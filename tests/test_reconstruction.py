@@ -541,7 +541,7 @@ def test_legs_are_fitted_wherever_a_rig_puts_hips_and_head(lib, walk, hips, head
 
 def test_knees_of_another_size_are_found(lib):
     other = ml.demo.clip("walk_slow", performer=2)
-    taken = replace(other, skeleton=other.store.skeleton.scaled(1.1), root=1.1 * other.root)
+    taken = replace(other, skeleton=other.skeleton.scaled(1.1), root=1.1 * other.root)
     body = lib.reconstruct(tracked(taken, noise=0.001))
     knees = ["left_knee", "right_knee"]
     off = np.linalg.norm(body.role_positions(knees) - taken.role_positions(knees), axis=-1)

@@ -114,7 +114,7 @@ def test_members_of_a_family_are_registered_along_its_cheapest_paths(registered)
 def test_other_performers_come_onto_the_skeleton_and_rate_of_the_query():
     one, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 2))
     registration = register([one.resample(60), other])
-    assert registration.skeleton.key == one.store.skeleton.key
+    assert registration.skeleton.key == one.skeleton.key
     assert registration.fps == 60.0
     assert all(example.motion.fps == 60.0 for example in registration.examples)
     assert abs(len(registration.examples[1]) - 2 * len(other)) <= 2
@@ -123,10 +123,10 @@ def test_other_performers_come_onto_the_skeleton_and_rate_of_the_query():
 def test_bones_that_change_their_length_are_made_firm():
     one, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 1))
     breathing = 1.0 + 0.01 * np.sin(np.arange(len(other)) / 5.0)
-    soft = replace(other, translations=breathing[:, None, None] * other.store.skeleton.offsets)
+    soft = replace(other, translations=breathing[:, None, None] * other.skeleton.offsets)
     registration = register([one, soft])
     firm = registration.examples[1].motion
-    assert firm.translations is None and firm.skeleton.key == one.store.skeleton.key
+    assert firm.translations is None and firm.skeleton.key == one.skeleton.key
     without = register([one, other]).examples[1].motion
     assert np.abs(firm.positions() - without.positions()).max() < 0.03
 

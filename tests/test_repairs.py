@@ -7,8 +7,7 @@ import pytest
 import seeded_issues as seeded
 
 import motionloom as ml
-from motionloom.motion.diagnostics.issues import find_issues
-from motionloom.motion.diagnostics.repairs import repair
+from motionloom.motion.diagnostics.issues import find_issues, repair
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import RoleError
-from motionloom.motion.retargeting.streaming import StreamRetargeter
+from motionloom.motion.retargeting.retarget import StreamRetargeter
 
 WALK = ml.demo.clip("walk")[:60]
 OTHER = ml.demo.clip("jog", performer=2)[:20]

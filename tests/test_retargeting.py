@@ -18,8 +18,8 @@ from motionloom.motion.kinematics.two_bone import limb_of, reach_target, with_gl
 from motionloom.motion.retargeting.end_effectors import hand_importance
 from motionloom.motion.retargeting.neutral_pose import neutral_pose
 from motionloom.motion.retargeting.retarget import retarget
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.skeleton import BodyTree
 
 LIMBS = [
     (f"{side}_{a}", f"{side}_{b}")
@@ -271,9 +271,9 @@ BODIES = {
 @pytest.mark.parametrize("name", ["walk_p0", "walk_left_p1"])
 def test_feet_stand_on_the_ground_at_the_same_times(body, name):
     source = ml.demo.clip(name)
-    target = BODIES[body](source.store.skeleton)
+    target = BODIES[body](source.skeleton)
     contacts = source.contacts()
-    scale = leg_length(target) / leg_length(source.store.skeleton)
+    scale = leg_length(target) / leg_length(source.skeleton)
     stands_well(source, source.retarget(target), contacts, scale)
 
 
@@ -302,7 +302,7 @@ def test_longer_feet_lift_the_hips_not_the_knees(walk):
     moved = walk.retarget(replace(skeleton, offsets=offsets))
     assert np.median(moved.root[:, 1] - walk.root[:, 1]) == pytest.approx(0.05, abs=0.01)
     # Even before the feet are planted the ball is on the ground.
-    unplanted = walk.retarget(moved.store.skeleton, keep_contacts=False)
+    unplanted = walk.retarget(moved.skeleton, keep_contacts=False)
     heights = part_path(unplanted, "left_ball")[:, 1][walk.contacts()["left_ball"]]
     assert np.abs(heights - walk.contacts().floor).max() < 0.03
 
@@ -459,9 +459,9 @@ def test_a_t_pose_needs_hardly_a_turn():
 @pytest.mark.parametrize("take", ["02_01", "16_13", "39_02"])
 def test_captured_walks_stand_on_other_bodies(cmu30, take, body):
     source = ml.load(cmu30 / take.split("_")[0].zfill(3) / f"{take}.bvh")
-    target = BODIES[body](source.store.skeleton)
+    target = BODIES[body](source.skeleton)
     contacts = source.contacts()
-    scale = leg_length(target) / leg_length(source.store.skeleton)
+    scale = leg_length(target) / leg_length(source.skeleton)
     stands_well(source, source.retarget(target), contacts, scale)
 
 
@@ -472,10 +472,10 @@ def test_fifty_captured_walks_stand_on_other_bodies(cmu_data, cmu30, body):
     slides, moves = [], []
     for path in cmu_walks(cmu_data, cmu30, 50):
         source = ml.load(path)
-        target = BODIES[body](source.store.skeleton)
+        target = BODIES[body](source.skeleton)
         contacts = source.contacts()
         moved = source.retarget(target, contacts=contacts)
-        scale = leg_length(target) / leg_length(source.store.skeleton)
+        scale = leg_length(target) / leg_length(source.skeleton)
         plants = [p for side in SIDES for p in contacts.plants[f"{side}_ball"]]
         level = np.ptp([p.height for p in plants]) < 0.1  # no stairs, no rough ground
         for part in ("left_ball", "right_ball"):

@@ -111,7 +111,7 @@ def test_what_is_made_is_shown_on_the_character_at_the_performers_size(client, h
     made = state.library["walk"]
     response = characters.made_response(made, characters.character_of(state, info["id"]), seam=3)
     head, arrays = messages.unpack(response.body)
-    same_body(head, info, made.store.skeleton)
+    same_body(head, info, made.skeleton)
     assert head["seam"] == 3 and head["name"] == made.name
     hips = head["size"] * arrays["positions"][:, head["roles"]["hips"]]
     there = made.role_positions(["hips"])[:, 0]

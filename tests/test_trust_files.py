@@ -17,8 +17,8 @@ from waiting import wait_until
 
 import motionloom as ml
 from motionloom.checked_arrays import check_offsets, check_shapes, open_array, open_arrays
-from motionloom.checked_files import below, file_stem, parse_json, parse_toml, plain_name
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra, MotionFormatError
+from motionloom.files import below, file_stem, parse_json, parse_toml, plain_name
 from motionloom.search.match_web.encoding import decoded, encoded
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
@@ -77,7 +77,7 @@ def test_json_is_valid_bounded_and_shallow(text):
             "dance.transitions.graph:load_graph",
         ),
         ("crowd.json", '{"couples": 1' + "0" * 400 + "}", "crowd.settings:load_crowd_settings"),
-        ("roles.toml", "hips = 1" + "0" * 400, "motion.roles.role_map:load_role_map"),
+        ("roles.toml", "hips = 1" + "0" * 400, "motion.roles.assignment:load_role_map"),
     ],
 )
 def test_huge_numbers_in_settings_files_are_refused(tmp_path, name, text, read):
@@ -339,7 +339,7 @@ TEXTS = {
     "graph.graphml": "dance.transitions.graph:load_graph",
     "graph.mogra": "motion_graph.mogra:read_mogra",
     "crowd.toml": "crowd.settings:load_crowd_settings",
-    "roles.json": "motion.roles.role_map:load_role_map",
+    "roles.json": "motion.roles.assignment:load_role_map",
     "labels.csv": "text.label_files:read_labels",
     "labels.eaf": "text.label_files:read_labels",
     "labels.json": "text.label_files:read_labels",
@@ -546,7 +546,7 @@ def test_scripts_have_an_end(told):
 def test_what_unpacks_to_anything_is_refused():
     import zlib
 
-    from motionloom.checked_files import unpacked_bytes
+    from motionloom.files import unpacked_bytes
 
     assert unpacked_bytes(zlib.compress(b"a" * 100), 100) == b"a" * 100
     for data in (zlib.compress(b"a" * 101), b"x", zlib.compress(b"a" * 50)[:-5]):

@@ -14,7 +14,7 @@ from waiting import LIMIT
 import motionloom as ml
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
 from motionloom.formats import usd
-from motionloom.formats.usd import child_process as usd_child
+from motionloom.formats.child_process import usd as usd_child
 from motionloom.motion.rotations import quaternions as rot
 
 pytest.importorskip("pxr", reason="the extra usd is not installed")
@@ -40,9 +40,9 @@ def test_comes_back(tmp_path, rng, suffix):
     motion = random_motion(rng, fps=29.97)
     again = ml.load(motion.save(tmp_path / f"dance{suffix}"))
     assert (again.name, len(again), again.fps) == ("dance", 12, 29.97)
-    assert again.store.skeleton.names == SKELETON.names
-    assert again.store.skeleton.end_names == SKELETON.end_names
-    assert again.store.skeleton.rest is None
+    assert again.skeleton.names == SKELETON.names
+    assert again.skeleton.end_names == SKELETON.end_names
+    assert again.skeleton.rest is None
     assert apart(motion, again) < 1e-5
     assert not again.repairs and not again.origin.warnings
 

@@ -8,119 +8,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from motionloom.lazy_names import imported_on_use
+
 __version__ = "0.2.0"
-
-# Public name -> module that holds it. Loaded on first use: `import motionloom` stays quick.
-_HOMES = {
-    "Family": "motionloom.search",
-    "InvalidInput": "motionloom.errors",
-    "Library": "motionloom.library",
-    "LibraryError": "motionloom.errors",
-    "Markers": "motionloom.motion",
-    "Match": "motionloom.search",
-    "Motion": "motionloom.motion",
-    "MotionFormatError": "motionloom.errors",
-    "MotionloomError": "motionloom.errors",
-    "RoleError": "motionloom.errors",
-    "Segment": "motionloom.motion.segment",
-    "Scene": "motionloom.motion.scene",
-    "Skeleton": "motionloom.motion",
-    "BlendSettings": "motionloom.library.settings",
-    "BallroomSettings": "motionloom.library.settings",
-    "Ballfloor": "motionloom.library.settings",
-    "CrowdMovements": "motionloom.library.settings",
-    "DanceFloorSettings": "motionloom.library.settings",
-    "Formation": "motionloom.library.settings",
-    "MarchSettings": "motionloom.library.settings",
-    "BeatSettings": "motionloom.library.settings",
-    "ChoreographySettings": "motionloom.library.settings",
-    "DanceSettings": "motionloom.library.settings",
-    "GroupingSettings": "motionloom.library.settings",
-    "LikelihoodSettings": "motionloom.library.settings",
-    "MovementSettings": "motionloom.library.settings",
-    "EvaluateSettings": "motionloom.library.settings",
-    "StudySettings": "motionloom.library.settings",
-    "FatGraphSettings": "motionloom.library.settings",
-    "GraphSettings": "motionloom.library.settings",
-    "Minima": "motionloom.library.settings",
-    "Sectors": "motionloom.library.settings",
-    "TransitionRules": "motionloom.library.settings",
-    "WalkSettings": "motionloom.library.settings",
-    "MatchingSettings": "motionloom.library.settings",
-    "MatchingWalkSettings": "motionloom.library.settings",
-    "MatchingWeights": "motionloom.library.settings",
-    "ParametrizeSettings": "motionloom.library.settings",
-    "SynthesisSettings": "motionloom.library.settings",
-    "ReconstructSettings": "motionloom.library.settings",
-    "AngleDtw": "motionloom.library.settings",
-    "ClipDtw": "motionloom.library.settings",
-    "ClipMethod": "motionloom.library.settings",
-    "ClipStatistics": "motionloom.library.settings",
-    "Dtw": "motionloom.library.settings",
-    "Emd": "motionloom.library.settings",
-    "JointRelativeDtw": "motionloom.library.settings",
-    "LazyGraph": "motionloom.library.settings",
-    "MatchWeb": "motionloom.library.settings",
-    "Method": "motionloom.library.settings",
-    "PointCloudDtw": "motionloom.library.settings",
-    "PoseDtw": "motionloom.library.settings",
-    "UniformScaling": "motionloom.library.settings",
-    "WebOptions": "motionloom.library.settings",
-    "Expansion": "motionloom.library.settings",
-    "FamilySettings": "motionloom.library.settings",
-    "Feedback": "motionloom.library.settings",
-    "NeighbourSettings": "motionloom.library.settings",
-    "SearchSettings": "motionloom.library.settings",
-    "WebSettings": "motionloom.library.settings",
-    "ImportSettings": "motionloom.library.settings",
-    "ClusterSettings": "motionloom.library.settings",
-    "FindSettings": "motionloom.library.settings",
-    "at": "motionloom.parametric.parameters",
-    "beats": "motionloom.dance.motion_beats.beats",
-    "blend": "motionloom.blending",
-    "concatenate": "motionloom.motion",
-    "load": "motionloom.formats",
-    "load_markers": "motionloom.formats",
-    "retarget": "motionloom.motion.retargeting.retarget",
-    "save": "motionloom.formats",
-    "view": "motionloom.studio.notebook",
-}
-_MODULES = {"demo": "motionloom.demo", "parameters": "motionloom.parametric.parameters"}
-# Names of release 0.1, accepted for one release: they moved to `ml.parameters`.
-_MOVED = {
-    "average_speed", "centre_of_mass", "final_root_position", "highest", "joint_speed", "lowest",
-    "turn",
-}  # fmt: skip
-
-__all__ = ["__version__", *sorted([*_HOMES, *_MODULES])]
-
-
-def __getattr__(name: str):
-    if name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif name in _MODULES:
-        value = importlib.import_module(_MODULES[name])
-    elif name in _MOVED:
-        import warnings
-
-        warnings.warn(
-            f"ml.{name} is now ml.parameters.{name}; the old name goes with release 0.3",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return getattr(importlib.import_module(_MODULES["parameters"]), name)
-    else:
-        raise AttributeError(f"module 'motionloom' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
 
 if TYPE_CHECKING:
     from motionloom import demo as demo
@@ -185,6 +77,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import WalkSettings as WalkSettings
     from motionloom.library.settings import WebOptions as WebOptions
     from motionloom.library.settings import WebSettings as WebSettings
+    from motionloom.library.settings import register_method as register_method
     from motionloom.motion import Markers as Markers
     from motionloom.motion import Motion as Motion
     from motionloom.motion import Skeleton as Skeleton
@@ -197,3 +90,5 @@ if TYPE_CHECKING:
     from motionloom.search import Family as Family
     from motionloom.search import Match as Match
     from motionloom.studio.notebook import view as view
+
+__getattr__, __dir__ = imported_on_use(__name__)

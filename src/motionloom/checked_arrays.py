@@ -13,8 +13,8 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import check_regular
 from motionloom.errors import LibraryError, MotionFormatError
+from motionloom.files import check_regular
 
 LARGEST_ARRAYS = 1 << 30  # bytes of all arrays of one .npz file
 _PAGE = 4096  # bytes that have a sum of their own
@@ -45,20 +45,16 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
             raise ValueError(f"expected {length} bytes for the shape {shape}, found {size - begin}")
         if not length:
             return np.empty(shape, dtype, order)
-        held = _mapped.pop(str(path), None)
-        if held is not None and held[0] == _state(status):
-            table = held[1][begin : begin + length].view(dtype).reshape(shape, order=order)
+        kept = _mapped.pop(str(path), None)
+        if kept is not None and kept[0] == _state(status):
+            table = kept[1][begin : begin + length].view(dtype).reshape(shape, order=order)
         else:
             table = np.memmap(path, dtype, "r", begin, shape, order)
         return table if memory_map else np.array(table)
     except FileNotFoundError:
         raise
-    # NumPy's reader of headers raises whatever its parser raises.
-    except Exception as error:
-        reason = str(error).strip().splitlines()
-        raise LibraryError(
-            f"{path}: damaged: {reason[0][:200] if reason else type(error).__name__}"
-        ) from None
+    except Exception as error:  # NumPy's reader of headers raises whatever its parser raises
+        raise _damaged(path, error) from None
 
 
 def page_checksum(path: Path, *, keep: bool = False) -> tuple[int, int]:
@@ -67,7 +63,7 @@ def page_checksum(path: Path, *, keep: bool = False) -> tuple[int, int]:
     A page has 4096 bytes; its sum is that of its 64-bit words, modulo 2**64, and the last page is
     filled with zeros. It changes with any damage within one word, and with pages that are
     exchanged; not if words of one page are exchanged, as the CRC-32 of the whole file does
-    (`motionloom.checked_files.file_checksum`). With `keep` a large file stays mapped for
+    (`motionloom.files.file_checksum`). With `keep` a large file stays mapped for
     `open_array`, until `forget_mappings`: what is opened next is what was verified, and its pages
     are mapped once.
 
@@ -147,17 +143,19 @@ def open_arrays(path: Path, *, largest: int = LARGEST_ARRAYS) -> dict[str, NDArr
         if size > largest:
             raise ValueError(f"its arrays have {size} bytes, at most {largest} are read")
         with np.load(path, allow_pickle=False) as stored:
-            found = {key: stored[key] for key in stored.files}
-        if any(not isinstance(value, np.ndarray) for value in found.values()):
+            arrays = {key: stored[key] for key in stored.files}
+        if any(not isinstance(value, np.ndarray) for value in arrays.values()):
             raise ValueError("it holds other files than arrays")
-        return found
+        return arrays
     except FileNotFoundError:
         raise
     except Exception as error:  # of zipfile, zlib and NumPy's reader of headers
-        reason = str(error).strip().splitlines()
-        raise LibraryError(
-            f"{path}: damaged: {reason[0][:200] if reason else type(error).__name__}"
-        ) from None
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> LibraryError:
+    reason = str(error).strip().splitlines()
+    return LibraryError(f"{path}: damaged: {reason[0][:200] if reason else type(error).__name__}")
 
 
 def check_offsets(values: Iterable[int] | NDArray[Any], total: int, what: str) -> NDArray[np.int64]:
@@ -219,17 +217,17 @@ def check_shapes(
     {'N': 3}
     """
     kinds = {"float": "f", "int": "iu", "bool": "b"}
-    known = dict(sizes)
+    lengths = dict(sizes)
     for name, (kind, shape) in expected.items():
         array = arrays.get(name)
         if array is None:
             raise LibraryError(f"damaged: it has no array {name}")
         wanted: list[int | str] = []
-        for letter, found in zip(shape, array.shape, strict=False):
+        for letter, length in zip(shape, array.shape, strict=False):
             if isinstance(letter, str):
                 base, more = letter[:1], int(letter[1:] or 0)
-                known.setdefault(base, found - more)
-                letter = known[base] + more
+                lengths.setdefault(base, length - more)
+                letter = lengths[base] + more
             wanted.append(letter)
         if (
             array.dtype.kind not in kinds[kind]
@@ -242,7 +240,7 @@ def check_shapes(
             )
         if kind == "float" and not (np.abs(array) < largest_value(array.dtype)).all():
             raise LibraryError(f"damaged: {name} has values that are not finite, or too large")
-    return known
+    return lengths
 
 
 def largest_value(dtype: np.dtype[Any]) -> np.floating:

@@ -17,9 +17,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import parse_json, read_regular
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.files import atomic_write, parse_json, read_regular
 
 FILE = "motionloom.toml"
 _TRUSTED = "trusted.json"
@@ -97,10 +96,10 @@ def trust(key: str) -> None:
     """Remember that the user trusts something, under a key."""
     _trusted_here.add(key)
     place = user_settings().with_name(_TRUSTED)
-    known = {*_trusted(), key}
+    keys = {*_trusted(), key}
     try:
         with atomic_write(place) as scratch:
-            scratch.write_text(json.dumps(sorted(known), indent=1), encoding="utf-8")
+            scratch.write_text(json.dumps(sorted(keys), indent=1), encoding="utf-8")
     except OSError as error:
         _log.warning("%s: cannot be written (%s); trusted for now only", place, error.strerror)
 
@@ -113,10 +112,10 @@ def is_trusted(key: str) -> bool:
 def _trusted() -> set[str]:
     content = _content(user_settings().with_name(_TRUSTED))
     try:
-        found = parse_json(content or b"[]")
+        keys = parse_json(content or b"[]")
     except ValueError:
         return set()
-    return {key for key in found if isinstance(key, str)} if isinstance(found, list) else set()
+    return {key for key in keys if isinstance(key, str)} if isinstance(keys, list) else set()
 
 
 def _file_key(path: Path, content: bytes) -> str:
@@ -139,7 +138,7 @@ def _table(path: Path, name: str, content: bytes | None) -> dict[str, Any]:
         table = tomllib.loads((content or b"").decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"{path}: cannot be read as TOML: {error}") from None
-    found = table.get(name, {})
-    if not isinstance(found, dict):
-        raise InvalidInput(f"{path}: {name} must be a table, [{name}]; got {found!r}")
-    return found
+    section = table.get(name, {})
+    if not isinstance(section, dict):
+        raise InvalidInput(f"{path}: {name} must be a table, [{name}]; got {section!r}")
+    return section

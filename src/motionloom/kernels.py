@@ -5,11 +5,9 @@ Importing Numba takes longer than most small tasks, so nothing imports it at the
 NumPy function with the same results (``numpy=``); it is used as long as Numba is not loaded and
 all such calls together are small work.
 
-Compiled code is cached in ``NUMBA_CACHE_DIR``, else in the user's cache folder. The name of a file
-contains a digest of everything the machine code depends on: module, bytecode and constants of the
-function and of all kernels it calls, the types of its arguments, the versions of Python and Numba,
-and the processor. A cached kernel that no longer fits its source can therefore not be found, and
-one that still fits is found after an upgrade and in every copy of the sources.
+Compiled code is cached in ``NUMBA_CACHE_DIR``, else in the user's cache folder, by the content of
+the kernel and of all kernels it calls (`motionloom.kernel_cache`). With ``NUMBA_DISABLE_JIT=1``
+kernels run as they are written, for debuggers and for measuring coverage.
 
 ``kernel_signatures.txt`` lists the types with which kernels are called; `compile_listed` compiles
 them ahead of their first call.
@@ -21,11 +19,10 @@ import functools
 import os
 import pickle
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,7 +30,8 @@ import numpy as np
 # Time that NumPy functions may take in one process before Numba is loaded, in nanoseconds: about
 # what importing Numba and loading a few cached kernels takes.
 SMALL = 500_000_000
-_DIGEST_SIZE = 32  # of SHA-256, in front of the compiled code in a file
+# What a full disk and a damaged file in the cache raise. Compiled functions do not.
+_UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 kernels: dict[str, Kernel] = {}
 _spent = 0.0
@@ -104,13 +102,34 @@ class Kernel:
         self.nanoseconds = nanoseconds
         self.signature = signature
         self.options = options
+        self.cached = True
         kernels[f"{function.__module__}.{function.__qualname__}"] = self
 
     def __call__(self, *args: Any) -> Any:
         """Call the compiled function, or its NumPy equivalent if the arrays are small."""
         if self.numpy is not None and _is_small(args, self.nanoseconds):
             return self.numpy(*args)
-        return self.compiled(*args)
+        return self.with_compiled(lambda compiled: compiled(*args))
+
+    def with_compiled(self, use: Callable[[Any], Any]) -> Any:
+        """What `use` returns for the compiled function; once more if the cache is of no use."""
+        try:
+            return use(self.compiled)
+        except _UNUSABLE:  # before the function itself was run
+            self._leave_cache()
+            return use(self.compiled)
+
+    def _leave_cache(self) -> None:
+        """Remove what is cached of this kernel and of those it calls, and go on without a cache."""
+        import shutil
+
+        from motionloom.kernel_cache import opened_folder
+
+        shutil.rmtree(opened_folder(cache_folder(), self.cache_name), ignore_errors=True)
+        self.__dict__.pop("compiled", None)
+        self.cached = False
+        for _, callee in _callees(self.function):
+            callee._leave_cache()
 
     def __reduce__(self) -> str:
         """Pickle by name, as functions are."""
@@ -121,6 +140,7 @@ class Kernel:
         """Numba's dispatcher of the function, whose global kernels are dispatchers as well."""
         import numba
 
+        config: Any = numba.config
         function = self.function
         scope = dict(function.__globals__)
         scope[function.__name__] = None  # a kernel that calls itself is not supported
@@ -130,12 +150,28 @@ class Kernel:
             function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
         )
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-        dispatcher = numba.njit(nogil=True, **self.options)(copy)
-        dispatcher._cache = _Cache(self)
+        if config.DISABLE_JIT:
+            return copy
+        compiled: Any
+        options = {"nogil": True, **self.options}
+        if self.cached:
+            from motionloom.kernel_cache import dispatcher
+
+            compiled = dispatcher(copy, cache_folder(), self.cache_name, **options)
+        else:
+            compiled = numba.njit(**options)(copy)
         if self.signature is not None:
-            dispatcher.compile(self.signature())
-            dispatcher.disable_compile()
-        return dispatcher
+            compiled.compile(self.signature())
+            compiled.disable_compile()
+        return compiled
+
+    @property
+    def cache_name(self) -> str:
+        """Name of its folder in the cache."""
+        import numba
+
+        digest = _sha256(self.content + numba.__version__.encode()).hexdigest()
+        return f"{self.function.__module__}.{self.function.__name__}-{digest[:32]}"
 
     @functools.cached_property
     def content(self) -> bytes:
@@ -197,103 +233,12 @@ def _content(function: FunctionType) -> Iterator[bytes]:
     frozen = {**_globals(function), **{name: cell.cell_contents for name, cell in cells}}
     for name, value in frozen.items():
         yield name.encode()
-        yield from _value(name, value)
-
-
-def _value(name: str, value: Any) -> Iterator[bytes]:
-    if isinstance(value, Kernel):
-        return  # its own digest is added
-    if isinstance(value, np.ndarray):
-        yield f"{value.dtype.str}{value.shape}".encode()
-        yield value.tobytes()
-    elif isinstance(value, ModuleType):
-        yield value.__name__.encode()
-    elif isinstance(value, type | BuiltinFunctionType | np.ufunc | FunctionType):
-        yield f"{getattr(value, '__module__', '')}.{value.__name__}".encode()
-    elif isinstance(value, tuple):
-        yield f"{len(value)}".encode()
-        for part in value:
-            yield from _value(name, part)
-    elif isinstance(value, int | float | complex | str | bytes | np.generic | None):
-        yield repr(value).encode()
-    else:
-        raise TypeError(f"a kernel cannot depend on {name}, a {type(value).__name__}")
-
-
-class _Cache:
-    """Cache of the compiled forms of one kernel, with the methods that Numba's dispatcher calls."""
-
-    def __init__(self, owner: Kernel) -> None:
-        self._kernel = owner
-
-    @property
-    def cache_path(self) -> str:
-        """The folder, as Numba shows it."""
-        return str(cache_folder())
-
-    def load_overload(self, signature, target_context):
-        """The compiled form for these types of arguments, or None."""
-        from numba.core.compiler import CompileResult
-
-        _load_registries(target_context)
-        try:
-            data = self._path(signature, target_context).read_bytes()
-        except OSError:
-            return None
-        payload = data[_DIGEST_SIZE:]
-        if _sha256(payload).digest() != data[:_DIGEST_SIZE]:  # cut off or damaged
-            return None
-        return CompileResult._rebuild(target_context, *pickle.loads(payload))
-
-    def save_overload(self, signature, result) -> None:
-        """Write a compiled form; without a cache the work goes on, so errors are ignored."""
-        from numba.core.serialize import dumps
-
-        from motionloom.atomic_write import atomic_write
-
-        if result.library.has_dynamic_globals:
-            return
-        payload = dumps(result._reduce())
-        path = self._path(signature, result.target_context)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_write(path) as scratch:
-                scratch.write_bytes(_sha256(payload).digest() + payload)
-        except OSError:
-            pass
-
-    def _path(self, signature, target_context) -> Path:
-        import numba
-
-        key = (
-            self._kernel.content,
-            str(signature),
-            target_context.codegen().magic_tuple(),
-            numba.__version__,
-            sys.version_info[:2],
-        )
-        digest = _sha256(repr(key).encode()).hexdigest()[:32]
-        function = self._kernel.function
-        package = function.__module__.rpartition(".")[2]
-        return cache_folder() / f"{package}.{function.__name__}-{digest}.nbc"
-
-
-def _load_registries(target_context) -> None:
-    """Load what Numba knows about NumPy, without its trial import of SciPy's linear algebra.
-
-    The import takes 0.2 s. Its outcome is known, as motionloom requires SciPy, and kernels that
-    call BLAS import it by themselves. Other threads must not meet the blocked import.
-    """
-    blas, module = "scipy.linalg.cython_blas", "numba.np.arraymath"
-    if module in sys.modules or blas in sys.modules or threading.active_count() > 1:
-        target_context.refresh()
-        return
-    sys.modules[blas] = None  # type: ignore[assignment]
-    try:
-        target_context.refresh()
-    finally:
-        del sys.modules[blas]
-    sys.modules[module]._HAVE_BLAS = True  # type: ignore[attr-defined]
+        if isinstance(value, ModuleType):
+            yield value.__name__.encode()
+        elif callable(value):  # what a kernel contains is added by itself
+            yield f"{getattr(value, '__module__', '')}.{value.__name__}".encode()
+        else:
+            yield pickle.dumps(value)
 
 
 def cache_folder() -> Path:
@@ -321,16 +266,20 @@ def compile_listed(line: str) -> None:
     Examples
     --------
     >>> compile_listed(
-    ...     "motionloom.motion.easing.critically_damped_spring (float64, float64, float64, float64)"
+    ...     "motionloom.motion.smoothing.critically_damped_spring (float64, float64, float64, float64)"
     ... )
     """
+    import numba
     from numba import types
 
+    config: Any = numba.config
     name, _, signature = line.partition(" ")
     import_module(name.rpartition(".")[0])
-    compiled: Any = kernels[name].compiled
-    if kernels[name].signature is None:
-        compiled.compile(eval(signature, {"__builtins__": {}}, vars(types)))
+    kinds = eval(signature, {"__builtins__": {}}, vars(types))
+    if not config.DISABLE_JIT:
+        kernels[name].with_compiled(
+            lambda compiled: kernels[name].signature or compiled.compile(kinds)
+        )
 
 
 def compiled_signatures() -> list[str]:

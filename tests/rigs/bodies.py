@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 import motionloom as ml
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.skeleton import BodyTree
 from rigs import rig
 
 Array = NDArray[np.float64]
@@ -184,7 +184,7 @@ def performed(name: str, body: str) -> Motion:
 def on_body(source: Motion, body: Body) -> Motion:
     """A motion of the corpus, whose zero pose is a T-pose in world axes, on a body."""
     outline, roles = rig(body.rig)
-    places, part_of = _places(outline, roles, source.store.skeleton, body.shape)
+    places, part_of = _places(outline, roles, source.skeleton, body.shape)
     joints = len(outline)
     bones = [_bone(outline, places, part_of, j) for j in range(joints)]
     axes = np.stack([
@@ -207,11 +207,11 @@ def on_body(source: Motion, body: Body) -> Motion:
     above = tree.path_up(hips)[1:]
     world = np.empty((len(source), joints, 4))
     for j in range(joints):
-        point = source.store.skeleton.point(part_of[j])
+        point = source.skeleton.point(part_of[j])
         at = (
             point
-            if point < len(source.store.skeleton)
-            else source.store.skeleton.end_parents[point - len(source.store.skeleton)]
+            if point < len(source.skeleton)
+            else source.skeleton.end_parents[point - len(source.skeleton)]
         )
         world[:, j] = rot.multiply(turned[:, at], axes[j])
     for j in above:
@@ -219,7 +219,7 @@ def on_body(source: Motion, body: Body) -> Motion:
     local = world.copy()
     for j in range(1, joints):
         local[:, j] = rot.multiply(rot.inverse(world[:, parents[j]]), world[:, j])
-    pelvis = source.store.skeleton.point("hips")
+    pelvis = source.skeleton.point("hips")
     place = source.positions()[:, pelvis].astype(np.float64)
     moved = np.asarray(body.shape.get("hips", (0.0, 0.0, 0.0)))
     place += rot.rotate(turned[:, pelvis], moved)

@@ -31,11 +31,11 @@ from motionloom.errors import InvalidInput
 from motionloom.features.frame_distances import FrameDistance
 from motionloom.motion import Motion, Provenance, Source
 from motionloom.motion.diagnostics.quality import QualityReport
-from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.feet.contacts import SIDES, FootContacts
 from motionloom.motion.feet.foot_lock import ground_under
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.motion.smoothing import critically_damped_spring
 
 
 class Blend:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.kernels import kernel
-from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.smoothing import critically_damped_spring
 
 Array = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.rotations.kernels import rotate_floor
+from motionloom.motion.rotations.quaternions import rotate_floor
 from motionloom.ragged import offsets_of
 
 

@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from motionloom.blending.poses import slerp_poses
 from motionloom.errors import InvalidInput
 from motionloom.motion import Skeleton
-from motionloom.motion.easing import smooth_step
 from motionloom.motion.feet.contacts import FOOT_PARTS, FOOT_ROLES
 from motionloom.motion.kinematics.forward import joint_positions
 from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.motion.smoothing import smooth_step
 
 _HELD = 20.0  # joints that a foot part in contact in both windows counts as
 

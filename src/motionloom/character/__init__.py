@@ -1,7 +1,7 @@
 """Characters: the neutral body, skinned meshes, and a user's own character."""
 
-from motionloom.character.binding import bound_mesh
 from motionloom.character.body import FIGURES, body_mesh, figure_mesh, has_body, t_pose
+from motionloom.character.skin_weights import bound_mesh
 from motionloom.character.skinned_mesh import Material, SkinnedMesh, rest_pose, transform_matrices
 
 __all__ = [

@@ -3,6 +3,8 @@
 The figure is an implicit surface around the bones (`motionloom.character.figure`), meshed once for
 each skeleton in a pose with arms and legs apart, and skinned by distance. It is made by code from
 the lengths of the skeleton; there is no template.
+
+Other skeletons get a stick figure: one octahedron per bone.
 """
 
 from __future__ import annotations
@@ -14,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.character.figure import REQUIRED, body_parts
-from motionloom.character.implicit_surface import onto_surface, surface_distances
+from motionloom.character.implicit_surface import onto_surface, surface_distances, surface_mesh
 from motionloom.character.skin_weights import skin_weights
-from motionloom.character.skinned_mesh import SkinnedMesh, bind_pose, vertex_normals
-from motionloom.character.sticks import stick_mesh
-from motionloom.character.surface_nets import surface_mesh
+from motionloom.character.skinned_mesh import SkinnedMesh, bind_pose, rest_pose, vertex_normals
 from motionloom.errors import InvalidInput
+from motionloom.motion.kinematics.root_carrier import body_root
 from motionloom.motion.kinematics.two_bone import with_global_rotations
 from motionloom.motion.retargeting.neutral_pose import (
     NeutralPose,
@@ -28,6 +29,7 @@ from motionloom.motion.retargeting.neutral_pose import (
 )
 from motionloom.motion.retargeting.observed_pose import observed_pose
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.skeleton import BodyTree
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
@@ -40,6 +42,10 @@ FIGURES = ("body", "low", "sticks", "none")
 _ARMS_DOWN = np.radians(42.0)  # from the T-pose: the middle of what shoulders do
 _LEGS_APART = np.radians(7.0)
 _THINNEST = 0.7  # cells: thinner parts fall through the grid
+_WAIST = 0.2  # position of the widest point, as a fraction of the bone
+_SLIMNESS = 0.11  # half width per length
+_THINNEST_STICK, _THICKEST_STICK = 0.008, 0.045  # half widths in meters
+_SHORTEST = 1e-4  # meters; shorter bones are not drawn
 
 
 def has_body(skeleton: Skeleton) -> bool:
@@ -84,7 +90,7 @@ def body_mesh(
 
 
 class _Wanted:
-    """What is meshed; compared by skeleton and detail alone."""
+    """Input of the mesh; compared by skeleton and detail alone."""
 
     def __init__(self, skeleton: Skeleton, detail: str, example: Motion | None) -> None:
         self.skeleton, self.detail, self.example = skeleton, detail, example
@@ -175,3 +181,57 @@ def _apart(skeleton: Skeleton, local: Array) -> Array:
             changed = {joint: rot.multiply(turn, world[joint])[None]}
             local = with_global_rotations(local[None], skeleton, changed)[0]
     return local
+
+
+def stick_mesh(skeleton: Skeleton) -> SkinnedMesh:
+    """Bones as slim octahedra in the rest pose, flat-shaded, each bound to one joint.
+
+    Examples
+    --------
+    >>> from motionloom.motion import Skeleton
+    >>> bone = Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
+    >>> stick_mesh(bone).vertices.shape  # 8 triangles
+    (24, 3)
+    """
+    bind = rest_pose(skeleton)
+    points = bind.positions
+    parents = skeleton.point_parents
+    root, tree = body_root(skeleton), BodyTree(skeleton)
+    body = {root, *tree.below(root)}  # no bone from a joint above the hips
+    bones = [
+        (points[parent], points[point], int(parent))
+        for point, parent in enumerate(parents)
+        if parent in body and np.linalg.norm(points[point] - points[parent]) > _SHORTEST
+    ]
+    if not bones:  # a single joint is drawn, too
+        bones = [(points[0], points[0] + [0.0, 0.1, 0.0], 0)]
+    corners = np.concatenate([_octahedron(start, end) for start, end, _ in bones])
+    sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals = sides / np.linalg.norm(sides, axis=1, keepdims=True)
+    joints = np.zeros((len(bones) * 24, 4), np.uint16)
+    joints[:, 0] = np.repeat([joint for _, _, joint in bones], 24)
+    weights = np.zeros((len(joints), 4), np.float32)
+    weights[:, 0] = 1.0
+    return SkinnedMesh(
+        corners.reshape(-1, 3).astype(np.float32),
+        np.repeat(normals, 3, axis=0).astype(np.float32),
+        np.arange(len(joints), dtype=np.uint32).reshape(-1, 3),
+        joints,
+        weights,
+        bind.matrices(),
+        name="sticks",
+    )
+
+
+def _octahedron(start: NDArray, end: NDArray) -> NDArray:
+    """Eight triangles (8, 3, 3) from start to end, counter-clockwise from outside."""
+    bone = end - start
+    length = float(np.linalg.norm(bone))
+    width = min(max(_SLIMNESS * length, _THINNEST_STICK), _THICKEST_STICK)
+    turn = rot.between([0.0, 1.0, 0.0], bone)
+    across = width * rot.rotate(turn, np.array([[1, 0, 0], [0, 0, -1], [-1, 0, 0], [0, 0, 1.0]]))
+    ring = start + _WAIST * bone + across
+    following = np.roll(ring, -1, axis=0)
+    upper = np.stack([ring, following, np.broadcast_to(end, (4, 3))], axis=1)
+    lower = np.stack([following, ring, np.broadcast_to(start, (4, 3))], axis=1)
+    return np.concatenate([upper, lower])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.character.implicit_surface import Loft
-from motionloom.motion.roles.body_tree import BodyTree
+from motionloom.motion.skeleton import BodyTree
 
 if TYPE_CHECKING:
     from motionloom.character.skinned_mesh import BindPose
@@ -32,7 +32,7 @@ REQUIRED = (
 )
 # Legs from hip to ankle and trunk from the hips to the neck, together, of a person of 1.75 m.
 _REFERENCE = 1.36
-_HAND, _HEAD = 0.185, 0.232  # their lengths in metres
+_HAND, _HEAD = 0.185, 0.232  # their lengths in meters
 _NEGLIGIBLE = 0.95
 
 # Rows: parameter along the part, half width, half depth, offset sideways, offset in depth.
@@ -82,7 +82,7 @@ _FOOT = [
 def body_parts(skeleton: Skeleton, bind: BindPose, *, thinnest: float = 0.0) -> list[Loft]:
     """The parts of the figure in a bind pose that stands upright and faces +Z.
 
-    Parts are at least `thinnest` metres thick from axis to surface, so that a coarse grid sees
+    Parts are at least `thinnest` meters thick from axis to surface, so that a coarse grid sees
     them; smaller ones (ears) are left out.
     """
     figure = _Figure(skeleton, bind)

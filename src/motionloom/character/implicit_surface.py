@@ -4,14 +4,21 @@ A loft follows a straight axis; its sections are ellipses whose half widths vary
 and its ends are rounded. Two lofts are joined by a polynomial smooth minimum [1]_, which fills the
 groove between them over a width of its own and leaves everything farther away unchanged.
 
+The surface becomes triangles by surface nets on a grid [2]_. Every grid cell that the surface
+crosses has one vertex; every grid edge that it crosses has one quadrangle, between the vertices of
+the four cells around it. A cell through which two sheets pass has one vertex for each, so that the
+mesh is a closed manifold by construction: every edge belongs to two triangles. Only blocks of the
+grid near the surface are evaluated.
+
 References
 ----------
 .. [1] I. Quilez. Smooth minimum. 2013.
+.. [2] S. F. F. Gibson. Constrained elastic surface nets. MICCAI 1998.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,8 +28,18 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _STEPS = 65  # of the table of sections
-_THINNEST = 1e-4  # metres
-_FAR = 10.0  # metres: the distance of points that are not near
+_THINNEST = 1e-4  # meters
+_FAR = 10.0  # meters: the distance of points that are not near
+_BLOCK = 8  # cells along the side of a block
+_OUTSIDE = 1.0  # the distance of grid points that are not evaluated
+_CORNERS = np.array([(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+# The twelve edges of a cell, as pairs of corners: four along each axis.
+_EDGES = [(low, low | 4 >> axis) for axis in range(3) for low in range(8) if not low & 4 >> axis]
+_FACES = [
+    [corner for corner in range(8) if bool(corner & 4 >> axis) == side]
+    for axis in range(3)
+    for side in (False, True)
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +54,11 @@ class Loft:
         Direction of the first half width; the second is square to it and to the axis.
     sections : ndarray, shape (N, 5)
         Rows of parameter (increasing, may be outside of 0 to 1), the two half widths, and the
-        offsets of the centre in these two directions, in metres.
+        offsets of the center in these two directions, in meters.
     joints : tuple of int
         Joints that may move this part.
     blend : float
-        Width over which the part is blended with those before it, in metres.
+        Width over which the part is blended with those before it, in meters.
     floor : float or None
         Height below which the part is cut off, as a sole is.
     """
@@ -64,7 +81,7 @@ class Loft:
 
     @cached_property
     def length(self) -> float:
-        """Length of the axis in metres."""
+        """Length of the axis in meters."""
         return max(float(np.linalg.norm(self.end - self.start)), _THINNEST)
 
     @cached_property
@@ -105,10 +122,10 @@ class Loft:
         sides = scaled[:, 1:] / widths
         slope = np.sqrt((scaled[:, 0] / caps) ** 2 + np.einsum("nc,nc->n", sides, sides))
         # The value over its gradient: near the surface this is the distance.
-        found = np.where(size > 1e-6, size * (size - 1.0) / np.maximum(slope, 1e-9), -caps)
+        distance = np.where(size > 1e-6, size * (size - 1.0) / np.maximum(slope, 1e-9), -caps)
         if self.floor is not None:
-            found = -smooth_minimum(-found, points[:, 1] - self.floor, 0.012)
-        return found
+            distance = -smooth_minimum(-distance, points[:, 1] - self.floor, 0.012)
+        return distance
 
 
 def smooth_minimum(a: Array, b: Array, width: float) -> Array:
@@ -120,15 +137,15 @@ def smooth_minimum(a: Array, b: Array, width: float) -> Array:
 def surface_distances(parts: Sequence[Loft], points: Array, *, reach: float) -> Array:
     """Approximate signed distances (N,) of points (N, 3) from the blended surface of all parts.
 
-    Parts farther from a point than `reach` metres are ignored.
+    Parts farther from a point than `reach` meters are ignored.
     """
-    found = np.full(len(points), _FAR)
+    distances = np.full(len(points), _FAR)
     x, y, z = points.T
     for part in parts:
         (x0, y0, z0), (x1, y1, z1) = part.bounds + np.outer([-1.0, 1.0], [reach + part.blend] * 3)
         near = np.flatnonzero((y > y0) & (y < y1) & (x > x0) & (x < x1) & (z > z0) & (z < z1))
-        found[near] = smooth_minimum(found[near], part.distances(points[near]), part.blend)
-    return found
+        distances[near] = smooth_minimum(distances[near], part.distances(points[near]), part.blend)
+    return distances
 
 
 def onto_surface(parts: Sequence[Loft], points: Array, *, farthest: float) -> Array:
@@ -147,3 +164,172 @@ def onto_surface(parts: Sequence[Loft], points: Array, *, farthest: float) -> Ar
         steep = np.maximum(np.einsum("nc,nc->n", slopes, slopes), 0.05)
         points = points - np.clip((here / steep)[:, None] * slopes, -farthest, farthest)
     return points
+
+
+def surface_mesh(
+    distances: Callable[[Array, float], Array], bounds: Array, cell: float
+) -> tuple[Array, NDArray[np.int64]]:
+    """Vertices (V, 3) and triangles (F, 3), counter-clockwise from outside, of the largest piece.
+
+    Parameters
+    ----------
+    distances : callable
+        Signed distances (N,) of points (N, 3), negative inside; they may be too long by half, and
+        are needed up to the second argument, in meters.
+    bounds : ndarray, shape (2, 3)
+        Corners of a box that contains the surface.
+    cell : float
+        Side of a grid cell in meters.
+
+    Examples
+    --------
+    >>> ball = lambda points, reach: np.linalg.norm(points, axis=1) - 1.0
+    >>> vertices, triangles = surface_mesh(ball, np.array([[-1.0] * 3, [1.0] * 3]), 0.2)
+    >>> bool(np.abs(np.linalg.norm(vertices, axis=1) - 1.0).max() < 0.05)
+    True
+    """
+    middle, half = bounds.mean(axis=0), 0.5 * (bounds[1] - bounds[0])
+    cells_each_way = np.ceil(half / cell) + 2.0  # so a symmetric surface has a symmetric mesh
+    start = middle - cell * cells_each_way
+    blocks = np.ceil(2.0 * cells_each_way / _BLOCK).astype(int)
+    values = _grid(distances, start, cell, blocks)
+    cells = _crossed_cells(values < 0.0)
+    sheets, owners = _sheets(values, cells)
+    places = _middles(values, cells, sheets, owners)
+    vertices = start + cell * (cells[owners] + places)
+    return _largest_piece(vertices, _triangles(values < 0.0, cells, sheets))
+
+
+def _grid(distances, start: Array, cell: float, blocks: NDArray) -> Array:
+    """Values at the grid points; those of blocks far from the surface only have the right sign."""
+    centres = np.stack(
+        np.meshgrid(*(np.arange(count) + 0.5 for count in blocks), indexing="ij"), axis=-1
+    ).reshape(-1, 3)
+    # Within a block no point is farther from the center than half its diagonal.
+    reach = 1.5 * _BLOCK * cell * np.sqrt(0.75) + 2.0 * cell
+    middle = distances(start + _BLOCK * cell * centres, reach)
+    near = np.abs(middle) < reach
+    shape = tuple(_BLOCK * blocks + 1)
+    values = np.full(shape, _OUTSIDE)
+    corner = np.stack(np.meshgrid(*[np.arange(_BLOCK + 1)] * 3, indexing="ij"), axis=-1).reshape(
+        -1, 3
+    )
+    for block in np.floor(centres[(middle < 0.0) & ~near]).astype(int):
+        values[tuple(slice(_BLOCK * b, _BLOCK * (b + 1) + 1) for b in block)] = -_OUTSIDE
+    wanted = np.zeros(shape, bool)
+    for block in np.floor(centres[near]).astype(int):
+        points = _BLOCK * block + corner
+        wanted[tuple(points.T)] = True
+    points = np.argwhere(wanted)
+    values[wanted] = distances(start + cell * points, 2.0 * cell)
+    return values
+
+
+def _crossed_cells(inside: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Cells (C, 3) whose corners are on both sides."""
+    count = np.zeros(tuple(n - 1 for n in inside.shape), np.int8)
+    for corner in _CORNERS:
+        spans = zip(corner, inside.shape, strict=True)
+        count += inside[tuple(slice(c, n - 1 + c) for c, n in spans)]
+    return np.argwhere((count > 0) & (count < 8))
+
+
+def _sheets(values: Array, cells: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """The vertex (C, 12) at each edge of each cell, and the cell (V,) of each vertex."""
+    signs = np.zeros(len(cells), np.intp)
+    for number, corner in enumerate(_CORNERS):
+        signs |= (values[tuple((cells + corner).T)] < 0.0).astype(np.intp) << number
+    patterns, of_cell = np.unique(signs, return_inverse=True)
+    groups = np.array([_edge_groups(int(pattern)) for pattern in patterns])  # (N, 12)
+    counts = groups.max(axis=1) + 1
+    first = np.cumsum(counts[of_cell]) - counts[of_cell]
+    sheets = np.maximum(groups[of_cell], 0) + first[:, None]
+    return sheets, np.repeat(np.arange(len(cells)), counts[of_cell])
+
+
+def _edge_groups(pattern: int) -> list[int]:
+    """The sheet of each edge of a cell, by the corners that are inside (bits); -1: not crossed.
+
+    Inside corners belong together along edges, outside corners also across a face, so that two
+    cells agree about the face between them.
+    """
+    inside = [bool(pattern >> corner & 1) for corner in range(8)]
+    label = list(range(8))
+
+    def join(a: int, b: int) -> None:
+        if inside[a] == inside[b] and label[a] != label[b]:
+            old, new = label[a], label[b]
+            label[:] = [new if one == old else one for one in label]
+
+    for a, b in _EDGES:
+        join(a, b)
+    for face in _FACES:
+        for a, b in ((face[0], face[3]), (face[1], face[2])):
+            if not inside[a] and not inside[b]:
+                join(a, b)
+    found: dict[tuple[int, int], int] = {}
+    groups = []
+    for a, b in _EDGES:
+        if inside[a] == inside[b]:
+            groups.append(-1)
+            continue
+        pair = (label[a], label[b]) if inside[a] else (label[b], label[a])
+        groups.append(found.setdefault(pair, len(found)))
+    return groups
+
+
+def _middles(values: Array, cells: NDArray, sheets: NDArray, owners: NDArray) -> Array:
+    """Mean (V, 3) of the crossings of the edges of each sheet, in units of a cell."""
+    total, count = np.zeros((len(owners), 3)), np.zeros(len(owners))
+    for number, (low, high) in enumerate(_EDGES):
+        a = values[tuple((cells + _CORNERS[low]).T)]
+        b = values[tuple((cells + _CORNERS[high]).T)]
+        crossed = np.flatnonzero((a < 0.0) != (b < 0.0))
+        share = (a[crossed] / (a[crossed] - b[crossed]))[:, None]
+        vertex = sheets[crossed, number]  # an edge has one sheet: no vertex occurs twice
+        total[vertex] += (1.0 - share) * _CORNERS[low] + share * _CORNERS[high]
+        count[vertex] += 1.0
+    return total / count[:, None]
+
+
+def _triangles(
+    inside: NDArray[np.bool_], cells: NDArray[np.intp], sheets: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    number = np.full(tuple(n - 1 for n in inside.shape), -1, np.int64)
+    number[tuple(cells.T)] = np.arange(len(cells))
+    faces = []
+    for axis in range(3):
+        first, second = (axis + 1) % 3, (axis + 2) % 3
+        near: list[slice] = [slice(None)] * 3
+        far: list[slice] = [slice(None)] * 3
+        near[axis], far[axis] = slice(0, -1), slice(1, None)
+        leaves = inside[tuple(near)] & ~inside[tuple(far)]
+        enters = ~inside[tuple(near)] & inside[tuple(far)]
+        for edges, outward in ((leaves, True), (enters, False)):
+            where = np.argwhere(edges)
+            corners = []
+            for back in ((1, 1), (0, 1), (0, 0), (1, 0)):
+                cell = where.copy()
+                cell[:, first] -= back[0]
+                cell[:, second] -= back[1]
+                low = (back[0] * (4 >> first)) | (back[1] * (4 >> second))
+                edge = _EDGES.index((low, low | 4 >> axis))
+                corners.append(sheets[number[tuple(cell.T)], edge])
+            a, b, c, d = corners if outward else corners[::-1]
+            faces += [np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]
+    return np.concatenate(faces)
+
+
+def _largest_piece(
+    vertices: Array, triangles: NDArray[np.int64]
+) -> tuple[Array, NDArray[np.int64]]:
+    """The piece with the most vertices: what is thinner than a cell may fall into crumbs."""
+    from scipy import sparse
+
+    count = len(vertices)
+    links = (np.ones(2 * len(triangles)), (triangles[:, :2].T.ravel(), triangles[:, 1:].T.ravel()))
+    graph = sparse.coo_array(links, shape=(count, count))
+    piece = sparse.csgraph.connected_components(graph, directed=False)[1]
+    kept = piece == np.argmax(np.bincount(piece))
+    number = np.cumsum(kept) - 1
+    return vertices[kept], number[triangles[kept[triangles[:, 0]]]]

@@ -4,6 +4,11 @@ A vertex belongs to the body part it lies on, and within it to the nearest bone.
 then diffused over the surface, so that they change gradually around a joint, over a distance that
 grows with the thickness of the body there. Parts that are near each other but not connected (the
 two thighs) do not mix, because the diffusion follows the surface.
+
+A mesh from a file has its own weights, but any mesh space and scales. There a joint moves a vertex
+by its world matrix times its inverse bind matrix, and both may scale (a character in centimeters
+below a node that scales by 0.01). Our joints do not scale, so the scale moves into the vertices,
+and the rest is a rigid bind pose.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.character.implicit_surface import Loft
+from motionloom.character.skinned_mesh import Material, SkinnedMesh, rest_pose, vertex_normals
 
 if TYPE_CHECKING:
     from motionloom.character.skinned_mesh import BindPose
@@ -24,7 +30,7 @@ Array = NDArray[np.float64]
 
 INFLUENCES = 4  # joints per vertex, as game engines allow
 _SPREAD = 0.4  # of the thickness: standard deviation of the diffusion
-_THINNEST, _THICKEST = 0.03, 0.065  # metres
+_THINNEST, _THICKEST = 0.03, 0.065  # meters
 
 
 def skin_weights(
@@ -74,7 +80,7 @@ def _nearest_bone(
     if len(joints) == 1:
         return np.full(len(points), joints[0], np.intp)
     parents = skeleton.point_parents
-    best, found = np.full(len(points), np.inf), np.full(len(points), joints[0], np.intp)
+    best, nearest = np.full(len(points), np.inf), np.full(len(points), joints[0], np.intp)
     for joint in joints:
         start = bind.positions[joint]
         below: list[int] = np.flatnonzero(parents == joint).tolist()
@@ -85,8 +91,8 @@ def _nearest_bone(
             along = np.clip((points - start) @ bone / length, 0.0, 1.0)
             gap = np.linalg.norm(points - start - along[:, None] * bone, axis=1)
             closer = gap < best - 1e-9
-            best[closer], found[closer] = gap[closer], joint
-    return found
+            best[closer], nearest[closer] = gap[closer], joint
+    return nearest
 
 
 def _diffused(
@@ -102,7 +108,7 @@ def _diffused(
     # Every edge of a closed mesh is in `a`, `b` once in each direction.
     graph = sparse.csr_array((np.ones(len(a)), (a, b)), shape=(count, count))
     mean = sparse.diags_array(1.0 / graph.sum(axis=1)) @ graph
-    # A step that replaces half of a value by the mean of its neighbours has variance edge^2 / 4
+    # A step that replaces half of a value by the mean of its neighbors has variance edge^2 / 4
     # along each direction of the surface.
     wanted = (_SPREAD * thickness) ** 2 / (0.25 * edge * edge)
     steps = int(np.ceil(wanted.max()))
@@ -110,3 +116,78 @@ def _diffused(
     for _ in range(steps):
         weights = weights + rate * (mean @ weights - weights)
     return weights
+
+
+def bound_mesh(
+    skeleton: Skeleton,
+    vertices: Array,
+    triangles: NDArray,
+    joints: NDArray,
+    weights: Array,
+    *,
+    inverse_binds: Array,
+    sizes: Array,
+    points: NDArray,
+    exact: NDArray,
+    normals: Array | None = None,
+    uvs: NDArray | None = None,
+    name: str = "mesh",
+    material: Material | None = None,
+) -> SkinnedMesh:
+    """A mesh bound to a skeleton.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+    vertices : ndarray, shape (V, 3)
+        In the space of the mesh.
+    triangles : ndarray, shape (F, 3)
+    joints, weights : ndarray, shape (V, K)
+        Rows of the N joints of the skin, and their weights.
+    inverse_binds : ndarray, shape (N, 4, 4)
+        From the space of the mesh to that of each joint.
+    sizes : ndarray, shape (N,)
+        World scale of each joint in the file.
+    points : ndarray of int, shape (N,)
+        The point of the skeleton that stands for each joint of the skin.
+    exact : ndarray of bool, shape (N,)
+        Whether it is the same joint; otherwise it is one above it.
+    """
+    to_joint = inverse_binds.astype(np.float64).copy()
+    to_joint[:, :3] *= sizes[:, None, None]
+    size = float(np.median(np.cbrt(np.abs(np.linalg.det(to_joint[:, :3, :3])))))
+    to_joint[:, :3, :3] /= size
+    rest = rest_pose(skeleton).matrices()
+    binds = {int(p): np.linalg.inv(m) for p, m, e in zip(points, to_joint, exact, strict=True) if e}
+    if not binds:
+        binds = {int(points[0]): np.linalg.inv(to_joint[0])}
+    parents = skeleton.point_parents
+    bind = np.empty_like(rest)
+    usual = next(iter(binds))
+    for point in range(len(rest)):
+        above = point
+        while above >= 0 and above not in binds:
+            above = int(parents[above])
+        above = above if above >= 0 else usual
+        bind[point] = binds[above] @ np.linalg.inv(rest[above]) @ rest[point]
+    order = np.argsort(-weights, axis=1, kind="stable")[:, :INFLUENCES]
+    shares = np.maximum(np.take_along_axis(weights, order, axis=1), 0.0)
+    moved_by = points[np.take_along_axis(joints, order, axis=1)]
+    total = shares.sum(axis=1, keepdims=True)
+    shares = np.where(
+        total > 1e-9, shares / np.maximum(total, 1e-9), [1.0] + [0.0] * (shares.shape[1] - 1)
+    )
+    places = size * np.asarray(vertices, np.float64)
+    facing = vertex_normals(places, triangles) if normals is None else normals
+    missing = INFLUENCES - shares.shape[1]
+    return SkinnedMesh(
+        places.astype(np.float32),
+        np.asarray(facing, np.float32),
+        triangles.astype(np.uint32),
+        np.pad(moved_by, ((0, 0), (0, missing))).astype(np.uint16),
+        np.pad(shares, ((0, 0), (0, missing))).astype(np.float32),
+        bind,
+        name,
+        None if uvs is None else np.asarray(uvs, np.float32),
+        material,
+    )

@@ -23,7 +23,7 @@ class BindPose:
     Attributes
     ----------
     positions : ndarray, shape (J + E, 3)
-        World positions in metres: joints, then end sites.
+        World positions in meters: joints, then end sites.
     rotations : ndarray, shape (J + E, 4)
         World rotations ``wxyz``; an end site has that of its parent.
     """
@@ -61,7 +61,7 @@ class SkinnedMesh:
     Attributes
     ----------
     vertices, normals : ndarray of float32, shape (V, 3)
-        In metres, in the world of the bind pose.
+        In meters, in the world of the bind pose.
     triangles : ndarray of uint32, shape (F, 3)
         Counter-clockwise from outside.
     joints : ndarray of uint16, shape (V, 4)
@@ -89,9 +89,9 @@ class SkinnedMesh:
 
     def posed(self, motion: Motion, frame: int = 0) -> Array:
         """World positions (V, 3) of the vertices in one frame of a motion on the skeleton."""
-        one = motion[frame : frame + 1] if frame >= 0 else motion[frame:][:1]
-        turns = one.global_rotations()[0].astype(np.float64)
-        places = one.positions(end_sites=True)[0].astype(np.float64)
+        pose = motion[frame : frame + 1] if frame >= 0 else motion[frame:][:1]
+        turns = pose.global_rotations()[0].astype(np.float64)
+        places = pose.positions(end_sites=True)[0].astype(np.float64)
         turns = np.concatenate([turns, turns[motion.skeleton.end_parents]])
         since = transform_matrices(places, turns) @ np.linalg.inv(self.bind)
         moved = np.zeros((len(self.vertices), 3))
@@ -102,7 +102,7 @@ class SkinnedMesh:
         return moved
 
     def volume(self, vertices: Array | None = None) -> float:
-        """Volume in cubic metres, in the bind pose or with the given vertices (V, 3)."""
+        """Volume in cubic meters, in the bind pose or with the given vertices (V, 3)."""
         points = np.asarray(self.vertices if vertices is None else vertices, np.float64)
         a, b, c = (points[self.triangles[:, corner]] for corner in range(3))
         return float(np.einsum("fc,fc->", a, np.cross(b, c)) / 6.0)

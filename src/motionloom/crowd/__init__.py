@@ -6,25 +6,25 @@ social forces and formations steer the agents, and predicted contacts of discs k
 After Kim, Park and Shin 2003, section 6.2.
 """
 
-from motionloom.lazy_names import lazy_names
+from typing import TYPE_CHECKING
 
-# Public name -> module.
-_HOMES = {
-    "Ballroom": "ballroom",
-    "BallroomPlayer": "ballroom",
-    "BallroomSettings": "settings",
-    "CrowdMotion": "player",
-    "DanceFloor": "dance_floor",
-    "DanceFloorPlayer": "dance_floor",
-    "DanceFloorSettings": "settings",
-    "March": "march",
-    "MarchPlayer": "march",
-    "MarchSettings": "settings",
-    "couple_steps": "couples",
-    "cut_at_beats": "built_in",
-    "found_couples": "couples",
-    "load_crowd_settings": "settings",
-    "marching_steps": "strides",
-}
-__all__ = sorted(_HOMES)
-__getattr__ = lazy_names(__name__, _HOMES)
+from motionloom.lazy_names import imported_on_use
+
+if TYPE_CHECKING:
+    from motionloom.crowd.ballroom import Ballroom as Ballroom
+    from motionloom.crowd.ballroom import BallroomPlayer as BallroomPlayer
+    from motionloom.crowd.built_in import cut_at_beats as cut_at_beats
+    from motionloom.crowd.couples import couple_steps as couple_steps
+    from motionloom.crowd.couples import found_couples as found_couples
+    from motionloom.crowd.dance_floor import DanceFloor as DanceFloor
+    from motionloom.crowd.dance_floor import DanceFloorPlayer as DanceFloorPlayer
+    from motionloom.crowd.march import March as March
+    from motionloom.crowd.march import MarchPlayer as MarchPlayer
+    from motionloom.crowd.player import CrowdMotion as CrowdMotion
+    from motionloom.crowd.settings import BallroomSettings as BallroomSettings
+    from motionloom.crowd.settings import DanceFloorSettings as DanceFloorSettings
+    from motionloom.crowd.settings import MarchSettings as MarchSettings
+    from motionloom.crowd.settings import load_crowd_settings as load_crowd_settings
+    from motionloom.crowd.strides import marching_steps as marching_steps
+
+__getattr__, __dir__ = imported_on_use(__name__)

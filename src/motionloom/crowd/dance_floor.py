@@ -27,7 +27,7 @@ from motionloom.dance.settings import BeatSettings
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import QualityReport
-from motionloom.motion.root_carrier import hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.scene import Scene
 from motionloom.motion_graph import motion_graph
 

@@ -21,7 +21,7 @@ from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.kinematics.two_bone import set_global_rotation, solve_two_bone
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.rotations.kernels import multiply_into, rotate_into
+from motionloom.motion.rotations.quaternions import multiply_into, rotate_into
 
 Array = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from motionloom.checked_files import parse_json, parse_toml, read_regular_text
 from motionloom.dance.settings import MAX_SEAM, TUNE
 from motionloom.errors import InvalidInput
+from motionloom.files import parse_json, parse_toml, read_regular_text
 from motionloom.settings import LABEL, MotionChoice, Names, Settings, preset, setting
 
 if TYPE_CHECKING:

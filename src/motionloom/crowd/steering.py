@@ -12,7 +12,7 @@ import numpy as np
 
 from motionloom.crowd.collision import advance, contact_time, near_pairs
 from motionloom.kernels import kernel
-from motionloom.motion.rotations.kernels import rotate_floor
+from motionloom.motion.rotations.quaternions import rotate_floor
 
 _RELAX = 1.2  # seconds: relaxation time of the wanted velocity towards the flow
 _PUSH = 1.6  # m/s^2: repulsion of discs that touch

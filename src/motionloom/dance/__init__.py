@@ -3,23 +3,23 @@
 After Kim, Park and Shin, "Rhythmic-Motion Synthesis Based on Motion-Beat Analysis" (2003).
 """
 
-from motionloom.lazy_names import lazy_names
+from typing import TYPE_CHECKING
 
-# Public name -> module.
-_HOMES = {
-    "BeatSettings": "settings",
-    "Beats": "motion_beats.beats",
-    "Choreography": "choreography",
-    "ChoreographySettings": "settings",
-    "Dance": "dancing.dance",
-    "DanceSettings": "settings",
-    "Movement": "movements",
-    "TransitionGraph": "transitions.graph",
-    "beats": "motion_beats.beats",
-    "for_music": "choreography",
-    "load_choreography": "choreography_file",
-    "load_graph": "transitions.graph",
-    "load_music": "music.music",
-}
-__all__ = sorted(_HOMES)
-__getattr__ = lazy_names(__name__, _HOMES)
+from motionloom.lazy_names import imported_on_use
+
+if TYPE_CHECKING:
+    from motionloom.dance.choreography import Choreography as Choreography
+    from motionloom.dance.choreography import for_music as for_music
+    from motionloom.dance.choreography_file import load_choreography as load_choreography
+    from motionloom.dance.dancing.dance import Dance as Dance
+    from motionloom.dance.motion_beats.beats import Beats as Beats
+    from motionloom.dance.motion_beats.beats import beats as beats
+    from motionloom.dance.movements import Movement as Movement
+    from motionloom.dance.music.music import load_music as load_music
+    from motionloom.dance.settings import BeatSettings as BeatSettings
+    from motionloom.dance.settings import ChoreographySettings as ChoreographySettings
+    from motionloom.dance.settings import DanceSettings as DanceSettings
+    from motionloom.dance.transitions.graph import TransitionGraph as TransitionGraph
+    from motionloom.dance.transitions.graph import load_graph as load_graph
+
+__getattr__, __dir__ = imported_on_use(__name__)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.dance.dancing.nodes import DanceNode
 from motionloom.dance.dancing.phrases import Phrases
 from motionloom.dance.meter import downbeat, usual_meter
@@ -36,6 +35,7 @@ from motionloom.dance.transitions.learnt_graph import grouped_movements, learnt_
 from motionloom.dance.transitions.rules import load_rules, with_rules
 from motionloom.dance.transitions.seams import SeamTable, smooth_graph
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import (
     QualityReport,
@@ -45,8 +45,8 @@ from motionloom.motion.diagnostics.quality import (
     reasons_text,
     usual_acceleration,
 )
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import conformed
-from motionloom.motion.root_carrier import hips_as_root
 
 if TYPE_CHECKING:
     from motionloom.dance.dancing.dance import Dance

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from motionloom.dance.motion_beats.beats import Beats
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import conformed
-from motionloom.motion.root_carrier import hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]

@@ -15,9 +15,9 @@ from motionloom.demo.balance import Balance, Torso, aiming
 from motionloom.demo.performers import SIDES, Performer
 from motionloom.demo.plan import SIGN, MotionPlan
 from motionloom.motion import Motion
-from motionloom.motion.easing import smooth_step
 from motionloom.motion.kinematics.two_bone import swing_direction, two_bone_pose
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.smoothing import smooth_step
 
 Array = NDArray[np.float64]
 

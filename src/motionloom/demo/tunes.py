@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 
 _TICKS = 480
 _CHORDS = ((57, 60, 64), (53, 57, 60), (48, 52, 55), (55, 59, 62))  # A minor, F, C, G

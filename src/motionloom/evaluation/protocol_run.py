@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.clips import motion_labels
 from motionloom.evaluation.labelled_sets import CLIP_SETS, DataFolder, clip_set, own_set
@@ -24,6 +23,7 @@ from motionloom.evaluation.protocol import (
 )
 from motionloom.evaluation.query_sets import DTW_CANDIDATES, QUERY_SETS, query_set, score_queries
 from motionloom.evaluation.settings import PAPER_NAMES, ProtocolSettings
+from motionloom.files import atomic_write
 from motionloom.parallel import Progress
 from motionloom.store.store import Store
 

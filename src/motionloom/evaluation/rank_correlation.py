@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment import warp
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.evaluation.settings import SHORTEST_SECONDS, StudySettings
 from motionloom.features import (
@@ -39,6 +38,7 @@ from motionloom.features import (
     frame_distance,
     principal_components,
 )
+from motionloom.files import atomic_write
 from motionloom.motion import Motion, Segment
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from motionloom.checked_files import csv_rows
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.evaluation.settings import SentenceSettings
+from motionloom.files import csv_rows
 from motionloom.parallel import Progress
 from motionloom.store.store import Store
 from motionloom.text.caption_table import CaptionTable, caption_table

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from motionloom.lazy_names import lazy_names
+from motionloom.lazy_names import imported_on_use
 
 if TYPE_CHECKING:
     from motionloom.fat_graph.base_pose_search import BasePoses as BasePoses
@@ -13,15 +13,4 @@ if TYPE_CHECKING:
     from motionloom.fat_graph.player import FatPlayer as FatPlayer
     from motionloom.fat_graph.settings import FatGraphSettings as FatGraphSettings
 
-# Public name -> module.
-_HOMES = {
-    "BasePoses": "base_pose_search",
-    "FatEdge": "graph",
-    "FatGraph": "graph",
-    "FatGraphSettings": "settings",
-    "FatPlayer": "player",
-    "base_poses": "base_pose_search",
-    "fat_graph": "build",
-}
-__all__ = sorted(_HOMES)
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = imported_on_use(__name__)

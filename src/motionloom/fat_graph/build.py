@@ -18,7 +18,7 @@ from motionloom.fat_graph.settings import FatGraphSettings
 from motionloom.features.feature_sets import feature_set
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality.measures import joint_accelerations, usual_acceleration
-from motionloom.motion.gait import gaits
+from motionloom.motion.feet.gait import gaits
 from motionloom.motion.segment import Segment
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize

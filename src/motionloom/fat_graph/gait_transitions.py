@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion import Motion
-from motionloom.motion.easing import smooth_step
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.smoothing import smooth_step
 
 Array = NDArray[np.float64]
 

@@ -28,8 +28,6 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import csv_rows, parse_json, read_regular_text
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.features.joint_relative import (
     JointRelativeDistance,
@@ -38,6 +36,7 @@ from motionloom.features.joint_relative import (
     mirrored,
     symmetric_pairs,
 )
+from motionloom.files import atomic_write, csv_rows, parse_json, read_regular_text
 from motionloom.motion import Motion
 
 Method = Literal["nnls", "tang"]

@@ -5,9 +5,9 @@ is not used. Nothing in the file is unpickled, and its unpacked size must be in 
 size on disk.
 
 The neutral skeleton has the joint positions of an average adult in the models' rest pose (a
-T-pose facing +Z, y up, left at +X), in metres from the pelvis, rounded and made symmetric. The
+T-pose facing +Z, y up, left at +X), in meters from the pelvis, rounded and made symmetric. The
 true positions follow from the body shape and the data of the models, which cannot be
-redistributed: lengths are accurate to a few centimetres only.
+redistributed: lengths are accurate to a few centimeters only.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _finger_rows(side: str) -> list[tuple[str, str, tuple[float, float, float] |
 _RATES = ("mocap_framerate", "mocap_frame_rate", "fps", "frame_rate")
 _ROOM = 16_000_000  # bytes that any file may unpack to
 _GROWTH = 200  # or, for larger files, per byte
-_LIMIT = 1e5  # radians or metres; larger values are errors
+_LIMIT = 1e5  # radians or meters; larger values are errors
 # Raised by zipfile, its decompressors and the array header for damaged bytes.
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, ValueError, EOFError, OSError,
@@ -181,7 +181,7 @@ def read(
     """Read one motion from an AMASS file; see `motionloom.load` for the options.
 
     The file holds ``poses`` (T, 66, 72, 156 or 165), axis-angle, and ``trans`` (T, 3). By default
-    z is up, and `unit`, that of ``trans``, is metres. The motion has 22, 24, 52 or 55 joints.
+    z is up, and `unit`, that of ``trans``, is meters. The motion has 22, 24, 52 or 55 joints.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -213,7 +213,7 @@ def read(
     motion = Motion(skeleton, rotations, root, nominal_rate(rate), path.stem)
     if up is None and len(motion):
         head, *ankles = motion.role_positions(["head", "left_ankle", "right_ankle"])[..., 1].T
-        if np.median(head - np.mean(ankles, axis=0)) < 0.5:  # metres; most captures stand
+        if np.median(head - np.mean(ankles, axis=0)) < 0.5:  # meters; most captures stand
             warnings.append(
                 "the figure lies down most of the time: is z up? Else give the axis as up"
             )
@@ -292,8 +292,8 @@ def _poses(archive: _Archive) -> NDArray[np.float64]:
             parts = parts[:2]
         poses = np.concatenate(parts, axis=1)
     else:
-        known = ", ".join(sorted(archive.members)[:12]) or "nothing"
-        archive.refuse(f"there are no poses, so this is not a motion; the file holds {known}")
+        names = ", ".join(sorted(archive.members)[:12]) or "nothing"
+        archive.refuse(f"there are no poses, so this is not a motion; the file holds {names}")
     if poses.ndim == 3 and poses.shape[2] == 3:
         poses = poses.reshape(len(poses), -1)
     if poses.ndim != 2 or poses.shape[1] // 3 not in MODELS or poses.shape[1] % 3:

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import read_regular
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.files import read_regular
 from motionloom.formats.inference import UP_AXES, Unit, rotation_to_y_up
 from motionloom.motion import Markers, Motion, Origin, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
@@ -112,9 +112,9 @@ def labelled_points(
         return motion.skeleton.point_names, motion.positions(end_sites=True)
     labels: list[str] = []
     columns = []
-    for name, one in characters(motion):
-        points = one.positions(end_sites=True)
-        labels += [f"{name}:{label}" for label in one.skeleton.point_names]
+    for name, character in characters(motion):
+        points = character.positions(end_sites=True)
+        labels += [f"{name}:{label}" for label in character.skeleton.point_names]
         missing = motion.frames - len(points)
         columns.append(np.pad(points, ((0, missing), (0, 0), (0, 0)), constant_values=np.nan))
     return tuple(labels), np.concatenate(columns, axis=1)
@@ -125,7 +125,7 @@ def characters(motion: Motion | Scene | Sequence[Motion]) -> list[tuple[str, Mot
     if isinstance(motion, Scene):
         return list(zip(motion.names, motion.motions, strict=True))
     motions = [motion] if isinstance(motion, Motion) else motion
-    return [(one.name, one) for one in motions]
+    return [(each.name, each) for each in motions]
 
 
 def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:

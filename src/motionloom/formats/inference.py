@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import body_height
-from motionloom.motion.root_carrier import hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 
 UNITS = {
@@ -102,7 +102,7 @@ def _nearest(height: float) -> str:
 
 
 def _by_extent(skeleton: Skeleton) -> Unit:
-    """Not a person: metres, centimetres or millimetres by order of magnitude."""
+    """Not a person: meters, centimeters or millimeters by order of magnitude."""
     reach = np.zeros((len(skeleton), 3))
     for joint in range(1, len(skeleton)):
         reach[joint] = reach[skeleton.parents[joint]] + skeleton.offsets[joint]
@@ -113,7 +113,8 @@ def _by_extent(skeleton: Skeleton) -> Unit:
     return Unit(
         UNITS[name],
         f"{name}: guessed from the skeleton's extent, {extent * UNITS[name]:.2f} m",
-        f"not a skeleton of a person: unit guessed as {name} from its extent. Give unit to change it",
+        f"not a skeleton of a person: unit guessed as {name} from its extent. "
+        "Give unit to change it",
     )
 
 
@@ -304,7 +305,7 @@ _HEAD = re.compile(r"HD[FB]?\d?$|HEAD|ARIEL|TEMPLE|VERTEX")
 _FOOT = re.compile(r"TOE|HEE|ANK|MT[1-6]|MTP|FOOT|FT$|MALL|(^|[ _])MET$|_F(CC|AL|M[1-6])$")
 _CLEAR = 0.8  # cosine: head above feet within 37 degrees of an axis
 _TALLER = 1.3  # extent of a standing body upwards, relative to the other directions
-_LIKELY_EXTENT = 1.5  # metres between the highest and the lowest marker on a person
+_LIKELY_EXTENT = 1.5  # meters between the highest and the lowest marker on a person
 
 
 def infer_marker_up(
@@ -376,7 +377,7 @@ def marker_extent(positions: NDArray[np.float64]) -> float:
 
 
 def infer_marker_unit(positions: NDArray[np.float64], up: str) -> Unit:
-    """Unit from the vertical extent of the markers: metres, centimetres or millimetres."""
+    """Unit from the vertical extent of the markers: meters, centimeters or millimeters."""
     height = positions @ UP_AXES[up]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

@@ -104,6 +104,13 @@ def _scan_plain(data, powers, values, line_starts, line_numbers, long):
 
 @kernel(numpy=_scan_plain, nanoseconds=15)
 def _scan(data, powers, values, line_starts, line_numbers, long):
+    """Numbers in `data` (B,) to `values`, and where lines and inexact numbers are.
+
+    powers (23,): powers of ten; values (at least B / 2 + 1,), line_starts (L + 1,), line_numbers
+    (L,) and long (M, 3), number with first and last byte, are filled from the start. Returns how
+    many numbers, lines and inexact numbers there are, the line of the first pair without a space,
+    and the byte of the first word that is no number; -1 for none.
+    """
     n = data.shape[0]
     position = 0
     count = 0
@@ -129,8 +136,10 @@ def _scan(data, powers, values, line_starts, line_numbers, long):
             position += 1
         mantissa = np.uint64(0)
         digits = 0  # significant digits taken into the mantissa
-        seen = 0
+        seen = 0  # all digits, leading zeros included: a number has at least one
         exponent = 0
+        # 19 digits fit into 64 bits without overflow; further ones only shift the exponent, and
+        # such a number is read again by `float`, because it exceeds 2**53.
         while position < n:
             d = np.uint64(data[position]) - np.uint64(48)
             if d > np.uint64(9):  # unsigned: below "0" wraps around to above 9
@@ -172,7 +181,7 @@ def _scan(data, powers, values, line_starts, line_numbers, long):
                 if d > np.uint64(9):
                     break
                 seen += 1
-                if power < 100000:
+                if power < 100000:  # beyond this it is zero or infinity anyway: no overflow
                     power = power * 10 + int(d)
                 position += 1
             if seen == 0:
@@ -181,12 +190,14 @@ def _scan(data, powers, values, line_starts, line_numbers, long):
             exponent += -power if minus else power
         if position < n:
             c = data[position]
-            if c == 43 or c == 45:
+            if c == 43 or c == 45:  # "0.0-7.509": two numbers, as some programs write them
                 if glued_at < 0:
                     glued_at = line
             elif not (c == 32 or c == 10 or c == 9 or c == 13 or c == 11 or c == 12):
                 line_starts[n_lines] = count
                 return count, n_lines, n_long, glued_at, token
+        # Exact integer times or over an exact power of ten: IEEE rounds once, as `float` does. A
+        # product would round twice for negative powers, which have no exact value; so divide.
         value = float(mantissa)
         if mantissa > _EXACT or (mantissa > 0 and abs(exponent) > 22):
             long[n_long, 0], long[n_long, 1], long[n_long, 2] = count, token, position

@@ -1,15 +1,15 @@
 """Conversion for other programs, and presets: unit, up axis, joint names and root bone.
 
-- *blender*: metres, y up (its importers rotate it), unchanged joint names;
-- *unreal*: centimetres, z up, the joint names of the Mannequin (pelvis, spine_01, thigh_l ...),
+- *blender*: meters, y up (its importers rotate it), unchanged joint names;
+- *unreal*: centimeters, z up, the joint names of the Mannequin (pelvis, spine_01, thigh_l ...),
   and a bone ``root`` on the floor that carries the root motion;
-- *unity*: metres, y up, the names of Unity's human bones (Hips, LeftUpperLeg ...);
-- *maya*, *motionbuilder*: centimetres, y up, the names of HumanIK (Hips, LeftUpLeg ...);
-- *mixamo*: centimetres, y up, the names of Mixamo (mixamorig:Hips ...).
+- *unity*: meters, y up, the names of Unity's human bones (Hips, LeftUpperLeg ...);
+- *maya*, *motionbuilder*: centimeters, y up, the names of HumanIK (Hips, LeftUpLeg ...);
+- *mixamo*: centimeters, y up, the names of Mixamo (mixamorig:Hips ...).
 
 A root bone of the source that travels on the floor is kept; other joints above the hips are left
 out. A preset also moves the motion onto the floor, with its first frame over the origin and facing
-+Z. GLB files are always in metres with y up, as glTF prescribes; importers convert them.
++Z. GLB files are always in meters with y up, as glTF prescribes; importers convert them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import unique_names
 from motionloom.formats.registry import writer_options
 from motionloom.motion import Markers, Motion, Skeleton
-from motionloom.motion.root_carrier import Carrier, hips_as_root, with_carrier
+from motionloom.motion.kinematics.root_carrier import Carrier, hips_as_root, with_carrier
 
-_ON_THE_FLOOR = 0.05  # metres: a root bone above or below this is not on the floor
+_ON_THE_FLOOR = 0.05  # meters: a root bone above or below this is not on the floor
 _TRUNK = ("hips", "spine", "chest", "neck", "head")
 _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot")
 
@@ -166,7 +166,7 @@ def save_options(
 ) -> dict[str, Any]:
     """Options of `save` for a preset, refined by unit and up axis.
 
-    What a format prescribes (glTF: metres, y up) is left out of a preset; as an option it is
+    What a format prescribes (glTF: meters, y up) is left out of a preset; as an option it is
     refused.
 
     Examples
@@ -174,15 +174,15 @@ def save_options(
     >>> save_options(Path("walk.bvh"), preset="unreal"), save_options(Path("a.glb"), preset="maya")
     ({'unit': 'cm', 'up': 'z'}, {})
     """
-    known = writer_options(path)
+    accepted = writer_options(path)
     expected = None if preset is None else preset_named(preset)
     options: dict[str, Any] = {}
     if expected is not None:
         every = {"unit": expected.unit, "up": expected.up}
-        options = {key: value for key, value in every.items() if key in known}
+        options = {key: value for key, value in every.items() if key in accepted}
     for key, value in (("unit", unit), ("up", up)):
         if value is not None:
-            if key not in known:
+            if key not in accepted:
                 raise InvalidInput(f"--{key}: {path.suffix} files leave no choice of {key}")
             options[key] = value
     return options

@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from motionloom.checked_files import check_regular
 from motionloom.errors import InvalidInput, MotionFormatError, MotionloomError
+from motionloom.files import check_regular
 from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ FORMATS = {
     ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
     ".glb": Format("binary glTF", "motionloom.formats.gltf", writes=_SCENES),
     ".gltf": Format("glTF", "motionloom.formats.gltf", writes=_SCENES),
-    ".vrma": Format("VRM Animation", "motionloom.formats.vrma"),
+    ".vrma": Format("VRM Animation", "motionloom.formats.gltf.vrma"),
     ".fbx": Format(
         "FBX", "motionloom.formats.fbx", writes=_SCENES, extra="fbx", extra_writes=False
     ),
@@ -104,7 +104,7 @@ def way_out(path: Path) -> str | None:
 
 
 def instead_of(path: Path) -> str:
-    """What to write instead of a format that others write, as the end of a message; or nothing.
+    """Advice for a format that only others write, as the end of a message; or nothing.
 
     Examples
     --------
@@ -149,13 +149,13 @@ def load(
         For example ``kick.bvh``, ``01_01.amc`` (its ``.asf`` is found), ``kick.glb``.
     unit : str or float, optional
         Unit of the file: ``"m"``, ``"cm"``, ``"mm"``, ``"inch"``, ``"foot"``, ``"cmu"`` or
-        metres per unit. Default: what the file says, else inferred from the body's size.
+        meters per unit. Default: what the file says, else inferred from the body's size.
     fps : float, optional
         Frames per second. Default: that of the file.
     up : {"y", "z", "x", "-y", "-z", "-x"}, optional
         Up axis of the file. Default: what the file says, else inferred.
     roles : mapping or path of a mapping file, optional
-        Role to joint name, in addition to the roles recognised from the names.
+        Role to joint name, in addition to the roles recognized from the names.
     partial : bool
         BVH: read the complete frames of a truncated file instead of refusing it.
     strict : bool
@@ -165,7 +165,7 @@ def load(
     keep_carrier : bool
         Keep the joints above the hips (``root``, ``Armature``, ``Reference``). By default they are
         composed into the hips, which become the root, and remembered in ``motion.origin.carrier``
-        (see `motionloom.motion.root_carrier`).
+        (see `motionloom.motion.kinematics.root_carrier`).
     tpose : bool, optional
         BVH: whether frame 0 is an added T-pose. Default: detected.
     asf : str or Path, optional
@@ -183,7 +183,7 @@ def load(
     Returns
     -------
     motion : Motion
-        In metres, y up; ``motion.repairs`` lists what was repaired.
+        In meters, y up; ``motion.repairs`` lists what was repaired.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def load(
     ...     len(ml.load(file)) == len(ml.demo.clip("walk"))
     True
     """
-    from motionloom.motion.root_carrier import hips_as_root
+    from motionloom.motion.kinematics.root_carrier import hips_as_root
 
     settings = LoadSettings(
         unit=unit, fps=fps, up=up, roles=roles, partial=partial, strict=strict, root=root,
@@ -232,7 +232,7 @@ def load_markers(
         ``.c3d``, ``.csv`` or ``.parquet``.
     unit : str or float, optional
         Unit of the file, as for `load`. Default: what a C3D file says, else inferred; tables
-        are in metres.
+        are in meters.
     fps : float, optional
         Frames per second. Default: that of the file.
     up : {"y", "z", "x", "-y", "-z", "-x"}, optional
@@ -251,7 +251,7 @@ def load_markers(
     Returns
     -------
     markers : Markers
-        In metres, y up; gaps are NaN.
+        In meters, y up; gaps are NaN.
 
     Raises
     ------
@@ -299,7 +299,7 @@ def save(
     path : str or Path
     unit : str or float, optional
         BVH, C3D, FBX: unit of the file. Default: that of the source if it had the same format,
-        else centimetres (BVH), millimetres (C3D); FBX: centimetres.
+        else centimeters (BVH), millimeters (C3D); FBX: centimeters.
     up : {"y", "z", "x", "-y", "-z", "-x"}, optional
         BVH, C3D, FBX: up axis of the file. Default: y (BVH, FBX); that of the source if it was a
         C3D file, else z (C3D).
@@ -333,7 +333,7 @@ def save(
     walk.bvh
     """
     from motionloom.motion import Markers, Motion, Scene
-    from motionloom.motion.root_carrier import with_carrier
+    from motionloom.motion.kinematics.root_carrier import with_carrier
 
     settings = SaveSettings(
         unit=unit, up=up, order=order, rest_frame=rest_frame, mesh=mesh, compact=compact,
@@ -347,12 +347,12 @@ def save(
         if isinstance(motion, Scene)
         else "motion"
     )
-    known = _written_format(path, kind)
-    same_format = isinstance(motion, Motion) and known.module.endswith(f".{motion.origin.format}")
+    format = _written_format(path, kind)
+    same_format = isinstance(motion, Motion) and format.module.endswith(f".{motion.origin.format}")
     if isinstance(motion, Motion) and same_format and not motion.origin.character:
         motion = with_carrier(motion)  # the file it was read from has it
-    write = importlib.import_module(known.module).write
-    options = _options(write, settings, f"writing {known.name}")
+    write = importlib.import_module(format.module).write
+    options = _options(write, settings, f"writing {format.name}")
     if isinstance(motion, Motion) and motion.origin.character and mesh in ("body", True):
         from motionloom.formats.own_character import write as write_character
 
@@ -377,9 +377,9 @@ def check_output(path: Path, kind: str = "motion") -> None:
     MissingExtra
         If the format needs an extra that is not installed.
     """
-    known = _written_format(path, kind)
-    if known.extra and known.extra_writes:
-        importlib.import_module(known.module).require_extra()
+    format = _written_format(path, kind)
+    if format.extra and format.extra_writes:
+        importlib.import_module(format.module).require_extra()
 
 
 def is_motion_file(path: Path) -> bool:
@@ -402,23 +402,23 @@ def writer_options(path: Path) -> tuple[str, ...]:
     """
     suffix = path.suffix.lower()
     if suffix not in FORMATS or not FORMATS[suffix].writes:
-        known = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
+        suffixes = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
         raise InvalidInput(
-            f"cannot write {path}: the suffix must be one of {known}{instead_of(path)}"
+            f"cannot write {path}: the suffix must be one of {suffixes}{instead_of(path)}"
         )
     return _option_names(importlib.import_module(FORMATS[suffix].module).write)
 
 
 def _written_format(path: Path, kind: str) -> Format:
-    known = FORMATS.get(path.suffix.lower())
-    if known is None or kind not in known.writes:
+    format = FORMATS.get(path.suffix.lower())
+    if format is None or kind not in format.writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
         way = "; motionloom reconstruct makes a motion of them" if kind == "markers" else ""
         way += instead_of(path)
         raise InvalidInput(
             f"cannot write {kind} to {path}: the suffix must be one of {suffixes}{way}"
         )
-    return known
+    return format
 
 
 def _read(path: Path, kind: str, settings: Settings) -> Any:
@@ -428,16 +428,16 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
             "an .asf file is a skeleton; read the .amc file beside it", path=path
         )
     if suffix not in FORMATS:
-        known = ", ".join(FORMATS)
+        suffixes = ", ".join(FORMATS)
         if advice := way_out(path):
             raise MotionFormatError(advice, path=path)
-        raise MotionFormatError(f"unknown suffix {suffix!r}; one of {known} expected", path=path)
+        raise MotionFormatError(f"unknown suffix {suffix!r}; one of {suffixes} expected", path=path)
     read = importlib.import_module(FORMATS[suffix].module).read
     options = _options(read, settings, f"reading {FORMATS[suffix].name}")
     if kind != FORMATS[suffix].reads and path.is_file():
         other = "load_markers" if kind == "motion" else "load"
-        held = "markers without a skeleton" if kind == "motion" else "a motion, not markers"
-        raise MotionFormatError(f"holds {held}; read it with {other}", path=path)
+        content = "markers without a skeleton" if kind == "motion" else "a motion, not markers"
+        raise MotionFormatError(f"holds {content}; read it with {other}", path=path)
     if path.exists():
         check_regular(path)  # a pipe or a device would be waited for, or read for ever
     try:

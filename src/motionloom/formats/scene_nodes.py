@@ -1,4 +1,4 @@
-"""Shared by the scene formats glTF, USD and FBX: motions from nodes, and the figure's colours.
+"""Shared by the scene formats glTF, USD and FBX: motions from nodes, and the figure's colors.
 
 In a scene, a skeleton is a child of other nodes, which may be rotated, scaled and animated, too.
 A skeleton has no scales: they become lengths.
@@ -125,7 +125,7 @@ def motion_from_nodes(
     return Motion(skeleton, rotations, root, fps, "", offsets if bends else None)
 
 
-COLOURS = [  # of characters in one file: the colour-blind safe palette of Okabe and Ito
+COLOURS = [  # of characters in one file: the color-blind safe palette of Okabe and Ito
     (0.9, 0.6, 0.0), (0.35, 0.7, 0.9), (0.0, 0.6, 0.5), (0.95, 0.9, 0.25),
     (0.0, 0.45, 0.7), (0.8, 0.4, 0.0), (0.8, 0.6, 0.7),
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Tables of positions for spreadsheets, pandas and R: ``.csv`` and ``.parquet``.
 
 One row per frame: its number, its time in seconds, and x, y and z of every joint and end
-site (or marker) in metres. An empty cell is a gap.
+site (or marker) in meters. An empty cell is a gap.
 
 Tables are read as markers. Columns are called ``LABEL.x``, ``LABEL.y`` and ``LABEL.z`` (or with
 ``_`` or a space instead of the dot), in any order; the column ``time`` holds seconds. Other
@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
+from motionloom.files import atomic_write
 from motionloom.formats.conventions import check_fps, file_bytes, labelled_points
 from motionloom.formats.inference import unit_from
 from motionloom.motion import Markers, Motion, Origin
@@ -34,7 +34,7 @@ _UNEVEN = 0.02  # tolerance of the times, as a fraction of a frame
 def read(path: str | Path, *, unit: str | float | None = None, fps: float | None = None) -> Markers:
     """Read markers from a table; see `motionloom.load_markers` for the options.
 
-    The default unit is metres; `fps` is needed if there is no column of times.
+    The default unit is meters; `fps` is needed if there is no column of times.
     """
     check_fps(fps)
     path = Path(path)
@@ -127,19 +127,19 @@ def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
 
 def _labels(names: list[str], path: Path) -> tuple[tuple[str, ...], list[int]]:
     """Labels, and the three columns of each."""
-    found: dict[str, dict[str, int]] = {}
+    columns: dict[str, dict[str, int]] = {}
     for column, name in enumerate(names):
         match = _AXIS.match(name)
         if match:
-            found.setdefault(match["label"], {})[match["axis"].lower()] = column
-    labels = tuple(label for label, axes in found.items() if len(axes) == 3)
+            columns.setdefault(match["label"], {})[match["axis"].lower()] = column
+    labels = tuple(label for label, axes in columns.items() if len(axes) == 3)
     if not labels:
         shown = ", ".join(repr(name[:20]) for name in names[:6])
         raise MotionFormatError(
             f"no positions: columns must be called LABEL.x, LABEL.y, LABEL.z; got {shown}",
             path=path,
         )
-    return labels, [found[label][axis] for label in labels for axis in "xyz"]
+    return labels, [columns[label][axis] for label in labels for axis in "xyz"]
 
 
 def _rate(names: list[str], values: NDArray[np.float64], path: Path) -> float:
@@ -164,7 +164,7 @@ _ROWS = 4_096  # frames formatted at a time
 def write(motion: Motion | Markers, path: str | Path, *, decimals: int = 6) -> None:
     """Write positions of joints and end sites, or of markers, as CSV or Parquet by suffix.
 
-    `decimals` applies to CSV; six are micrometres. Parquet has full precision.
+    `decimals` applies to CSV; six are micrometers. Parquet has full precision.
     """
     if not 0 <= decimals <= 17:
         raise InvalidInput(f"decimals must be 0 to 17; got {decimals}")

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motionloom.checked_files import file_stem
 from motionloom.errors import InvalidInput
+from motionloom.files import file_stem
 from motionloom.formats import FORMATS
 from motionloom.formats.tables import require_extra
 from motionloom.search.match import clip_name

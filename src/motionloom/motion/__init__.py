@@ -1,6 +1,6 @@
 """One motion: skeleton, rotations, kinematics, joint roles, and what changes a motion.
 
-Metres, seconds, radians; y up, right-handed, a character at rest faces +Z; quaternions
+Meters, seconds, radians; y up, right-handed, a character at rest faces +Z; quaternions
 ``wxyz``.
 """
 

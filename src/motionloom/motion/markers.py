@@ -1,4 +1,4 @@
-"""Marker trajectories: labelled points over time, with gaps, as recorded by optical systems."""
+"""Marker trajectories: labeled points over time, with gaps, as recorded by optical systems."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from motionloom.motion.segment import frame_slice, positive_rate
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Markers(TimeSeries):
-    """Trajectories of M labelled points; immutable.
+    """Trajectories of M labeled points; immutable.
 
     Parameters
     ----------
     labels : sequence of str, length M
         Unique; prefixed with the subject (``"Anna:LFHD"``) where a take has several subjects.
     positions : array_like, shape (T, M, 3)
-        Metres, y up; NaN where a marker was not seen. Double precision, so that values read
+        Meters, y up; NaN where a marker was not seen. Double precision, so that values read
         from a file are written back unchanged.
     fps : float
         Frames per second.

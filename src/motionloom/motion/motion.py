@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.motion.kinematics.root_carrier import Carrier
 from motionloom.motion.provenance import Provenance, Source, joined_provenance
-from motionloom.motion.root_carrier import Carrier
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import frame_slice, positive_rate
 from motionloom.motion.skeleton import FrozenArrays, Skeleton
@@ -31,8 +31,8 @@ class Origin:
     """Source file of a motion, and what the reader inferred and repaired.
 
     `carrier` are the joints above the hips that the file has and the motion has not (see
-    `motionloom.motion.root_carrier`). `character` is the file of the character that a motion was
-    retargeted to (see `motionloom.formats.own_character`).
+    `motionloom.motion.kinematics.root_carrier`). `character` is the file of the character that a
+    motion was retargeted to (see `motionloom.formats.own_character`).
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Motion(TimeSeries):
     rotations : array_like, shape (T, J, 4)
         Local rotations, unit quaternions ``wxyz``; kept as float32.
     root : array_like, shape (T, 3)
-        Path of the root joint in metres, y up; kept as float32.
+        Path of the root joint in meters, y up; kept as float32.
     fps : float
         Frames per second.
     name : str
@@ -182,11 +182,11 @@ class Motion(TimeSeries):
         >>> walked.quality.foot_slide_m < 0.05, walked[10:].quality
         (True, None)
         """
-        known = self._quality
-        if callable(known):
-            known = known(self)
-            object.__setattr__(self, "_quality", known)
-        return known
+        report = self._quality
+        if callable(report):
+            report = report(self)
+            object.__setattr__(self, "_quality", report)
+        return report
 
     def with_quality(
         self, quality: QualityReport | Callable[[Motion], QualityReport] | None
@@ -227,7 +227,7 @@ class Motion(TimeSeries):
     # --- kinematics ---------------------------------------------------------------------
 
     def positions(self, *, end_sites: bool = False) -> NDArray[np.float32]:
-        """World positions of the joints in metres.
+        """World positions of the joints in meters.
 
         Parameters
         ----------
@@ -418,20 +418,11 @@ class Motion(TimeSeries):
 
         return mirror(self)
 
-    def contacts(
-        self,
-        *,
-        slow: float = 0.15,
-        fast: float = 0.40,
-        rise: float = 0.025,
-        above_floor: float = 0.07,
-        shortest: float = 0.08,
-        gap: float = 0.05,
-        skate: float = 1.2,
-    ) -> FootContacts:
+    def contacts(self, **thresholds: float) -> FootContacts:
         """Ground contacts of heel and ball of each foot.
 
-        See `motionloom.motion.feet.contacts.foot_contacts` for the thresholds.
+        See `motionloom.motion.feet.contacts.foot_contacts` for the thresholds: ``slow, fast, rise,
+        above_floor, shortest, gap, skate``.
 
         Examples
         --------
@@ -442,16 +433,7 @@ class Motion(TimeSeries):
         """
         from motionloom.motion.feet.contacts import foot_contacts
 
-        return foot_contacts(
-            self,
-            slow=slow,
-            fast=fast,
-            rise=rise,
-            above_floor=above_floor,
-            shortest=shortest,
-            gap=gap,
-            skate=skate,
-        )
+        return foot_contacts(self, **thresholds)
 
     def clean_feet(self, *, contacts: FootContacts | None = None, ease: float = 0.25) -> Motion:
         """The same motion without foot skate: feet do not slide in contact.

@@ -65,8 +65,8 @@ class Scene:
         """The motion of a character, by number or name."""
         if isinstance(character, str):
             if character not in self.names:
-                known = ", ".join(self.names)
-                raise InvalidInput(f"no character {character!r} in the scene; it has {known}")
+                names = ", ".join(self.names)
+                raise InvalidInput(f"no character {character!r} in the scene; it has {names}")
             return self.motions[self.names.index(character)]
         return self.motions[character]
 

@@ -113,8 +113,8 @@ def split_segment(text: str) -> tuple[str, tuple[str, str] | None]:
     >>> split_segment("86_01")
     ('86_01', None)
     """
-    found = _RANGE.match(text)
-    return (text, None) if found is None else (found[1], (found[2], found[3]))
+    match = _RANGE.match(text)
+    return (text, None) if match is None else (match[1], (match[2], match[3]))
 
 
 def _frame(text: str, written: str, fps: float) -> int:

@@ -2,6 +2,9 @@
 
 Joints are numbered parents first. End sites (the tips a BVH file calls ``End Site``) have
 a position but no rotation. *Points* are both: first the joints, then the end sites.
+
+A `BodyTree` holds the tree as plain lists: it is queried many thousand times, and lists are faster
+than arrays of 31 numbers.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion.rotations.quaternions import IDENTITY
+from motionloom.motion.rotations import quaternions as rot
 
 _SAME_REST = np.cos(0.5 * np.radians(0.1))  # of half an angle: rest poses within 0.1 degrees
+_COINCIDENT = 1e-3  # of the longest reach of the skeleton: joints nearer than this coincide
 
 
 class FrozenArrays:
@@ -41,7 +45,7 @@ class Skeleton(FrozenArrays):
     parents : array_like of int, shape (J,)
         Index of each joint's parent, which comes before it; -1 for the one root.
     offsets : array_like, shape (J, 3)
-        Position of each joint in its parent's frame, in metres.
+        Position of each joint in its parent's frame, in meters.
     end_names, end_parents, end_offsets : optional, length E, (E,), (E, 3)
         The end sites and the joints that carry them.
     rest : array_like, shape (J, 4), optional
@@ -109,7 +113,7 @@ class Skeleton(FrozenArrays):
         >>> Skeleton(["hips"], [-1], [[0, 0, 0]]).rest_rotations
         array([[1., 0., 0., 0.]])
         """
-        return self.rest if self.rest is not None else np.tile(IDENTITY, (len(self), 1))
+        return self.rest if self.rest is not None else np.tile(rot.IDENTITY, (len(self), 1))
 
     @property
     def point_names(self) -> tuple[str, ...]:
@@ -148,7 +152,7 @@ class Skeleton(FrozenArrays):
         """Whether two skeletons are one body, but for the rounding of the files they come from.
 
         Names, tree and given roles are equal, rest poses agree within a tenth of a degree, and no
-        point can be farther than `tolerance` metres from its counterpart in any pose with the
+        point can be farther than `tolerance` meters from its counterpart in any pose with the
         same rotations: the differences of all bones from the root to the point add up to less.
 
         Examples
@@ -267,8 +271,8 @@ class Skeleton(FrozenArrays):
         try:
             return self.names.index(name)
         except ValueError:
-            known = ", ".join(self.names)
-            raise RoleError(f"no joint is called {name!r}; the joints are: {known}") from None
+            names = ", ".join(self.names)
+            raise RoleError(f"no joint is called {name!r}; the joints are: {names}") from None
 
 
 def _array(name: str, value: ArrayLike, shape: tuple[int, ...], dtype) -> NDArray:
@@ -287,3 +291,87 @@ def _check_unique(names: Sequence[str]) -> None:
         if name in seen:
             raise InvalidInput(f"point names must be unique; {name!r} occurs twice")
         seen.add(name)
+
+
+class BodyTree:
+    """Points (joints, then end sites) with parents, children and distance from the root."""
+
+    def __init__(self, skeleton: Skeleton) -> None:
+        self.skeleton = skeleton
+        self.joints = len(skeleton)
+        self.parents: list[int] = skeleton.point_parents.tolist()
+        self.children: list[list[int]] = [[] for _ in self.parents]
+        offsets = skeleton.point_offsets
+        lengths = np.sqrt(np.einsum("pc,pc->p", offsets, offsets)).tolist()
+        # The offset of the root is a position in the world, not a bone.
+        self.reach: list[float] = [0.0] * len(self.parents)
+        for point, parent in enumerate(self.parents):
+            if parent >= 0:
+                self.children[parent].append(point)
+                self.reach[point] = self.reach[parent] + lengths[point]
+        self.near = _COINCIDENT * max(self.reach)
+
+    def path_up(self, point: int) -> list[int]:
+        """`point` and its ancestors, the root last."""
+        path = []
+        while point >= 0:
+            path.append(point)
+            point = self.parents[point]
+        return path
+
+    def is_above(self, ancestor: int, point: int) -> bool:
+        """Whether `ancestor` is `point` or one of its ancestors."""
+        while point > ancestor and point >= 0:
+            point = self.parents[point]
+        return point == ancestor
+
+    def meeting(self, a: int, b: int) -> int:
+        """The deepest joint that is above both points."""
+        above = set(self.path_up(a))
+        while b not in above:
+            b = self.parents[b]
+        return b
+
+    def between(self, top: int, bottom: int) -> list[int]:
+        """Points on the path from `top` (excluded) down to `bottom` (included)."""
+        meet = self.meeting(top, bottom)
+        path = []
+        while bottom != meet:
+            path.append(bottom)
+            bottom = self.parents[bottom]
+        return path[::-1]
+
+    def length(self, a: int, b: int) -> float:
+        """Length along the bones from one point to another."""
+        meet = self.meeting(a, b)
+        return self.reach[a] + self.reach[b] - 2.0 * self.reach[meet]
+
+    def apart(self, a: int, b: int) -> bool:
+        """Whether two points of one chain are at different positions."""
+        return self.length(a, b) > self.near
+
+    def below(self, point: int) -> list[int]:
+        """All descendants of `point`, nearest generations first."""
+        points = list(self.children[point])
+        for child in points:
+            points.extend(self.children[child])
+        return points
+
+    def rest_positions(self) -> NDArray[np.float64]:
+        """Positions (P, 3) of all points in the rest pose, the root at the origin."""
+        skeleton = self.skeleton
+        offsets = skeleton.point_offsets
+        places = np.zeros_like(offsets)
+        turns = None if skeleton.rest is None else skeleton.rest.copy()
+        for point, parent in enumerate(self.parents):
+            if parent < 0:
+                continue
+            bone = offsets[point] if turns is None else rot.rotate(turns[parent], offsets[point])
+            places[point] = places[parent] + bone
+            if turns is not None and point < self.joints:
+                turns[point] = rot.multiply(turns[parent], turns[point])
+        return places
+
+    def is_end_site(self, point: int) -> bool:
+        """Whether the point is an end site rather than a joint."""
+        return point >= self.joints

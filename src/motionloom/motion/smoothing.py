@@ -1,9 +1,20 @@
-"""Filters and slopes of curves along time, without the import of SciPy's."""
+"""Curves along time: filters and slopes, smooth steps, fading corrections, damped springs.
+
+The filters equal those of SciPy, without the time that its import takes. Edits of a motion are
+known in some frames (where a foot stands, where a hand touches) and must fade in the frames
+around them. The curve of least bending passes through the known values with their slope, so the
+edited motion stays smooth.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from motionloom.kernels import kernel
+
+Array = NDArray[np.float64]
+_FIXED = 1e7  # weight of a known row against the bending of the curve
 
 
 def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
@@ -95,3 +106,92 @@ def second_derivative(values: NDArray, window: int, step: float) -> NDArray[np.f
         weight * values[k : k + inner] for k, weight in enumerate(weights)
     )
     return curve
+
+
+def smooth_step(share: Array) -> Array:
+    """Smooth step from 0 to 1 (...,), with zero slope at both ends.
+
+    Examples
+    --------
+    >>> smooth_step(np.array([0.0, 0.25, 0.5, 1.0]))
+    array([0.     , 0.15625, 0.5    , 1.     ])
+    """
+    return share * share * (3.0 - 2.0 * share)
+
+
+def ease_corrections(corrections: Array, reach: float) -> Array:
+    """The curve of least bending through the known rows, zero at a distance from them.
+
+    Parameters
+    ----------
+    corrections : ndarray, shape (T, D)
+        NaN in unknown rows.
+    reach : float
+        Distance in frames from any known row beyond which the curve is zero.
+
+    Returns
+    -------
+    curve : ndarray, shape (T, D)
+        Minimizes the sum of squared second differences.
+
+    Examples
+    --------
+    >>> known = np.array([[np.nan]] * 4 + [[1.0]] * 3 + [[np.nan]] * 4)
+    >>> ease_corrections(known, 3).round(2).ravel() + 0.0
+    array([0. , 0. , 0.3, 0.7, 1. , 1. , 1. , 0.7, 0.3, 0. , 0. ])
+    """
+    from scipy.linalg import solveh_banded
+
+    frames = len(corrections)
+    given = np.all(np.isfinite(corrections), axis=1)
+    if not given.any():
+        return np.zeros_like(corrections)
+    where = np.flatnonzero(given)
+    times = np.arange(frames)
+    after = where[np.clip(np.searchsorted(where, times), 0, len(where) - 1)]
+    before = where[np.clip(np.searchsorted(where, times, side="right") - 1, 0, len(where) - 1)]
+    distance = np.minimum(np.abs(times - after), np.abs(times - before))
+    fixed = given | (distance >= reach)
+    values = np.where(given[:, None], np.nan_to_num(corrections), 0.0)
+    if frames < 3 or fixed.all():
+        return values
+    # Squared second differences make a matrix of five diagonals; known rows weigh heavily.
+    band = np.zeros((3, frames))
+    for k, c in enumerate((1.0, -2.0, 1.0)):
+        for j, d in enumerate((1.0, -2.0, 1.0)):
+            if j >= k:
+                band[2 - (j - k), j : j + frames - 2] += c * d
+    band[2] += np.where(fixed, _FIXED, 1e-9)
+    # Zero slope at both ends of the motion, or the curve would run away beyond the last contact.
+    for a in (0, frames - 2):
+        band[2, a : a + 2] += 1.0
+        band[1, a + 1] -= 1.0
+    curve = solveh_banded(band, _FIXED * np.where(fixed[:, None], values, 0.0))
+    return np.where(fixed[:, None], values, curve)
+
+
+@kernel
+def critically_damped_spring(away, speed, rate, time):
+    """Critically damped spring: offset and velocity after some time.
+
+    Parameters
+    ----------
+    away, speed : float or ndarray
+        Offset from the rest position, and its velocity.
+    rate : float
+        Per unit of time; a tenth of the offset is left after about ``4 / rate``.
+    time : float
+
+    Returns
+    -------
+    away, speed : float or ndarray
+
+    Examples
+    --------
+    >>> away, speed = critically_damped_spring(1.0, 0.0, 10.0, 0.4)
+    >>> round(away, 3), speed < 0.0
+    (0.092, True)
+    """
+    pull = speed + rate * away
+    left = np.exp(-rate * time)
+    return (away + pull * time) * left, (speed - rate * pull * time) * left

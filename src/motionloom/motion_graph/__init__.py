@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from motionloom.lazy_names import lazy_names
+from motionloom.lazy_names import imported_on_use
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.build import motion_graph as motion_graph
@@ -17,19 +17,4 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.transitions.transitions import Transitions as Transitions
     from motionloom.motion_graph.walks.player import GraphPlayer as GraphPlayer
 
-# Public name -> module.
-_HOMES = {
-    "EditedGraph": "edits",
-    "GraphPlayer": "walks.player",
-    "GraphSettings": "settings",
-    "Minima": "settings",
-    "MotionGraph": "graph",
-    "Removed": "graph",
-    "Sectors": "settings",
-    "TransitionSettings": "settings",
-    "Transitions": "transitions.transitions",
-    "WalkSettings": "settings",
-    "motion_graph": "build",
-}
-__all__ = sorted(_HOMES)
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = imported_on_use(__name__)

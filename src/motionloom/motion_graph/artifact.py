@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motionloom.blending.examples import conform
-from motionloom.checked_files import check_plain_schema, parse_json, read_regular
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.features import FrameDistance
+from motionloom.files import check_plain_schema, parse_json, read_regular
 from motionloom.motion_graph.build import motion_graph
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.edits import EditedGraph, library_edits, with_edits

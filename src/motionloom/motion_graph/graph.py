@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.blending.player import frame_count
 from motionloom.blending.transitions import Transition
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import (
     QualityReport,
     SourceStatistics,
     quality_report,
 )
-from motionloom.motion.gait import gaits
+from motionloom.motion.feet.gait import gaits
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.settings import WalkSettings
 from motionloom.motion_graph.transitions.candidates import Pruning
@@ -172,7 +172,7 @@ class MotionGraph:
 
     @cached_property
     def gaits(self) -> tuple[NDArray[np.str_], ...]:
-        """Gait in each frame of each motion; see `motionloom.motion.gait`."""
+        """Gait in each frame of each motion; see `motionloom.motion.feet.gait`."""
         return tuple(gaits(motion) for motion in self.motions)
 
     def label_frames(self, label: str) -> tuple[NDArray[np.bool_], ...]:

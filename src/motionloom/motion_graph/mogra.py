@@ -41,11 +41,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.blending.examples import conform
-from motionloom.checked_files import read_regular_text
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.features import FrameDistance, frame_distance
+from motionloom.files import atomic_write, read_regular_text
 from motionloom.motion import Motion
 from motionloom.motion_graph.build import connected
 from motionloom.motion_graph.graph import MotionGraph

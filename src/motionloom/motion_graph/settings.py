@@ -8,8 +8,8 @@ from math import radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from motionloom.checked_files import csv_rows
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.files import csv_rows
 from motionloom.settings import MotionChoice, Settings, preset, setting
 
 if TYPE_CHECKING:

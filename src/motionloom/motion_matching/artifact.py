@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.checked_arrays import open_array
-from motionloom.checked_files import parse_json, read_regular
 from motionloom.errors import LibraryError
+from motionloom.files import parse_json, read_regular
 from motionloom.motion import Skeleton
-from motionloom.motion.gait import GAITS
+from motionloom.motion.feet.gait import GAITS
 from motionloom.motion_matching.build import matching_database
 from motionloom.motion_matching.database import ARRAYS, MatchingDatabase, Range
 from motionloom.motion_matching.features import COUNT, GROUPS

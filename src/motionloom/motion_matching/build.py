@@ -13,8 +13,8 @@ from motionloom.blending.examples import conform
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality.measures import joint_accelerations
+from motionloom.motion.feet.gait import GAITS, gaits
 from motionloom.motion.feet.skating import supported_parts
-from motionloom.motion.gait import GAITS, gaits
 from motionloom.motion_matching.database import (
     ARRAYS,
     MIRRORED,

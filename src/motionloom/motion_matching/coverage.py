@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from motionloom.blending.player import FrameBlock
 from motionloom.motion import Motion
-from motionloom.motion.gait import GAITS
+from motionloom.motion.feet.gait import GAITS
 from motionloom.motion_matching.features import TRAJECTORY, xz
 from motionloom.motion_matching.settings import HORIZONS
 from motionloom.motion_matching.steering_courses import COURSES, CourseResult, run_course

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import SourceStatistics
-from motionloom.motion.gait import GAITS
+from motionloom.motion.feet.gait import GAITS
 from motionloom.motion_matching.features import COUNT, Normalization
 from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
 from motionloom.motion_matching.standing import is_made
@@ -73,7 +73,7 @@ class MatchingDatabase:
     contacts : ndarray of bool, shape (N, 4)
         Heel and ball of both feet.
     gaits : ndarray of int8, shape (N,)
-        0 for none, else 1 + number in `motionloom.motion.gait.GAITS`.
+        0 for none, else 1 + number in `motionloom.motion.feet.gait.GAITS`.
     rough : ndarray of bool, shape (N,)
         Frames of takes that jerk: a joint accelerates more than in 99.9 % of all.
     places : ndarray, shape (N, 3)

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance, Source
-from motionloom.motion.easing import smooth_step
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import on_skeleton
-from motionloom.motion.root_carrier import hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
+from motionloom.motion.smoothing import smooth_step
 from motionloom.motion_matching.database import MIRRORED
 from motionloom.motion_matching.standing import is_made
 

@@ -27,10 +27,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.blending import Blend, BlendPlayer, Registration
 from motionloom.blending.blends import EASE
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FootContacts
 from motionloom.motion.rotations.planar_transform import PlanarTransform

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import csv_rows
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.files import csv_rows
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motionloom.atomic_write import atomic_write
+from motionloom.files import atomic_write
 from motionloom.motion_matching.coverage import SPEEDS, TURNS, Coverage
 from motionloom.motion_matching.root_motion import RootMotion
 from motionloom.plots.pages.page import FAINT, TEXT, write_figure

@@ -13,7 +13,7 @@ Krüger, Tautges, Weber and Zinke (2010), section 5.2, after Chai and Hodgins (2
 
 from typing import TYPE_CHECKING
 
-from motionloom.lazy_names import lazy_names
+from motionloom.lazy_names import imported_on_use
 
 if TYPE_CHECKING:
     from motionloom.reconstruction.control_signal import SIX as SIX
@@ -25,14 +25,4 @@ if TYPE_CHECKING:
     )
     from motionloom.reconstruction.settings import ReconstructSettings as ReconstructSettings
 
-# Public name -> module.
-_HOMES = {
-    "SIX": "control_signal",
-    "ReconstructSettings": "settings",
-    "Reconstruction": "reconstruction",
-    "reconstruct": "reconstruction",
-    "reconstruction_stream": "reconstruction",
-    "tracked": "control_signal",
-}
-__all__ = sorted(_HOMES)
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = imported_on_use(__name__)

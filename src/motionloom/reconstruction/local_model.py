@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
-from motionloom.motion.rotations.kernels import log_into, multiply_into
+from motionloom.motion.rotations.quaternions import log_into, multiply_into
 
 Array = NDArray[np.float64]
 

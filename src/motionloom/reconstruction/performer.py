@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Skeleton
 from motionloom.motion.kinematics.body import body_proportions
-from motionloom.motion.roles.body_tree import BodyTree
-from motionloom.motion.root_carrier import body_skeleton
+from motionloom.motion.kinematics.root_carrier import body_skeleton
+from motionloom.motion.skeleton import BodyTree
 from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.store.store import Store
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 from motionloom.motion import Skeleton
-from motionloom.motion.rotations.kernels import (
+from motionloom.motion.rotations.quaternions import (
     exp_into,
     log_into,
     multiply_into,

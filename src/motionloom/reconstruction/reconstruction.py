@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import quality_report
+from motionloom.motion.kinematics.root_carrier import body_skeleton
 from motionloom.motion.markers import Markers
-from motionloom.motion.root_carrier import body_skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.parallel import Progress, one_thread
 from motionloom.reconstruction.confidence import confidence

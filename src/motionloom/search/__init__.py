@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from motionloom.lazy_names import lazy_names
+from motionloom.lazy_names import imported_on_use
 
 if TYPE_CHECKING:
     from motionloom.search.index.neighbours import INDEXES as INDEXES
@@ -27,29 +27,4 @@ if TYPE_CHECKING:
     from motionloom.search.settings import SearchSettings as SearchSettings
     from motionloom.search.settings import WebSettings as WebSettings
 
-# Public name -> module.
-_HOMES = {
-    "Dtw": "methods",
-    "Edge": "match_graph.graph",
-    "Family": "match_graph.graph",
-    "FamilySettings": "settings",
-    "INDEXES": "index.neighbours",
-    "LazyGraph": "methods",
-    "METHODS": "methods",
-    "Match": "match",
-    "MatchWeb": "methods",
-    "Matches": "match",
-    "NeighbourSettings": "settings",
-    "Neighbours": "index.neighbours",
-    "Node": "match_graph.graph",
-    "SearchSettings": "settings",
-    "WebSettings": "settings",
-    "grow_family": "match_graph.family",
-    "library_family": "match_graph.growth",
-    "nearest_frames": "index.neighbours",
-    "neighbours": "index.neighbours",
-    "open_index": "index.neighbours",
-    "search": "retrieval",
-}
-__all__ = sorted(_HOMES)
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = imported_on_use(__name__)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment import corresponding
-from motionloom.checked_files import file_stem
 from motionloom.features import LibraryFeatures
 from motionloom.features.feature_table import frames_per_row, row_count
+from motionloom.files import file_stem
 from motionloom.ragged import offsets_of, row_of
 from motionloom.search.candidates import Candidate
 from motionloom.search.query import Query, row_span

@@ -3,23 +3,14 @@
 `Store` holds motions by name; `motionloom.Library` derives from it and adds the verbs.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
-from motionloom.lazy_names import lazy_names
+from motionloom.lazy_names import imported_on_use
 
 if TYPE_CHECKING:
-    from motionloom.store.ingest.importing import Failure, ImportReport
-    from motionloom.store.records import Entry
-    from motionloom.store.store import Store
+    from motionloom.store.ingest.importing import Failure as Failure
+    from motionloom.store.ingest.importing import ImportReport as ImportReport
+    from motionloom.store.records import Entry as Entry
+    from motionloom.store.store import Store as Store
 
-# Public name -> module.
-_HOMES = {
-    "Entry": "records",
-    "Failure": "ingest.importing",
-    "ImportReport": "ingest.importing",
-    "Store": "store",
-}
-__all__ = ["Entry", "Failure", "ImportReport", "Store"]
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = imported_on_use(__name__)

@@ -20,8 +20,8 @@ from contextlib import closing, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 
-from motionloom.checked_files import parse_json, plain_name
 from motionloom.errors import LibraryError
+from motionloom.files import parse_json, plain_name
 from motionloom.motion import Skeleton
 from motionloom.store import history
 from motionloom.store.catalogue_file import APPLICATION, FORMAT, CatalogueFile

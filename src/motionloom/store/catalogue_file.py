@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from motionloom.checked_files import below, check_plain_schema, plain_name
 from motionloom.errors import LibraryError
+from motionloom.files import below, check_plain_schema, plain_name
 from motionloom.store import history
 
 FILE = "catalogue.sqlite"

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from motionloom.checked_files import below
 from motionloom.errors import LibraryError, MotionloomError
+from motionloom.files import below
 from motionloom.motion.segment import positive_rate
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.catalogue_file import FILE, is_unused, lost_frames, recovery_advice

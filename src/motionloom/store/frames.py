@@ -28,10 +28,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.checked_arrays import open_array
-from motionloom.checked_files import check_regular, is_reserved, parse_json
 from motionloom.errors import LibraryError
+from motionloom.files import atomic_write, check_regular, is_reserved, parse_json
 from motionloom.motion import Motion
 from motionloom.store.records import Entry, origin_json, skeleton_json
 from motionloom.store.remote.object_store import FileStore, ObjectStore

@@ -19,8 +19,8 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 
-from motionloom.checked_files import parse_json
 from motionloom.errors import LibraryError
+from motionloom.files import parse_json
 from motionloom.store.records import Entry
 from motionloom.store.trash import move_to_trash, restore_from_trash
 

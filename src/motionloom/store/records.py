@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from motionloom.checked_files import parse_json
 from motionloom.configuration import is_trusted
 from motionloom.errors import LibraryError
+from motionloom.files import parse_json
 from motionloom.motion import Skeleton
+from motionloom.motion.kinematics.root_carrier import Carrier
 from motionloom.motion.motion import Origin
-from motionloom.motion.root_carrier import Carrier
 
 # Types of the fields of `Origin` in JSON.
 _ORIGIN: dict[str, Any] = {

@@ -15,7 +15,7 @@ from typing import Self
 from motionloom import parallel
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.root_carrier import hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.segment import Segment, positive_rate
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import FOLDER, frame_path, open_frames, unpacked

@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from motionloom.checked_files import below
 from motionloom.errors import LibraryError
+from motionloom.files import below
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 
 FOLDER = "trash"

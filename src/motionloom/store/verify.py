@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from motionloom.checked_files import parse_json
 from motionloom.errors import LibraryError
+from motionloom.files import parse_json
 from motionloom.store.artifacts.folders import (
     FOLDER as DERIVED,
 )

@@ -6,18 +6,12 @@ a server. The page is written in TypeScript (folder ``studio`` of the repository
 ``static`` with the package.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
-from motionloom.lazy_names import lazy_names
+from motionloom.lazy_names import imported_on_use
 
 if TYPE_CHECKING:
     from motionloom.studio.server.app import create_app as create_app
     from motionloom.studio.server.serving import serve as serve
 
-# Public name -> its module. Loaded on first use: the widget needs no server.
-_HOMES = {"create_app": "server.app", "serve": "server.serving"}
-
-__all__ = ["create_app", "serve"]
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = imported_on_use(__name__)

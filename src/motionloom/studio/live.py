@@ -23,11 +23,11 @@ from pydantic import TypeAdapter, create_model
 from starlette.concurrency import run_in_threadpool
 from typing_extensions import TypedDict
 
-from motionloom.checked_files import parse_json
 from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.files import parse_json
 from motionloom.library import DancePlayer, FrameBlock, Player, TempoClock
 from motionloom.motion import Skeleton
-from motionloom.motion.retargeting.streaming import StreamRetargeter
+from motionloom.motion.retargeting.retarget import StreamRetargeter
 from motionloom.studio.messages import pack, pose_arrays
 from motionloom.studio.responses import Bones, NoHead, SourceRow
 from motionloom.studio.routes.dancing.dance import choreography_of

@@ -226,7 +226,7 @@ def _scene_message(
     **meta: Any,
 ) -> bytes:
     """Characters with their rates, and how each is drawn; `fps` plays all of them in one time."""
-    numbers = sum(len(one) * (7 * len(one.store.skeleton) + 16) for one in motions)
+    numbers = sum(len(one) * (7 * len(one.skeleton) + 16) for one in motions)
     if numbers > _MAX_NUMBERS:
         seconds = max(one.duration for one in motions)
         raise InvalidInput(

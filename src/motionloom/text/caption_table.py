@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.checked_arrays import open_array
-from motionloom.checked_files import parse_json, read_regular, unpacked_bytes
 from motionloom.errors import LibraryError, RoleError
+from motionloom.files import parse_json, read_regular, unpacked_bytes
 from motionloom.motion import Motion
 from motionloom.parallel import Progress
 from motionloom.store.artifacts.row_table import over_motions

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion.gait import GAITS
+from motionloom.motion.feet.gait import GAITS
 from motionloom.parallel import Progress
 from motionloom.search.clips.statistics import StatisticsMeasure
 from motionloom.search.clips.table import clip_table

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import csv_rows, parse_json, read_regular_text
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write, csv_rows, parse_json, read_regular_text
 from motionloom.store.ingest.labels import checked_labels
 
 SUFFIXES = (".csv", ".eaf", ".json")

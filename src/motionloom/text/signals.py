@@ -58,7 +58,7 @@ from numpy.typing import NDArray
 from motionloom.errors import RoleError
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES
-from motionloom.motion.gait import gaits
+from motionloom.motion.feet.gait import gaits
 from motionloom.motion.kinematics.body import body_height, centre_of_mass, facing, leg_length
 from motionloom.motion.resampling import resample
 from motionloom.motion.rotations import quaternions as rot

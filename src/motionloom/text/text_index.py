@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.checked_arrays import check_shapes, open_array
-from motionloom.checked_files import check_regular, parse_json, read_regular
 from motionloom.errors import LibraryError
+from motionloom.files import check_regular, parse_json, read_regular
 from motionloom.parallel import Progress
 from motionloom.store.records import Entry, text_digest
 from motionloom.store.remote.folder import Folder

@@ -16,8 +16,8 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from motionloom.checked_files import below, read_regular_text
 from motionloom.errors import InvalidInput
+from motionloom.files import below, read_regular_text
 
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 _ENDINGS = ("ingly", "edly", "ings", "ing", "ies", "ied", "es", "ed", "s", "ly")

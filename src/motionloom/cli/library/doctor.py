@@ -100,7 +100,7 @@ def doctor(
 
 
 def _fix(motion: Motion, target: Path) -> dict[str, Any]:
-    from motionloom.motion.diagnostics.repairs import repair
+    from motionloom.motion.diagnostics.issues import repair
 
     repaired, done = repair(motion)
     repaired.save(target)

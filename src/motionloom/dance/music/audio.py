@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import check_regular
 from motionloom.dance.music.music import AUDIO_SUFFIXES, Music
 from motionloom.errors import MissingExtra, MotionFormatError
+from motionloom.files import atomic_write, check_regular
 
 LONGEST_SECONDS = 10 * 60.0  # that are analysed; the memory grows with them
 LARGEST_SOUND = 1 << 29  # bytes of decoded sound: ten minutes in stereo at 96 kHz fit

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import parse_json, read_regular_text
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.files import atomic_write, parse_json, read_regular_text
 
 Array = NDArray[np.float64]
 

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from motionloom.checked_files import parse_json, read_regular_text
 from motionloom.dance.transitions.graph import TransitionGraph
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.files import parse_json, read_regular_text
 
 _KINDS = ("likelihood", "factor", "forbid")
 

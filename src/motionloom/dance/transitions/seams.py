@@ -37,12 +37,12 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.kernels import kernel
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
-from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.kinematics.body import centre_of_mass
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.rotations.kernels import exp_into, log_into, multiply_into, rotate_into
 from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.motion.rotations.quaternions import exp_into, log_into, multiply_into, rotate_into
+from motionloom.motion.smoothing import critically_damped_spring
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -222,8 +222,8 @@ class _AsfReader:
         except ValueError:
             values = np.zeros(0)
         if len(values) != count or not np.all(np.abs(values) < 1e7):
-            found = " ".join(words)[:40]
-            self.refuse(f"expected {count} numbers for {what}, found {found!r}", line)
+            text = " ".join(words)[:40]
+            self.refuse(f"expected {count} numbers for {what}, found {text!r}", line)
         return values
 
     def positive(self, entries: dict[str, tuple[int, list[str]]], key: str, usual: float) -> float:

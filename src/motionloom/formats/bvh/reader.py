@@ -154,7 +154,7 @@ def _rotations_plain(table, columns, axes, out):
     used = np.where(columns >= 0, axes, -1)
     for order in sorted(set(map(tuple, used.tolist()))):
         joints = np.flatnonzero((used == order).all(axis=1))
-        w, x, y, z = (np.full((len(out), len(joints)), one, np.float32) for one in (1, 0, 0, 0))
+        w, x, y, z = (np.full((len(out), len(joints)), start, np.float32) for start in (1, 0, 0, 0))
         for k, axis in enumerate(order):
             if axis < 0:
                 break
@@ -188,7 +188,13 @@ def _half_angles_plain(degrees, sines, cosines):
 
 @kernel(numpy=_rotations_plain, nanoseconds=30, error_model="numpy")
 def _rotations(table, columns, axes, out):
-    """Products of up to three axis rotations: degrees (T, C) to quaternions (T, J, 4)."""
+    """Products of up to three axis rotations: degrees (T, C) to quaternions (T, J, 4).
+
+    columns (J, 3): the channels of each joint from left to right, -1 after the last; axes (J, 3):
+    0, 1, 2 for x, y, z. A channel that is not finite makes NaN.
+    """
+    # Frame by frame: a row of the table is contiguous, and its sines and cosines stay in the
+    # cache for all joints.
     sines = np.empty(table.shape[1], np.float32)
     cosines = np.empty(table.shape[1], np.float32)
     for t in range(out.shape[0]):
@@ -200,6 +206,7 @@ def _rotations(table, columns, axes, out):
                 if column < 0:
                     break
                 c, s = cosines[column], sines[column]
+                # Product with (c, s, 0, 0), (c, 0, s, 0) or (c, 0, 0, s): half of the terms are 0.
                 if axes[j, k] == 0:
                     w, x, y, z = w * c - x * s, x * c + w * s, y * c + z * s, z * c - y * s
                 elif axes[j, k] == 1:
@@ -211,7 +218,7 @@ def _rotations(table, columns, axes, out):
 
 @kernel(error_model="numpy")
 def _half_angles(degrees, sines, cosines):
-    """Sines and cosines of half the angles, within 1e-7; vectorised, unlike the C library's.
+    """Sines and cosines of half the angles, within 1e-7; vectorized, unlike the C library's.
 
     The nearest quarter turn is subtracted in double precision, so that large angles are as
     accurate as small ones. The rest, at most an eighth of a turn, is evaluated by the
@@ -223,12 +230,13 @@ def _half_angles(degrees, sines, cosines):
         # Adding and subtracting 1.5 * 2**52 rounds to the nearest integer.
         quarters = (half * (2.0 / np.pi) + 6755399441055744.0) - 6755399441055744.0
         x = f(half - quarters * (np.pi / 2.0))
-        q = np.int32(quarters)
+        q = np.int32(quarters)  # its last two bits say which quarter, also if negative
         xx = x * x
         tail = f(-1.6666654611e-1) + xx * (f(8.3321608736e-3) - xx * f(1.9515295891e-4))
         sine = x + x * xx * tail
         tail = f(-1.388731625493765e-3) + xx * f(2.443315711809948e-5)
         cosine = f(1.0) - f(0.5) * xx + xx * xx * (f(4.166664568298827e-2) + xx * tail)
+        # sin(x + q pi/2): odd quarters swap sine and cosine, half turns change the sign.
         first, second = (cosine, sine) if q & 1 else (sine, cosine)
         sines[c] = -first if q & 2 else first
         cosines[c] = -second if (q + 1) & 2 else second
@@ -250,13 +258,13 @@ def read(
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
     text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
-    known = plain_layout(text.hierarchy)
-    nodes = known.nodes if known else read_hierarchy(text.hierarchy, 1, path, repairs)
-    columns = known.channel_names if known else channel_names(nodes)
+    plain = plain_layout(text.hierarchy)
+    nodes = plain.nodes if plain else read_hierarchy(text.hierarchy, 1, path, repairs)
+    columns = plain.channel_names if plain else channel_names(nodes)
     table = read_rows(text, columns or ["nothing"], path, repairs, partial=partial)
     frame_time = _frame_time(text, fps, path, repairs)
     nodes, table = _one_figure(nodes, table, root, path)
-    layout = known or Layout(nodes)
+    layout = plain or Layout(nodes)
     return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
 
 

@@ -71,22 +71,22 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
         repairs.add("keywords in other case", line=line)
     if _MOTION_LINE.match(data, motion.start()) is None:
         repairs.add("the word MOTION shares its line", line=line)
-    position, found, place = motion.end(), {}, line
+    position, entries, place = motion.end(), {}, line
     for _ in range(2):
         for name, pattern in (("frames", _FRAMES), ("time", _FRAME_TIME)):
             match = pattern.match(data, position)
-            if match is None or name in found:
+            if match is None or name in entries:
                 continue
             place = data.count(b"\n", 0, match.start(1)) + 1
             spelling = match[1].decode("ascii")
             if spelling not in ("Frames", "Frame Time") or not match[2]:
                 repairs.add(f"{spelling!r} is not spelt as the specification says", line=place)
-            if name == "frames" and "time" in found:
+            if name == "frames" and "time" in entries:
                 repairs.add("Frame Time stands before Frames", line=place)
-            found[name] = (match[3].decode("utf-8", "replace"), place)
+            entries[name] = (match[3].decode("utf-8", "replace"), place)
             position = match.end()
     rest = re.match(rb"[ \t]*([^\s]+)", data[position : position + 1000])
-    if rest is not None and found:
+    if rest is not None and entries:
         if not re.match(rb"[-+.0-9]", rest[1]):
             word = rest[1].decode("utf-8", "replace")[:40]
             raise MotionFormatError(
@@ -95,8 +95,8 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
                 line=place,
             )
         repairs.add("a row stands on the line of Frame Time", line=place)
-    frames, frames_line = found.get("frames", (None, line))
-    frame_time, time_line = found.get("time", (None, line))
+    frames, frames_line = entries.get("frames", (None, line))
+    frame_time, time_line = entries.get("time", (None, line))
     return BvhText(
         hierarchy=_decode_names(data[: motion.start()], repairs),
         body=np.frombuffer(data, np.uint8),
@@ -239,18 +239,20 @@ def read_rows(
         table = table[:-1]
         if len(table) == 0:
             raise MotionFormatError("there is no complete row", path=path, line=line_of(0))
-    held = len(table)
+    complete = len(table)
     if declared is None:
         repairs.add("Frames is missing; the rows were counted", line=text.frames_line)
-    elif held < declared - 1 and not partial:
+    elif complete < declared - 1 and not partial:
         raise MotionFormatError(
-            f"Frames says {declared} but the file ends after {held} rows: it was cut off, or the "
-            "count is wrong. If these rows are all there is, set partial",
+            f"Frames says {declared} but the file ends after {complete} rows: it was cut off, or "
+            "the count is wrong. If these rows are all there is, set partial",
             path=path,
             line=line_of(len(lengths) - 1),
         )
-    elif held != declared:
-        repairs.add(f"Frames says {declared}, the file holds {held} rows", line=text.frames_line)
+    elif complete != declared:
+        repairs.add(
+            f"Frames says {declared}, the file holds {complete} rows", line=text.frames_line
+        )
     if not (table.max() < _LIMIT and table.min() > -_LIMIT):
         wild = ~(np.abs(table) < _LIMIT)
         frame, column = np.argwhere(wild)[0]

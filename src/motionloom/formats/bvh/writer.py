@@ -16,15 +16,15 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.formats.conventions import check_up, from_y_up, unique_names
 from motionloom.formats.inference import unit_from
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
 DEFAULT_ORDER = "ZYX"
-DEFAULT_UNIT = 0.01  # centimetres, for motions that did not come from a BVH file
+DEFAULT_UNIT = 0.01  # centimeters, for motions that did not come from a BVH file
 
 
 def write(
@@ -195,7 +195,7 @@ class BvhStream:
         self.frames = 0
 
     def write(self, rotations: ArrayLike, root: ArrayLike) -> None:
-        """Append frames: rotations (n, J, 4) ``wxyz`` and root (n, 3) in metres."""
+        """Append frames: rotations (n, J, 4) ``wxyz`` and root (n, 3) in meters."""
         turned = np.asarray(rotations, np.float64)
         if not len(turned):
             return

@@ -5,7 +5,7 @@ crashed the process on two and allocated gigabytes on two more. The tests compar
 valid files.
 
 Points are read in three byte orders, integer or floating point, with any first frame, more than
-65,535 frames and more than 255 labels. Analogue channels, force plates and events are not read.
+65,535 frames and more than 255 labels. Analog channels, force plates and events are not read.
 """
 
 from __future__ import annotations
@@ -17,8 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
-from motionloom.formats.c3d.header import BLOCK, FULL, C3dHeader, read_header
-from motionloom.formats.c3d.layout import DataLayout, data_layout, is_rough
+from motionloom.formats.c3d.layout import (
+    BLOCK,
+    FULL,
+    C3dHeader,
+    DataLayout,
+    data_layout,
+    is_rough,
+    read_header,
+)
 from motionloom.formats.conventions import (
     Repairs,
     file_bytes,
@@ -37,8 +44,8 @@ from motionloom.formats.inference import (
 )
 from motionloom.motion import Markers
 
-_FARTHEST = 1e5  # metres; points beyond are errors
-_BODY = (0.7, 2.6)  # metres between the farthest markers of a body, from a pair of legs to a T-pose
+_FARTHEST = 1e5  # meters; points beyond are errors
+_BODY = (0.7, 2.6)  # meters between the farthest markers of a body, from a pair of legs to a T-pose
 _UNIT_WORDS = {
     **UNITS,
     **dict.fromkeys(("meter", "meters", "metre", "metres"), 1.0),
@@ -125,18 +132,18 @@ def _scale(
     Motion Analysis wrote files whose POINT:SCALE makes walkers 0.6 m tall.
     """
     stated = [head.number("POINT", "SCALE") or 0.0, head.scale]
-    known = [abs(value) for value in stated if np.isfinite(value) and value != 0.0]
-    if not known:
+    scales = [abs(value) for value in stated if np.isfinite(value) and value != 0.0]
+    if not scales:
         raise MotionFormatError(f"POINT:SCALE is {stated[0]:g}; it must not be zero", path=path)
-    if len(known) == 1 or abs(known[1] / known[0] - 1.0) < 1e-3:
-        return known[0]
+    if len(scales) == 1 or abs(scales[1] / scales[0] - 1.0) < 1e-3:
+        return scales[0]
     extent = marker_extent(raw)
     like_a_body = [
-        value for value in known if _BODY[0] <= extent * value * (unit or 0.001) <= _BODY[1]
+        value for value in scales if _BODY[0] <= extent * value * (unit or 0.001) <= _BODY[1]
     ]
-    chosen = like_a_body[0] if like_a_body else known[0]
-    what = "POINT:SCALE" if chosen == known[0] else "the header"
-    repairs.add(f"POINT:SCALE is {known[0]:g}, that of the header {known[1]:g}; used is {what}")
+    chosen = like_a_body[0] if like_a_body else scales[0]
+    what = "POINT:SCALE" if chosen == scales[0] else "the header"
+    repairs.add(f"POINT:SCALE is {scales[0]:g}, that of the header {scales[1]:g}; used is {what}")
     return chosen
 
 
@@ -223,9 +230,9 @@ def _chosen(labels, subject, unlabelled, path) -> tuple[list[str], list[int]]:
     subjects = list(dict.fromkeys(labels[column].rpartition(":")[0] for column in kept))
     if subject is not None:
         if subject not in subjects:
-            known = ", ".join(repr(name) for name in subjects if name) or "none"
+            names = ", ".join(repr(name) for name in subjects if name) or "none"
             raise MotionFormatError(
-                f"no subject is called {subject!r}; there is {known}", path=path
+                f"no subject is called {subject!r}; there is {names}", path=path
             )
         kept = [column for column in kept if labels[column].rpartition(":")[0] == subject]
         subjects = [subject]
@@ -262,11 +269,11 @@ def _rate(head: C3dHeader, fps: float | None, path: Path, repairs: Repairs) -> f
         ("the header", head.rate),
         ("ANALOG:RATE", analog / max(head.analog_samples, 1)),
     ]
-    known = [(name, rate) for name, rate in stated if np.isfinite(rate) and 1e-3 <= rate <= 1e6]
-    votes = known if {"POINT:RATE", "the header"} & {name for name, _ in known} else []
+    rates = [(name, rate) for name, rate in stated if np.isfinite(rate) and 1e-3 <= rate <= 1e6]
+    votes = rates if {"POINT:RATE", "the header"} & {name for name, _ in rates} else []
     if not votes:
         raise MotionFormatError("the frame rate is missing; give it as fps", path=path)
-    # POINT:RATE, unless the header and the rate of the analogue data agree on another.
+    # POINT:RATE, unless the header and the rate of the analog data agree on another.
     agree = [sum(abs(rate / other - 1.0) < 0.01 for _, other in votes) for _, rate in votes]
     name, chosen = votes[int(np.argmax(agree))]
     first = votes[:2]

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
-from motionloom.formats.c3d.header import BLOCK, FULL
+from motionloom.files import atomic_write
+from motionloom.formats.c3d.layout import BLOCK, FULL
 from motionloom.formats.conventions import check_up, labelled_points
 from motionloom.formats.inference import UNITS, positions_from_y_up, unit_from
 from motionloom.motion import Markers, Motion, Scene

@@ -1,7 +1,7 @@
 """Reader of FBX files, binary or ASCII, versions 3000 to 7700, through ufbx.
 
 Needs the extra ``fbx`` (ufbx). Files are read in a separate process, see
-`motionloom.formats.fbx.child_process`.
+`motionloom.formats.child_process.fbx`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from motionloom.character import Material, SkinnedMesh, bound_mesh
 from motionloom.errors import MissingExtra, MotionFormatError
 from motionloom.formats.child_process import child_result
+from motionloom.formats.child_process import fbx as script
 from motionloom.formats.conventions import (
     Repairs,
     nominal_rate,
@@ -27,7 +28,6 @@ from motionloom.formats.conventions import (
     unique_names,
     with_user_roles,
 )
-from motionloom.formats.fbx import child_process
 from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
 from motionloom.motion import Motion, Skeleton
@@ -57,8 +57,7 @@ def read(
     require_extra()
     refuse_folder(path, "an FBX file")
     request = {"skeleton": skeleton, "animation": animation, "fps": fps, "meshes": False}
-    script = child_process.__file__
-    facts, arrays = child_result(script, path, request, timeout=timeout, library="ufbx")
+    facts, arrays = child_result(script.__file__, path, request, timeout=timeout, library="ufbx")
     warnings = _warnings(facts, skeleton, animation)
     motion = _motion(facts, arrays, path, repairs)
     name = path.stem if animation is None else facts["animation"] or path.stem
@@ -87,13 +86,12 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
     require_extra()
     path = Path(source)
     request = {"skeleton": None, "animation": None, "fps": None, "meshes": True}
-    script = child_process.__file__
-    facts, arrays = child_result(script, path, request, timeout=600.0, library="ufbx")
+    facts, arrays = child_result(script.__file__, path, request, timeout=600.0, library="ufbx")
     if not facts["meshes"]:
         raise MotionFormatError("the character has no skinned mesh", path=path)
     names = _names(facts["names"], Repairs(path))
     numbers = {name: number for number, name in enumerate(skeleton.point_names)}
-    found = []
+    parts = []
     for number, about in enumerate(facts["meshes"]):
         start = f"mesh{number}_"
         part = {key[len(start) :]: value for key, value in arrays.items() if key.startswith(start)}
@@ -101,7 +99,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
         points, exact = _points(facts, names, numbers, part.pop("points"), part.pop("exact"))
         texture = None if image is None else image.tobytes()
         red, green, blue = about["colour"]
-        found.append(
+        parts.append(
             bound_mesh(
                 skeleton,
                 part.pop("vertices"),
@@ -115,7 +113,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
                 **part,
             )
         )
-    return found
+    return parts
 
 
 def _points(facts, names: list[str], numbers: dict[str, int], joints: NDArray, exact: NDArray):

@@ -13,13 +13,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.character import Material, SkinnedMesh, figure_mesh, rest_pose
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
+from motionloom.formats.child_process.fbx import END_SITE, TIP
 from motionloom.formats.conventions import characters, from_y_up, scaled_to_metres, unique_names
-from motionloom.formats.fbx.binary import Int32, Record, file_bytes
-from motionloom.formats.fbx.child_process import END_SITE, TIP
-from motionloom.formats.fbx.objects import TICKS, Objects, curve, global_settings, properties
+from motionloom.formats.fbx.objects import (
+    TICKS,
+    Int32,
+    Objects,
+    Record,
+    curve,
+    file_bytes,
+    global_settings,
+    properties,
+)
 from motionloom.formats.inference import rotation_to_y_up, unit_from
 from motionloom.formats.scene_nodes import COLOURS, figure_kind
 from motionloom.motion import Motion, Scene, Skeleton
@@ -29,8 +37,8 @@ Array = NDArray[np.float64]
 
 # Joints whose children are all at the same place (wrists of CMU) are bones of 0.1 mm in Blender,
 # too short for their direction in single precision: up to 0.02 degrees were lost. A tip below
-# them makes bones of some centimetres; in Blender they can be seen and chosen, too.
-_NO_LENGTH, _TIP_LENGTH = 0.002, 0.06  # metres
+# them makes bones of some centimeters; in Blender they can be seen and chosen, too.
+_NO_LENGTH, _TIP_LENGTH = 0.002, 0.06  # meters
 _STILL = 1e-9  # degrees or units: curves that change less have one key
 
 
@@ -49,7 +57,7 @@ def write(
     stack with the name of the motion.
     """
     cast = characters(motion)
-    if not cast or any(len(one) == 0 for one in [*(one for _, one in cast), *takes]):
+    if not cast or any(len(each) == 0 for each in [*(each for _, each in cast), *takes]):
         raise InvalidInput("an FBX file needs at least one motion, and each at least one frame")
     if up not in ("y", "z"):
         raise InvalidInput(f"up of an FBX file must be y or z; got {up!r}")
@@ -58,27 +66,27 @@ def write(
     for take in takes:
         if take.skeleton.key != cast[0][1].skeleton.key:
             raise InvalidInput(f"take {take.name!r} has another skeleton; retarget it first")
-    rates = {one.fps for one in [*(one for _, one in cast), *takes]}
+    rates = {each.fps for each in [*(each for _, each in cast), *takes]}
     if len(rates) > 1:
         raise InvalidInput(
             f"motions in one FBX file must share one rate; got {sorted(rates)}. Resample first"
         )
     draft = _Draft(metres=unit_from(unit), up=up)
     kind = figure_kind(mesh)
-    figures = [figure_mesh(one.skeleton, kind=kind, example=one) for _, one in cast]
+    figures = [figure_mesh(each.skeleton, kind=kind, example=each) for _, each in cast]
     joints = []
-    for number, ((name, one), figure) in enumerate(zip(cast, figures, strict=True)):
+    for number, ((name, each), figure) in enumerate(zip(cast, figures, strict=True)):
         prefix = "" if len(cast) == 1 else f"{name or f'character {number + 1}'}:"
         shown = [] if figure is None else [figure]
         colour = COLOURS[number % len(COLOURS)]
-        joints.append(draft.add_character(prefix, one, shown, Material("body", colour)))
+        joints.append(draft.add_character(prefix, each, shown, Material("body", colour)))
     if takes:
-        names = unique_names(one.name or "take" for one in [cast[0][1], *takes])
-        for name, one in zip(names, [cast[0][1], *takes], strict=True):
-            draft.add_take(name, [(joints[0], one)])
+        names = unique_names(each.name or "take" for each in [cast[0][1], *takes])
+        for name, each in zip(names, [cast[0][1], *takes], strict=True):
+            draft.add_take(name, [(joints[0], each)])
     else:
         name = motion.name if isinstance(motion, Motion) and motion.name else "motion"
-        pairs = zip(joints, (one for _, one in cast), strict=True)
+        pairs = zip(joints, (each for _, each in cast), strict=True)
         draft.add_take(name, list(pairs))
     with atomic_write(path) as scratch:
         scratch.write_bytes(draft.finished(rates.pop()))
@@ -144,7 +152,7 @@ class _Draft:
         return models[: len(skeleton)]
 
     def _matrices(self, matrices: Array) -> Array:
-        """World matrices (N, 4, 4) in metres, y up, in the unit and axes of the file."""
+        """World matrices (N, 4, 4) in meters, y up, in the unit and axes of the file."""
         change = np.eye(4)
         change[:3, :3] = rot.to_matrix(self.turn)
         turned = change @ matrices @ change.T
@@ -354,15 +362,15 @@ def euler_curves(rotations: NDArray) -> Array:
 
 def _tips(skeleton: Skeleton, metres: float) -> list[tuple[int, Array]]:
     """Joints without length, and a place beyond each, in its own axes and the unit of the file."""
-    found = []
+    tips = []
     offsets, parents = skeleton.point_offsets, skeleton.point_parents
     lengths = np.linalg.norm(offsets, axis=1) * metres
     for joint in range(1, len(skeleton)):
         below = np.flatnonzero(parents == joint)
         if len(below) and lengths[below].max() < _NO_LENGTH < lengths[joint]:
             ahead = rot.rotate(rot.inverse(skeleton.rest_rotations[joint]), offsets[joint])
-            found.append((joint, ahead * (_TIP_LENGTH / metres) / np.linalg.norm(offsets[joint])))
-    return found
+            tips.append((joint, ahead * (_TIP_LENGTH / metres) / np.linalg.norm(offsets[joint])))
+    return tips
 
 
 def _euler_degrees(rotations: Array) -> Array:

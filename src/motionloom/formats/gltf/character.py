@@ -2,7 +2,7 @@
 
 Writing to glTF again keeps the whole file (meshes, materials, textures, morph targets, extensions)
 and replaces its animations. For other formats the meshes are read: positions, normals, texture
-coordinates, triangles, weights, base colour and its image.
+coordinates, triangles, weights, base color and its image.
 """
 
 from __future__ import annotations
@@ -14,12 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.character import Material, SkinnedMesh, bound_mesh
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import Repairs
-from motionloom.formats.gltf.container import GltfFile, glb_bytes, gltf_bytes
-from motionloom.formats.gltf.joint_tree import joint_tree, node_transform, skin_members
+from motionloom.formats.gltf.container import GltfFile, write_document
+from motionloom.formats.gltf.joint_tree import (
+    joint_tree,
+    node_depths,
+    node_parents,
+    node_transform,
+    skin_members,
+)
 from motionloom.formats.gltf.reader import joint_names, read_curves
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
@@ -31,7 +36,7 @@ _TRIANGLES = 4
 
 def write(motion: Motion, source: str | Path, path: str | Path) -> None:
     """Write the file of a character with a motion on its skeleton as its only animation."""
-    file, path = GltfFile(Path(source)), Path(path)
+    file = GltfFile(Path(source))
     nodes = _nodes_by_name(file)
     missing = [name for name in motion.skeleton.names if name not in nodes]
     if missing:
@@ -44,7 +49,8 @@ def write(motion: Motion, source: str | Path, path: str | Path) -> None:
     clock = draft.accessor(times, "SCALAR")
     root = nodes[motion.skeleton.names[0]]
     world = _rest_world(file)
-    above = world[_parents(file)[root]] if _parents(file)[root] >= 0 else np.eye(4)
+    parent = node_parents(file)[root]
+    above = world[parent] if parent >= 0 else np.eye(4)
     size = np.cbrt(np.linalg.det(above[:3, :3]))
     if not size > 1e-9:
         file.refuse("the nodes above the skeleton mirror or flatten it")
@@ -61,10 +67,8 @@ def write(motion: Motion, source: str | Path, path: str | Path) -> None:
     for skin in document["skins"]:
         extras = skin.get("extras")
         skin["extras"] = {**(extras if isinstance(extras, dict) else {}), "fps": motion.fps}
-    coded = glb_bytes if path.suffix.lower() == ".glb" else gltf_bytes
     document["buffers"] = [{"byteLength": len(draft.binary)}]
-    with atomic_write(path) as scratch:
-        scratch.write_bytes(coded(document, bytes(draft.binary)))
+    write_document(Path(path), document, bytes(draft.binary))
 
 
 def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
@@ -74,7 +78,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
     """
     file = GltfFile(Path(source))
     skins = _Skins(file, skeleton)
-    found = []
+    parts = []
     for number, node in enumerate(file.items("nodes")):
         if "skin" in node and "mesh" in node:
             skin, mesh = file.item("skins", node["skin"]), file.item("meshes", node["mesh"])
@@ -84,8 +88,8 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
                 file.refuse(f"the primitives of mesh {name[:40]!r} must be a list of objects")
             for part, primitive in enumerate(primitives):
                 title = name if part == 0 else f"{name} {part + 1}"
-                found.append(skins.mesh(skin, primitive, title))
-    kept = [mesh for mesh in found if mesh is not None]
+                parts.append(skins.mesh(skin, primitive, title))
+    kept = [mesh for mesh in parts if mesh is not None]
     if not kept:
         file.refuse("the character has no skinned mesh of triangles")
     return kept
@@ -109,35 +113,17 @@ def _nodes_by_name(file: GltfFile) -> dict[str, int]:
     return dict(zip([*names, *end_names], [*tree.joints, *tree.ends], strict=True))
 
 
-def _parents(file: GltfFile) -> list[int]:
-    parents = [-1] * len(file.items("nodes"))
-    for number, node in enumerate(file.items("nodes")):
-        for child in node.get("children", []):
-            parents[child] = number
-    return parents
-
-
 def _rest_world(file: GltfFile) -> Array:
-    """World matrices (N, 4, 4) of all nodes at rest; `joint_tree` has checked that it is a tree."""
-    parents, repairs = _parents(file), Repairs(file.path)
+    """World matrices (N, 4, 4) of all nodes at rest."""
+    parents, repairs = node_parents(file), Repairs(file.path)
+    depths = node_depths(file, parents)
     world = np.tile(np.eye(4), (len(parents), 1, 1))
-    done = [False] * len(parents)
-
-    def place(node: int) -> None:
-        chain = [node]
-        while parents[chain[-1]] >= 0 and not done[parents[chain[-1]]]:
-            chain.append(parents[chain[-1]])
-        for one in reversed(chain):
-            local = np.eye(4)
-            at = node_transform(file, one, repairs)
-            local[:3, :3] = at.scale * rot.to_matrix(at.rotation)
-            local[:3, 3] = at.translation
-            world[one] = local if parents[one] < 0 else world[parents[one]] @ local
-            done[one] = True
-
-    for node in range(len(parents)):
-        if not done[node]:
-            place(node)
+    for node in sorted(range(len(parents)), key=depths.__getitem__):  # parents first
+        local = np.eye(4)
+        at = node_transform(file, node, repairs)
+        local[:3, :3] = at.scale * rot.to_matrix(at.rotation)
+        local[:3, 3] = at.translation
+        world[node] = local if parents[node] < 0 else world[parents[node]] @ local
     return world
 
 
@@ -234,7 +220,7 @@ class _Skins:
         points = {name: number for number, name in enumerate(skeleton.point_names)}
         named = _nodes_by_name(file)
         self.points = {node: points[name] for name, node in named.items() if name in points}
-        self.world, self.parents = _rest_world(file), _parents(file)
+        self.world, self.parents = _rest_world(file), node_parents(file)
 
     def point(self, node: int) -> int:
         """The point that stands for a node: itself, or the nearest one above it, or the root."""
@@ -284,7 +270,7 @@ class _Skins:
 
 
 def _material(file: GltfFile, primitive: dict[str, Any]) -> Material:
-    """Base colour and its image."""
+    """Base color and its image."""
     if "material" not in primitive:
         return Material()
     item = file.item("materials", primitive["material"])

@@ -17,8 +17,8 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import LARGEST, parse_json, read_regular
 from motionloom.errors import MotionFormatError
+from motionloom.files import LARGEST, atomic_write, parse_json, read_regular
 from motionloom.formats.conventions import file_bytes
 
 _MAGIC = 0x46546C67  # "glTF"
@@ -221,29 +221,28 @@ class GltfFile:
         return value
 
 
+def write_document(path: Path, document: dict[str, Any], binary: bytes) -> None:
+    """Write a ``.glb`` file or, for any other suffix, a ``.gltf`` file with its buffer embedded."""
+    coded = glb_bytes if path.suffix.lower() == ".glb" else gltf_bytes
+    with atomic_write(path) as scratch:
+        scratch.write_bytes(coded(document, binary))
+
+
 def glb_bytes(document: dict[str, Any], binary: bytes) -> bytes:
     """The bytes of a GLB file from a document and its buffer."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 4)
     binary += b"\0" * (-len(binary) % 4)
     length = 12 + 8 + len(text) + 8 + len(binary)
-    head = struct.pack("<III", _MAGIC, 2, length)
-    return b"".join(
-        [
-            head,
-            struct.pack("<II", len(text), _JSON),
-            text,
-            struct.pack("<II", len(binary), _BINARY),
-            binary,
-        ]
-    )
+    head = struct.pack("<III", _MAGIC, 2, length) + struct.pack("<II", len(text), _JSON)
+    return b"".join([head, text, struct.pack("<II", len(binary), _BINARY), binary])
 
 
 def gltf_bytes(document: dict[str, Any], binary: bytes) -> bytes:
     """The bytes of a ``.gltf`` file with its buffer embedded as base64."""
     uri = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
-    held = {**document, "buffers": [{"byteLength": len(binary), "uri": uri}]}
-    return json.dumps(held, ensure_ascii=False, indent=1).encode()
+    embedded = {**document, "buffers": [{"byteLength": len(binary), "uri": uri}]}
+    return json.dumps(embedded, ensure_ascii=False, indent=1).encode()
 
 
 def _short(error: BaseException) -> str:

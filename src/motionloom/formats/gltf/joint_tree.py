@@ -62,9 +62,9 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
         Nodes with animation curves; they cannot be end sites.
     """
     nodes = file.items("nodes")
-    parents = _node_parents(file, nodes)
+    parents = node_parents(file)
     chosen = set(members)
-    depths = _depths(file, parents)
+    depths = node_depths(file, parents)
     if len(chosen) > _MOST_JOINTS:
         file.refuse(f"{len(chosen)} joints are more than motionloom reads ({_MOST_JOINTS})")
     tops = _topmost(chosen, parents, depths)
@@ -151,7 +151,9 @@ def _is_end(node: dict[str, Any]) -> bool:
     return isinstance(extras, dict) and extras.get("end_site") is True
 
 
-def _node_parents(file: GltfFile, nodes: list[dict[str, Any]]) -> list[int]:
+def node_parents(file: GltfFile) -> list[int]:
+    """Parent of each node, -1 for none; raises if a node has two."""
+    nodes = file.items("nodes")
     parents = [-1] * len(nodes)
     for index, node in enumerate(nodes):
         children = node.get("children", [])
@@ -165,7 +167,7 @@ def _node_parents(file: GltfFile, nodes: list[dict[str, Any]]) -> list[int]:
     return parents
 
 
-def _depths(file: GltfFile, parents: list[int]) -> list[int]:
+def node_depths(file: GltfFile, parents: list[int]) -> list[int]:
     """Depth of each node in its tree; raises for cycles."""
     depths = [-1] * len(parents)
     for start in range(len(parents)):

@@ -1,7 +1,7 @@
 """Reader of glTF files, ``.glb`` and ``.gltf``.
 
 Reads the nodes of one skin and one animation; meshes, materials and inverse bind matrices are
-ignored. glTF is in metres with y up by definition. Animation curves have keys at arbitrary
+ignored. glTF is in meters with y up by definition. Animation curves have keys at arbitrary
 times; they are sampled at a constant rate.
 """
 
@@ -335,8 +335,8 @@ def _chosen(
     elif isinstance(which, int) or which.isdecimal():  # a number typed on the command line
         number = int(which)
     if not 0 <= number < len(items):
-        known = ", ".join(names[:20]) or "none"
-        raise MotionFormatError(f"no {kind[:-1]} {which!r}; there is {known}", path=file.path)
+        shown = ", ".join(names[:20]) or "none"
+        raise MotionFormatError(f"no {kind[:-1]} {which!r}; there is {shown}", path=file.path)
     return items[number]
 
 

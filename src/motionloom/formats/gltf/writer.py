@@ -1,7 +1,7 @@
 """Writer of glTF files: skeletons, skins, one animation, and figures (see `motionloom.character`).
 
 Characters with the same skeleton share its static data: vertices and skin are in the file once,
-and characters of one colour share a mesh.
+and characters of one color share a mesh.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.character import Material, SkinnedMesh, figure_mesh, rest_pose
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import characters
-from motionloom.formats.gltf.container import glb_bytes, gltf_bytes
+from motionloom.formats.gltf.container import write_document
 from motionloom.formats.scene_nodes import COLOURS, figure_kind
 from motionloom.motion import Motion, Scene
 from motionloom.motion.rotations import quaternions as rot
 
 _COMPONENTS = {"<f4": 5126, "<u2": 5123, "<i2": 5122, "<u4": 5125}
 _VERTICES, _INDICES = 34962, 34963  # targets of buffer views
-_PACKED = 32767.0  # a normalised short: 3e-5, or 0.1 mm at the extremities
+_PACKED = 32767.0  # a normalized short: 3e-5, or 0.1 mm at the extremities
 _STILL = 1e-6  # smaller differences of quaternions are ignored
 
 
@@ -40,12 +39,8 @@ def write(
     Each character keeps its skeleton, length and rate; all start at time 0. `compact` halves the
     size, with position errors of at most 0.1 mm.
     """
-    cast = characters(motion)
-    path = Path(path)
-    document, binary = gltf_document(cast, kind=figure_kind(mesh), compact=compact)
-    coded = glb_bytes if path.suffix.lower() == ".glb" else gltf_bytes
-    with atomic_write(path) as scratch:
-        scratch.write_bytes(coded(document, binary))
+    document, binary = gltf_document(characters(motion), kind=figure_kind(mesh), compact=compact)
+    write_document(Path(path), document, binary)
 
 
 def gltf_document(
@@ -55,22 +50,19 @@ def gltf_document(
 
     The joints of the first motion are the first nodes.
     """
-    if not cast or any(len(one) == 0 for _, one in cast):
+    if not cast or any(len(motion) == 0 for _, motion in cast):
         raise InvalidInput("a glTF file needs at least one motion, and each at least one frame")
     draft = _Document(compact)
-    for number, (name, one) in enumerate(cast):
-        draft.add_character(name, one, number, kind)
+    for number, (name, motion) in enumerate(cast):
+        draft.add_character(name, motion, number, kind)
     return draft.finished()
 
 
 def write_meshes(motion: Motion, path: str | Path, meshes: Sequence[SkinnedMesh]) -> None:
     """Write a motion with meshes that are bound to its skeleton."""
-    path = Path(path)
     draft = _Document(compact=False)
     draft.add_meshes(motion, meshes)
-    coded = glb_bytes if path.suffix.lower() == ".glb" else gltf_bytes
-    with atomic_write(path) as scratch:
-        scratch.write_bytes(coded(*draft.finished()))
+    write_document(Path(path), *draft.finished())
 
 
 class _Document:
@@ -133,59 +125,55 @@ class _Document:
     def add_character(self, name: str, motion: Motion, number: int, kind: str) -> None:
         skeleton = motion.skeleton
         name = name or f"character {number + 1}"
-        first = self._add_joints(motion)
-        holder = self.add("nodes", {"name": name, "children": [first]})
-        self.document["scenes"][0]["nodes"].append(holder)
+        first, holder = self._add_joints(motion, name)
         figure = figure_mesh(skeleton, kind=kind, example=motion)
         if skeleton.key not in self.binds:
             bind = rest_pose(skeleton).matrices() if figure is None else figure.bind
             self.binds[skeleton.key] = self._inverse_bind(bind)
-        skin = self.add(
-            "skins",
-            {
-                "name": name,
-                "joints": list(range(first, first + len(skeleton.point_names))),
-                "skeleton": holder,
-                "inverseBindMatrices": self.binds[skeleton.key],
-                "extras": {"fps": motion.fps},
-            },
-        )
+        skin = self._skin(name, motion, first, holder, self.binds[skeleton.key])
         if figure is not None:
             shown = self._figure(figure, skeleton.key, number % len(COLOURS))
-            node = {"name": f"{name} {figure.name}", "mesh": shown, "skin": skin}
-            self.document["scenes"][0]["nodes"].append(self.add("nodes", node))
+            self._add_root({"name": f"{name} {figure.name}", "mesh": shown, "skin": skin})
         self._add_curves(motion, first)
 
     def add_meshes(self, motion: Motion, meshes: Sequence[SkinnedMesh]) -> None:
         """One character with meshes of its own."""
-        first = self._add_joints(motion)
-        name = motion.name or "character"
-        holder = self.add("nodes", {"name": name, "children": [first]})
-        roots = self.document["scenes"][0]["nodes"]
-        roots.append(holder)
-        joints = list(range(first, first + len(motion.skeleton.point_names)))
+        first, holder = self._add_joints(motion, motion.name or "character")
         for mesh in meshes:
-            skin = {
-                "name": mesh.name,
-                "joints": joints,
-                "skeleton": holder,
-                "inverseBindMatrices": self._inverse_bind(mesh.bind),
-                "extras": {"fps": motion.fps},
-            }
-            primitive = {**self._vertices(mesh), "material": self._material(mesh)}
+            bind = self._inverse_bind(mesh.bind)
+            look = mesh.material or Material()
+            textured = mesh.uvs is not None
+            primitive = {**self._vertices(mesh), "material": self._material(look, textured)}
             shown = self.add("meshes", {"name": mesh.name, "primitives": [primitive]})
-            node = {"name": mesh.name, "mesh": shown, "skin": self.add("skins", skin)}
-            roots.append(self.add("nodes", node))
+            skin = self._skin(mesh.name, motion, first, holder, bind)
+            self._add_root({"name": mesh.name, "mesh": shown, "skin": skin})
         self._add_curves(motion, first)
 
-    def _material(self, mesh: SkinnedMesh) -> int:
-        look = mesh.material or Material()
+    def _add_root(self, node: dict[str, Any]) -> int:
+        """Add a node of the scene; returns its index."""
+        number = self.add("nodes", node)
+        self.document["scenes"][0]["nodes"].append(number)
+        return number
+
+    def _skin(self, name: str, motion: Motion, first: int, holder: int, bind: int) -> int:
+        return self.add(
+            "skins",
+            {
+                "name": name,
+                "joints": list(range(first, first + len(motion.skeleton.point_names))),
+                "skeleton": holder,
+                "inverseBindMatrices": bind,
+                "extras": {"fps": motion.fps},
+            },
+        )
+
+    def _material(self, look: Material, textured: bool = False) -> int:
         surface: dict[str, Any] = {
             "baseColorFactor": [*look.colour, 1.0],
             "metallicFactor": 0.0,
             "roughnessFactor": 0.8,
         }
-        if look.texture is not None and mesh.uvs is not None:
+        if look.texture is not None and textured:
             data = look.texture + b"\0" * (-len(look.texture) % 4)
             view = {"buffer": 0, "byteOffset": self.length, "byteLength": len(look.texture)}
             self.parts.append(data)
@@ -197,8 +185,8 @@ class _Document:
             surface["baseColorTexture"] = {"index": self.add("textures", {"source": image})}
         return self.add("materials", {"name": look.name, "pbrMetallicRoughness": surface})
 
-    def _add_joints(self, motion: Motion) -> int:
-        """Nodes of joints and end sites; returns the first."""
+    def _add_joints(self, motion: Motion, name: str) -> tuple[int, int]:
+        """Nodes of joints and end sites; returns the first, and the node above it."""
         skeleton, nodes = motion.skeleton, self.document["nodes"]
         first = len(nodes)
         places = np.concatenate([rest_pose(skeleton).positions[:1], skeleton.point_offsets[1:]])
@@ -212,29 +200,19 @@ class _Document:
         for point, parent in enumerate(skeleton.point_parents):
             if parent >= 0:
                 nodes[first + parent].setdefault("children", []).append(first + point)
-        return first
+        return first, self._add_root({"name": name, "children": [first]})
 
     def _inverse_bind(self, matrices: NDArray[np.float64]) -> int:
         columns = np.swapaxes(np.linalg.inv(matrices), 1, 2).reshape(-1, 16)
         return self.accessor(columns.astype(np.float32), "MAT4")
 
     def _figure(self, figure: SkinnedMesh, key: str, colour: int) -> int:
-        """Index of the mesh of a figure in a colour; all colours share its vertices."""
+        """Index of the mesh of a figure in a color; all colors share its vertices."""
         if (key, colour) not in self.figures:
             if key not in self.vertices:
                 self.vertices[key] = self._vertices(figure)
             name = f"{figure.name} {colour + 1}"
-            material = self.add(
-                "materials",
-                {
-                    "name": name,
-                    "pbrMetallicRoughness": {
-                        "baseColorFactor": [*COLOURS[colour], 1.0],
-                        "metallicFactor": 0.0,
-                        "roughnessFactor": 0.8,
-                    },
-                },
-            )
+            material = self._material(Material(name, COLOURS[colour]))
             primitive = {**self.vertices[key], "material": material}
             self.figures[key, colour] = self.add(
                 "meshes", {"name": name, "primitives": [primitive]}

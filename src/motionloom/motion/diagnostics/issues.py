@@ -4,12 +4,16 @@ Files lie about their unit, their axes, their rate and their sides. Bodies do no
 between 1.4 and 2.1 m tall, toes point forward, the ground can push but not pull, so nobody falls
 faster than 9.81 m/s^2, and nobody turns half around in a thirtieth of a second. Each issue says
 what was measured and what to do about it.
+
+Issues that have one solution are repaired: short flips are replaced by interpolation between
+their neighbors; a body above or below the floor is moved to it. Units, axes and rates are for the
+user to decide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,8 +22,9 @@ from numpy.typing import NDArray
 from motionloom.motion.diagnostics.measurements import Measurements
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.motion import Motion
+from motionloom.motion.rotations import quaternions as rot
 
-# Limits of the acceleration of the centre of mass in g, set on the CMU database: of its 2,425
+# Limits of the acceleration of the center of mass in g, set on the CMU database: of its 2,425
 # takes five exceed them at their true rate; of the 224 takes with a flight phase all do at twice
 # their rate.
 _FALL_LIMIT = 1.7  # downwards, 99th percentile
@@ -36,7 +41,9 @@ _TOO_FAST = 2.6
 _FACTORS = (2.0, 3.0, 4.0)  # by which stated rates are too high
 _SPLAYED = 1.0  # leg lengths between the ankles along the line of the hips, median
 _LEG = ("hip", "knee", "ankle", "foot")
-_SLIDE_LIMIT = 0.08  # metres per contact
+_SLIDE_LIMIT = 0.08  # meters per contact
+Array = NDArray[np.float64]
+_LONGEST_FLIP = 0.2  # seconds; what a longer flip hides cannot be interpolated
 
 
 @dataclass(frozen=True)
@@ -87,9 +94,9 @@ def find_issues(motion: Motion, *, measured: Measurements | None = None) -> tupl
     ['rate']
     """
     measured = measured or Measurements(motion)
-    found = [issue for check in _CHECKS for issue in [check(measured)] if issue is not None]
+    issues = [issue for check in _CHECKS for issue in [check(measured)] if issue is not None]
     rank = {"error": 0, "warning": 1, "info": 2}
-    return tuple(sorted(found, key=lambda issue: rank[issue.severity]))
+    return tuple(sorted(issues, key=lambda issue: rank[issue.severity]))
 
 
 # --- the checks ---------------------------------------------------------------------------
@@ -146,11 +153,11 @@ def _rate(measured: Measurements) -> Issue | None:
             f"at {fps:g} fps the body falls with {flight:.1f} g; nobody does. The take is too fast",
             f"probably captured at {fps / factor:g} fps: give the rate, --fps {fps / factor:g}",
         )
-    known = np.isfinite(measured.acceleration[:, 0])
+    finite = np.isfinite(measured.acceleration[:, 0])
     fall, push, dip = (
-        _percentile(-measured.acceleration[known, 1], 99.0),
-        _percentile(np.hypot(*measured.acceleration[known][:, [0, 2]].T), 95.0),
-        _percentile(-measured.acceleration[known & _standing(measured), 1], 95.0),
+        _percentile(-measured.acceleration[finite, 1], 99.0),
+        _percentile(np.hypot(*measured.acceleration[finite][:, [0, 2]].T), 95.0),
+        _percentile(-measured.acceleration[finite & _standing(measured), 1], 95.0),
     )
     if max(fall, flight) > _FALL_LIMIT:
         what = f"the body drops with {max(fall, flight):.1f} g"
@@ -232,11 +239,14 @@ def _upright(measured: Measurements) -> NDArray[np.bool_]:
 
     A cartwheel, a split or a swimmer tells nothing about sides.
     """
-    chain = [measured.position(f"left_{part}")[0] for part in ("hip", "knee", "ankle")]
-    leg = sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
     hips = 0.5 * (measured.position("left_hip")[:, 1] + measured.position("right_hip")[:, 1])
     ankles = [measured.position(f"{side}_ankle")[:, 1] for side in ("left", "right")]
-    return hips - np.minimum(*ankles) > 0.6 * leg
+    return hips - np.minimum(*ankles) > 0.6 * _leg_length(measured)
+
+
+def _leg_length(measured: Measurements) -> float:
+    chain = [measured.position(f"left_{part}")[0] for part in _LEG[:3]]
+    return sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
 
 
 def _ankles_apart(measured: Measurements) -> float:
@@ -244,10 +254,8 @@ def _ankles_apart(measured: Measurements) -> float:
     across = measured.position("left_hip") - measured.position("right_hip")
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-6)
     ankles = measured.position("left_ankle") - measured.position("right_ankle")
-    chain = [measured.position(f"left_{part}")[0] for part in ("hip", "knee", "ankle")]
-    leg = sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
     apart = np.sum(ankles * across, axis=1)[_upright(measured)]
-    return _median(apart) / max(leg, 1e-6)
+    return _median(apart) / max(_leg_length(measured), 1e-6)
 
 
 def _median(values: NDArray[np.float64]) -> float:
@@ -339,3 +347,76 @@ def _reader(measured: Measurements) -> Issue | None:
 _CHECKS: tuple[Callable[[Measurements], Issue | None], ...] = (
     _unit, _up, _tpose, _rate, _sides, _jumps, _floor, _roles, _carrier, _bones, _slide, _reader,
 )  # fmt: skip
+
+
+def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
+    """The motion with flips and floor repaired, and one sentence for each repair.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk").transform(shift=(0, 0.3, 0))
+    >>> repaired, done = repair(walk)
+    >>> done
+    ('set down by 0.30 m on the floor',)
+    """
+    done: list[str] = []
+    measured = Measurements(motion)
+    if len(measured.jump_frames):
+        motion, frames = _without_flips(measured)
+        if frames:
+            done.append(f"{frames} flipped frames replaced by what lies between their neighbours")
+            measured = Measurements(motion)
+    ground = measured.ground_offset
+    if ground is not None:
+        motion = motion.transform(shift=(0.0, -ground, 0.0))
+        done.append(f"set {'down' if ground > 0 else 'up'} by {abs(ground):.2f} m on the floor")
+    return motion, tuple(done)
+
+
+def _without_flips(measured: Measurements) -> tuple[Motion, int]:
+    motion = measured.motion
+    rotations = motion.rotations.astype(np.float64)
+    root = motion.root.astype(np.float64)
+    longest = max(1, round(_LONGEST_FLIP * motion.fps))
+    changed: set[int] = set()
+    for role, frames in measured.turns.items():
+        for start, end in _flips(frames, longest, len(motion)):
+            if not np.isin([start, end], measured.jump_frames).any():
+                continue  # invisible: a joint below rotates back
+            if role == "root path":
+                root[start:end] = _between(
+                    root, start, end, lambda a, b, share: a + share[:, None] * (b - a)
+                )
+            else:
+                joint = motion.skeleton.joint(measured.roles[role])
+                rotations[start:end, joint] = _between(rotations[:, joint], start, end, rot.slerp)
+            changed.update(range(start, end))
+    return replace(motion, rotations=rotations, root=root), len(changed)
+
+
+def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int, int]]:
+    """Ranges [start, end) between a jump away and the next jump back, if it comes soon.
+
+    Both ends of the motion count as jumps: a take may begin or end with a bad frame.
+    """
+    marks = [0, *(int(frame) for frame in frames), total]
+    ranges: list[tuple[int, int]] = []
+    # A short piece at the start is bad only if a long one follows, not if the next is the flip.
+    k = 0 if marks[2] - marks[1] > longest else 1
+    while k + 1 < len(marks):
+        start, end = marks[k], marks[k + 1]
+        if end - start <= longest:
+            ranges.append((start, end))
+            k += 2
+        else:
+            k += 1
+    return ranges
+
+
+def _between(values: Array, start: int, end: int, mix: Callable[..., Array]) -> Array:
+    """Interpolation from frame ``start - 1`` to frame `end`; constant where one is missing."""
+    before = values[start - 1] if start > 0 else values[end]
+    after = values[end] if end < len(values) else before
+    share = (np.arange(start, end) - (start - 1)) / (end - start + 1)
+    return mix(before, after, share)

@@ -1,6 +1,6 @@
 """Measurements on a motion, on which the checks for issues are based.
 
-Positions of roles, foot contacts, the acceleration of the centre of mass, frames in which a joint
+Positions of roles, foot contacts, the acceleration of the center of mass, frames in which a joint
 rotates faster than joints can, and the height of the ground relative to y = 0.
 """
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from motionloom.errors import RoleError
 from motionloom.motion.feet.contacts import FootContacts, foot_contacts
 from motionloom.motion.kinematics.body import centre_of_mass
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.motion import Motion
-from motionloom.motion.root_carrier import hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.smoothing import second_derivative
 
@@ -28,19 +28,19 @@ _LIMBS = tuple(
 )
 _FEET = ("left_ankle", "right_ankle", "left_foot", "right_foot")
 
-# Metres, set on the CMU database: in 98 % of its takes the balls of the feet stand between
+# Meters, set on the CMU database: in 98 % of its takes the balls of the feet stand between
 # 0.5 and 17 cm above y = 0, and a quarter of the lowest points is no deeper than 9 cm.
 _BALLS_ABOVE, _BALLS_BELOW, _SUNK = 0.195, -0.06, -0.13
 _ANY_LOW = 0.08  # a body that comes this low was on the floor at some time
 _STEADY = 0.13  # spread of the lowest point of a lying or sitting body
 _BALL_HEIGHT = 0.02  # from the sole to the joint at the ball of the foot
 
-_AIRBORNE = 0.04  # metres of the lowest point of the feet above where they stand
+_AIRBORNE = 0.04  # meters of the lowest point of the feet above where they stand
 _FLIGHT_FRAMES = 4
 _FASTEST_FALLS = 85.0  # percentile
 _LEAST_FALL = 0.4  # g; less is a foot that is lifted, or a body that hangs
 
-_VISIBLE_LEAP = 0.20  # metres in one frame, beyond the steps before and after
+_VISIBLE_LEAP = 0.20  # meters in one frame, beyond the steps before and after
 
 
 class Measurements:
@@ -67,7 +67,7 @@ class Measurements:
 
     @cached_property
     def lowest(self) -> Array:
-        """Height of the lowest point of the body in metres, shape (T,)."""
+        """Height of the lowest point of the body in meters, shape (T,)."""
         return self._points[:, :, 1].min(axis=1).astype(np.float64)
 
     @cached_property
@@ -79,7 +79,7 @@ class Measurements:
 
     @cached_property
     def ground_offset(self) -> float | None:
-        """Height of the ground above y = 0 in metres; None if it is close enough to zero."""
+        """Height of the ground above y = 0 in meters; None if it is close enough to zero."""
         if not len(self.motion):
             return None
         low, quarter, high = np.percentile(self.lowest, [5.0, 25.0, 75.0])
@@ -100,9 +100,9 @@ class Measurements:
     def turns(self) -> dict[str, NDArray[np.intp]]:
         """Role to frames at which its joint rotates, or the root moves, impossibly fast."""
         motion = self.motion
-        found: dict[str, NDArray[np.intp]] = {}
+        turns: dict[str, NDArray[np.intp]] = {}
         if len(motion) < 2:
-            return found
+            return turns
         for role in (*_TORSO, *_LIMBS):
             name = self.roles.get(role)
             if name not in motion.skeleton.names:
@@ -112,12 +112,12 @@ class Measurements:
             limit = 20.0 + 900.0 / motion.fps if role in _TORSO else 30.0 + 2000.0 / motion.fps
             frames = np.flatnonzero(steps > limit) + 1
             if len(frames):
-                found[role] = frames
+                turns[role] = frames
         leaps = np.linalg.norm(np.diff(motion.root.astype(np.float64), axis=0), axis=1)
         frames = np.flatnonzero(leaps > 0.15 + 12.0 / motion.fps) + 1
         if len(frames):
-            found["root path"] = frames
-        return found
+            turns["root path"] = frames
+        return turns
 
     @cached_property
     def turn_frames(self) -> NDArray[np.intp]:
@@ -145,11 +145,11 @@ class Measurements:
             seen.append((steps[frame - 1] - usual).max() > _VISIBLE_LEAP)
         return self.turn_frames[np.array(seen)]
 
-    # --- the centre of mass -------------------------------------------------------------
+    # --- the center of mass -------------------------------------------------------------
 
     @cached_property
     def acceleration(self) -> Array | None:
-        """Acceleration of the centre of mass in g, shape (T, 3), over a tenth of a second.
+        """Acceleration of the center of mass in g, shape (T, 3), over a tenth of a second.
 
         NaN at both ends and around jumps, which are an issue by themselves. None if the
         skeleton has too few roles or the motion too few frames.
@@ -169,7 +169,7 @@ class Measurements:
 
     @cached_property
     def flight_gravity(self) -> float | None:
-        """Downward acceleration of the centre of mass while the body is in the air, in g.
+        """Downward acceleration of the center of mass while the body is in the air, in g.
 
         A high percentile over flights, in which both feet are well above the ground and nothing
         pushes the body sideways (a body that sits down with lifted feet falls more slowly); None if
@@ -179,8 +179,8 @@ class Measurements:
             return None
         toes = [role for role in ("left_toe", "right_toe") if role in self.roles]
         low = np.min([self.position(role)[:, 1] for role in (*_FEET, *toes)], axis=0)
-        known = np.isfinite(self.acceleration[:, 0])
-        airborne = (low > np.percentile(low, 5.0) + _AIRBORNE) & known
+        finite = np.isfinite(self.acceleration[:, 0])
+        airborne = (low > np.percentile(low, 5.0) + _AIRBORNE) & finite
         edges = np.flatnonzero(np.diff(airborne, prepend=False, append=False))
         falls: list[float] = []
         for start, end in edges.reshape(-1, 2):

@@ -7,7 +7,7 @@ the known values, and vanishes a short time away from any contact. So the foot e
 and the rest of its path is kept.
 
 Legs do not stretch. A straight leg would have to bend its knee by many degrees for a few
-millimetres of its ankle, so the root follows the locked feet first [1]_ and is lowered where a
+millimeters of its ankle, so the root follows the locked feet first [1]_ and is lowered where a
 foot is still out of reach; both smoothly. Two-bone inverse kinematics does the rest.
 
 References
@@ -278,7 +278,7 @@ def lock_feet(
     ease : float
         Seconds.
     heights : mapping, optional
-        For ``left_ball`` and ``right_ball`` the height in metres of each contact. Default:
+        For ``left_ball`` and ``right_ball`` the height in meters of each contact. Default:
         the captured height.
     """
     if not ease > 0.0:
@@ -315,10 +315,10 @@ def lock_feet(
         leg = reach_target(foot.limb, foot.limb.start + shift, paths[side].ankle)
         turned = (leg.upper, leg.lower, paths[side].sole)
         q = with_global_rotations(q, motion.skeleton, dict(zip(foot.joints, turned, strict=True)))
-    held = replace(motion, rotations=q, root=motion.root + shift)
+    locked = replace(motion, rotations=q, root=motion.root + shift)
     for side in SIDES:
-        held = replace(held, rotations=raise_toes(motion, held, side, grounds[side]))
-    return replace(held, rotations=rot.unroll(held.rotations))
+        locked = replace(locked, rotations=raise_toes(motion, locked, side, grounds[side]))
+    return replace(locked, rotations=rot.unroll(locked.rotations))
 
 
 def _angle_changes(before: Motion, after: Motion) -> Array:

@@ -3,7 +3,7 @@
 A foot in contact is slow and low. *Slow* is decided with two thresholds: a contact starts where
 the speed falls below the lower one and extends on both sides to where it passes the higher one,
 so that noise does not split it. *Low* is relative to the ground under each contact, because
-captured floors tilt by centimetres and people climb stairs: the height of the slow frames is the
+captured floors tilt by centimeters and people climb stairs: the height of the slow frames is the
 local ground, and frames more than a little above it are not part of the contact.
 
 Where no foot is slow, the standing foot may skate: see `motionloom.motion.feet.skating`.
@@ -62,7 +62,7 @@ _BARE_SHARE = 0.3
 
 @dataclass(frozen=True)
 class Plant:
-    """One contact: frames ``[start_frame, end_frame)`` and the point's height there, metres.
+    """One contact: frames ``[start_frame, end_frame)`` and the point's height there, meters.
 
     `skating` says that the foot moves, and stands only relative to the drift of the body.
     """
@@ -82,7 +82,7 @@ class FootContacts:
     plants : dict of str to tuple of Plant
         For ``left_heel``, ``left_ball``, ``right_heel``, ``right_ball``, in order of time.
     floor : float
-        Height in metres at which the balls of the feet stand on the main floor.
+        Height in meters at which the balls of the feet stand on the main floor.
     frames : int
         T.
     fps : float
@@ -151,9 +151,9 @@ def foot_contacts(
         becomes faster than `fast`. In CMU's walks a standing ball moves at 0.02 to 0.10 m/s
         and passes 0.4 m/s within two frames of 1/30 s when it leaves.
     rise : float
-        Maximum height in metres of the point above the ground of its contact.
+        Maximum height in meters of the point above the ground of its contact.
     above_floor : float
-        Maximum height in metres of that ground above the floor (CMU's floors tilt by up to
+        Maximum height in meters of that ground above the floor (CMU's floors tilt by up to
         5 cm over a take). Higher contacts, as on stairs, count while the other foot moves.
     shortest, gap : float
         Seconds: shorter contacts are dropped, shorter gaps between contacts closed.
@@ -194,12 +194,12 @@ def foot_contacts(
     places = _smooth_places(motion)
     speeds = {part: _speeds(place, motion.fps) for part, place in places.items()}
     floor = _floors(places, speeds, slow)
-    found = _still_and_low(places, speeds, floor, motion.fps, limits)
-    skating = _skating(motion, places, found, floor, limits, skate)
+    standing = _still_and_low(places, speeds, floor, motion.fps, limits)
+    skating = _skating(motion, places, standing, floor, limits, skate)
     plants = {}
     for part in FOOT_PARTS:
         extra = skating.get(part, [])
-        runs = found[part]
+        runs = standing[part]
         if extra:
             runs = _tidy(sorted(runs + extra), limits.gap, limits.shortest)
         plants[part] = tuple(
@@ -278,7 +278,7 @@ def _still_and_low(
         other_moves = np.minimum(speed[f"{other}_ball"], speed[f"{other}_heel"]) > limits.fast
         share = _HEEL_SHARE if kind == "heel" else 1.0
         height = places[part][:, 1]
-        found = []
+        runs = []
         for start, end in _still(speed[part], limits.slow, max(share * limits.fast, limits.slow)):
             run = slice(start, end)
             ground = float(np.median(height[run][speed[part][run] < limits.slow]))
@@ -286,15 +286,15 @@ def _still_and_low(
             if raised and np.sum(other_moves[run]) < max(0.1 * fps, 1.0):
                 continue
             ceiling = ground + share * limits.rise
-            found += _low_part(height, speed[part], start, end, ceiling, limits.slow)
-        contacts[part] = _tidy(found, limits.gap, limits.shortest)
+            runs += _low_part(height, speed[part], start, end, ceiling, limits.slow)
+        contacts[part] = _tidy(runs, limits.gap, limits.shortest)
     return contacts
 
 
 def _skating(
     motion: Motion,
     places: dict[str, Array],
-    found: dict[str, list[tuple[int, int]]],
+    standing: dict[str, list[tuple[int, int]]],
     floor: dict[str, float],
     limits: _Limits,
     skate: float,
@@ -306,16 +306,16 @@ def _skating(
     from motionloom.motion.feet.skating import ground_drift
 
     bare = np.ones(len(motion), dtype=bool)
-    for contacts in found.values():
+    for contacts in standing.values():
         for start, end in contacts:
             bare[start:end] = False
     if skate == 0.0 or len(motion) < 3 or not bare.any():
         return {}
     velocity = np.stack([places[part] for part in FOOT_PARTS], axis=1)
     velocity = np.gradient(velocity, 1.0 / motion.fps, axis=0)
-    drift, known = ground_drift(motion, velocity[:, :, [0, 2]], limit=skate)
+    drift, certain = ground_drift(motion, velocity[:, :, [0, 2]], limit=skate)
     velocity[:, :, [0, 2]] -= drift[:, None]
-    speed = np.where(known[:, None], np.linalg.norm(velocity, axis=-1), np.inf)
+    speed = np.where(certain[:, None], np.linalg.norm(velocity, axis=-1), np.inf)
     speeds = dict(zip(FOOT_PARTS, speed.T, strict=True))
     wider = replace(
         limits, slow=_SKATE_SLOW * limits.slow, fast=_SKATE_FAST * limits.fast, rise=2 * limits.rise
@@ -356,7 +356,7 @@ def _floor(feet: list[tuple[Array, Array]], slow: float) -> float:
         return float(np.percentile(heights, 5.0)) if len(heights) else 0.0
     inside = np.searchsorted(still, still + _LEVEL_BAND) - np.arange(len(still))
     dense = np.flatnonzero(inside >= min(_LEVEL_SHARE * len(still), inside.max()))
-    # From the lowest dense band climb to its fullest neighbour: the middle of that level.
+    # From the lowest dense band climb to its fullest neighbor: the middle of that level.
     near = dense[still[dense] <= still[dense[0]] + _LEVEL_BAND]
     best = near[np.argmax(inside[near])]
     return float(np.median(still[best : best + inside[best]]))
@@ -375,10 +375,10 @@ def _low_part(
     return [(a, b) for a, b in low if np.any(speed[a:b] < slow)]
 
 
-def _tidy(found: list[tuple[int, int]], gap: float, shortest: float) -> list[tuple[int, int]]:
+def _tidy(runs: list[tuple[int, int]], gap: float, shortest: float) -> list[tuple[int, int]]:
     """Close gaps shorter than `gap` frames, drop contacts shorter than `shortest`."""
     joined: list[tuple[int, int]] = []
-    for start, end in found:
+    for start, end in runs:
         if joined and start - joined[-1][1] < gap:
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion.easing import ease_corrections, smooth_step
 from motionloom.motion.feet.contacts import FootContacts, Plant
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.kinematics.two_bone import Limb, limb_of, with_global_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import intervals
-from motionloom.motion.smoothing import gaussian_smooth
+from motionloom.motion.smoothing import ease_corrections, gaussian_smooth, smooth_step
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-MAX_RISE = 0.004  # metres by which a ball rises at most where its height is prescribed
-_FIRM_RISE = 0.01  # metres of rise within which a ball in contact is held down
-_FIRM_DEPTH = 0.03  # metres of depth within which a ball captured below the ground is raised
+MAX_RISE = 0.004  # meters by which a ball rises at most where its height is prescribed
+_FIRM_RISE = 0.01  # meters of rise within which a ball in contact is held down
+_FIRM_DEPTH = 0.03  # meters of depth within which a ball captured below the ground is raised
 _SOLE_SMOOTHING = 0.015  # seconds
 _KNEE_SMOOTHING = 0.05  # seconds; faster changes in a held leg go to the pitch of the foot
 _MAX_ROCK = np.radians(5.0)  # of a foot whose heel and ball are down
-LIFT_ONSET = 0.003  # metres of depth over which a foot below the ground begins to be lifted
+LIFT_ONSET = 0.003  # meters of depth over which a foot below the ground begins to be lifted
 _MAX_TOE_BEND = np.radians(40.0)
 _MAX_PITCH = np.radians(8.0)  # of a foot on its ball, to relax the knee
 
@@ -80,16 +79,16 @@ def ball_targets(
 ) -> Array:
     """Target of the ball (T, 3), at one of `levels` per contact; NaN outside contacts.
 
-    `most` limits in metres how far the ball rises from its level when it rolls off; that of a
+    `most` limits in meters how far the ball rises from its level when it rolls off; that of a
     skating foot is always limited, since its height is no better known than its place.
     """
     ball = foot.limb.end + rot.rotate(foot.sole, foot.lever)
     spots = np.full_like(ball, np.nan)
     for plant, level in zip(plants, levels, strict=True):
-        held = slice(plant.start_frame, plant.end_frame)
-        spots[held] = np.median(ball[held], axis=0)
+        frames = slice(plant.start_frame, plant.end_frame)
+        spots[frames] = np.median(ball[frames], axis=0)
         limit = MAX_RISE if plant.skating and most is None else most
-        spots[held, 1] = level + _softened_rise(ball[held, 1] - plant.height, limit)
+        spots[frames, 1] = level + _softened_rise(ball[frames, 1] - plant.height, limit)
     return spots
 
 
@@ -105,8 +104,8 @@ def locked_sole(foot: Foot, reach: float, fps: float) -> Array:
         here = rot.unroll(sole[start:end])
         mean = rot.normalize(here.mean(axis=0))
         ahead = rot.rotate(mean, foot.lever[start:end].mean(axis=0))
-        held = rot.multiply(rot.exp(_slow_pitch(here, mean, ahead)), mean)
-        turn[start:end] = rot.log(rot.multiply(held, rot.inverse(here)))
+        still = rot.multiply(rot.exp(_slow_pitch(here, mean, ahead)), mean)
+        turn[start:end] = rot.log(rot.multiply(still, rot.inverse(here)))
     return rot.multiply(rot.exp(ease_corrections(turn, reach)), sole)
 
 
@@ -152,7 +151,7 @@ def relax_knee(
     While the heel is up the ankle can rotate about the ball, and in the air it is free: there
     the knee bends as captured, apart from the change in the nearest frames with the heel down.
     In those the knee takes the slow part, and the ankle rotates about the ball by about a
-    millimetre for the rest. `grounds` are the heights (T,) of the ground before and after: a
+    millimeter for the rest. `grounds` are the heights (T,) of the ground before and after: a
     foot in the air goes no deeper below the ground than it was captured.
     """
     hip = foot.limb.start + shift
@@ -170,15 +169,15 @@ def relax_knee(
     pitch = _turn_to_span(
         lever, lateral, hip - np.where(foot.ball[:, None], spots, 0.0), _span(bend, bones)
     )
-    known = np.where(foot.ball, pitch, np.nan)
-    turn = rot.from_axis_angle(lateral, ease_corrections(known[:, None], reach)[:, 0])
+    pitches = np.where(foot.ball, pitch, np.nan)
+    turn = rot.from_axis_angle(lateral, ease_corrections(pitches[:, None], reach)[:, 0])
     path = locked_path(foot, rot.multiply(turn, path.sole), spots, reach)
 
     line = path.ankle - hip
     length = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
     loose = ~(foot.ball | foot.heel)
     # What pitch could not take over at the edge of a contact fades out in the air. As an angle:
-    # of a straight leg, a millimetre more would snap the knee.
+    # of a straight leg, a millimeter more would snap the knee.
     rest = np.where(loose, np.nan, _bend(length, bones) - bend)
     rest = ease_corrections(rest[:, None], reach)[:, 0]
     span = _span(np.maximum(bend + rest, 0.5 * bend), bones)
@@ -249,7 +248,7 @@ def _softened_rise(rise: Array, most: float | None) -> Array:
     """Height (T,) above its ground at which a ball is held that was captured `rise` above it.
 
     A small rise is nearly removed, a large one nearly kept: the ball stands firm and still
-    rolls off over the toes. A ball captured below the ground is raised, by a few centimetres
+    rolls off over the toes. A ball captured below the ground is raised, by a few centimeters
     completely, from deeper as far as the leg allows. With `most` it is never further from the
     ground than that.
     """

@@ -41,9 +41,9 @@ _STEADY = 0.05  # seconds by which acceleration counts against a part: swinging 
 _ROUNDS = 3  # of choosing the part nearest to the drift, and smoothing
 _FALL = -5.0  # m/s^2: vertical acceleration of the hips below which the body falls
 _LEG_SHARE = 0.4  # a standing ankle is at least this fraction of the leg's length below the hip
-_SLIDE = 0.1  # metres: the body is shifted if a foot in contact slides farther
+_SLIDE = 0.1  # meters: the body is shifted if a foot in contact slides farther
 _SUPPORT_SPEED = 1.2  # m/s: as `skate` of `foot_contacts`
-_SUPPORT_RISE = 0.05  # metres above the lowest height within `_SWING_WINDOW`
+_SUPPORT_RISE = 0.05  # meters above the lowest height within `_SWING_WINDOW`
 # Weights of the root's way from its path and of its acceleration (1/s^4) against the way of feet
 # in contact. A weight of 0.05 keeps a walk that travels 1.3 times too far within 0.33 m of its path
 # and changes its poses by 0.6 cm; 0.01 keeps it within 0.54 m, and changes them by 0.4 cm.
@@ -66,7 +66,7 @@ def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Ar
     Returns
     -------
     drift : ndarray, shape (T, 2)
-    known : ndarray of bool, shape (T,)
+    certain : ndarray of bool, shape (T,)
     """
     fps = motion.fps
     speed = np.linalg.norm(velocities, axis=-1)
@@ -82,13 +82,15 @@ def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Ar
     for _ in range(_ROUNDS):
         distance = np.where(may, distance, np.inf)
         nearest = np.argmin(distance + unsteady, axis=1)
-        known = distance[rows, nearest] < band
-        weight = gaussian_smooth(known.astype(np.float64), _DRIFT_SMOOTHING * fps)
-        drift = gaussian_smooth(velocities[rows, nearest] * known[:, None], _DRIFT_SMOOTHING * fps)
+        certain = distance[rows, nearest] < band
+        weight = gaussian_smooth(certain.astype(np.float64), _DRIFT_SMOOTHING * fps)
+        drift = gaussian_smooth(
+            velocities[rows, nearest] * certain[:, None], _DRIFT_SMOOTHING * fps
+        )
         drift /= np.maximum(weight, 1e-3)[:, None]
         distance = np.linalg.norm(velocities - drift[:, None], axis=-1)
         band = np.full(len(speed), _TOGETHER)
-    return drift, known & (not _in_place(motion, drift[known], known))
+    return drift, certain & (not _in_place(motion, drift[certain], certain))
 
 
 def supported_parts(motion: Motion, contacts: FootContacts) -> Mask:
@@ -161,11 +163,11 @@ def drift_shift(motion: Motion, contacts: FootContacts) -> Array:
     return shift
 
 
-def _in_place(motion: Motion, drift: Array, known: Mask) -> bool:
+def _in_place(motion: Motion, drift: Array, certain: Mask) -> bool:
     """Whether the body steps over a ground that moves instead of itself."""
     hips = motion.role_positions(["hips"])[:, 0].astype(np.float64)[:, [0, 2]]
     hips = gaussian_smooth(hips, 0.25 * motion.fps)
-    velocity = np.gradient(hips, 1.0 / motion.fps, axis=0)[known]
+    velocity = np.gradient(hips, 1.0 / motion.fps, axis=0)[certain]
     if not len(drift):
         return False
     itself = np.linalg.norm(velocity, axis=-1).mean()

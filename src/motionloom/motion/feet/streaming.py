@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.kernels import kernel
-from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.feet.foot_lock import LIFT_ONSET
 from motionloom.motion.kinematics.two_bone import (
@@ -29,8 +28,9 @@ from motionloom.motion.kinematics.two_bone import (
     set_global_rotation,
     shortest_rotation_into,
 )
-from motionloom.motion.rotations.kernels import multiply_into, rotate_into
+from motionloom.motion.rotations.quaternions import multiply_into, rotate_into
 from motionloom.motion.skeleton import Skeleton
+from motionloom.motion.smoothing import critically_damped_spring
 
 _RELEASE_RATE = 12.0  # 1/s: a correction is gone about 0.4 s after its contact
 # m/s^2 at which a foot is pulled back to its path after its contact, at most. Without a limit a
@@ -42,13 +42,13 @@ _FOLLOW_RATE = 9.0  # 1/s: the root follows held feet
 _ROOT_SHARE = 0.7  # fraction of the correction of held feet that the root takes over
 _LOWER_RATE = 18.0  # 1/s: the root is lowered for legs that cannot reach
 _SETTLE_RATE = _LOWER_RATE  # 1/s: a ball in contact comes down to its ground, with the root
-# Metres of rise within which a ball in contact is held down. Four times the value for whole
+# Meters of rise within which a ball in contact is held down. Four times the value for whole
 # motions (`foot_lock`): the height of the contact is not known in advance.
 _FIRM_RISE_STREAMING = 0.04
-_MAX_LOWERING = 0.08  # metres by which the root is lowered at most
-_MAX_CORRECTION = 0.35  # metres: a foot that would be held farther from its path is released
-_LEAST_LEFT = 0.05  # metres up to that distance, at least, in which a released foot turns round
-_CAUGHT_AGAIN = 0.1  # metres from its path at which a released foot may be held again
+_MAX_LOWERING = 0.08  # meters by which the root is lowered at most
+_MAX_CORRECTION = 0.35  # meters: a foot that would be held farther from its path is released
+_LEAST_LEFT = 0.05  # meters up to that distance, at least, in which a released foot turns round
+_CAUGHT_AGAIN = 0.1  # meters from its path at which a released foot may be held again
 # After a seam a foot may stand in the next motion while it is still on its way there: held at once,
 # it stops from 3 m/s in one frame. So a foot is held as soon as it is slow, or no longer slows
 # down: a foot that skates has a steady speed.
@@ -58,7 +58,7 @@ _SLOWS = 0.95  # of the last speed: a foot that slows down
 _RISES = 0.3  # m/s upwards: faster feet are not caught, ...
 _RISEN = 0.6  # ... and held ones are released: they leave the ground
 
-# In a nearly straight leg, a millimetre between hip and ankle moves the knee by centimetres, and
+# In a nearly straight leg, a millimeter between hip and ankle moves the knee by centimeters, and
 # the ankle hardly depends on the bend. There the bend follows what the goal needs by a spring; the
 # more the knee is bent, the more firmly.
 _KNEE_RATE = 20.0  # 1/s for a straight knee
@@ -80,11 +80,11 @@ class StreamingFootLock:
     fps : float
         Frames per second.
     floor : float, optional
-        Height in metres below which no ball may go. Default: none.
+        Height in meters below which no ball may go. Default: none.
     characters : int
         Number of characters, for `lock_all`.
     max_root_shift : float, optional
-        Horizontal distance in metres by which the root follows at most. Default: no limit.
+        Horizontal distance in meters by which the root follows at most. Default: no limit.
 
     Examples
     --------
@@ -119,11 +119,17 @@ class StreamingFootLock:
             legs.append(joints)
             balls.append(skeleton.point(f"{side}_foot"))
         self.skeleton = skeleton
-        self._legs = np.array(legs, np.int64)
-        self._ball_parents = skeleton.point_parents[balls].astype(np.int64)
-        self._ball_offsets = skeleton.point_offsets[balls]
+        ball_parents = skeleton.point_parents[balls].astype(np.int64)
+        # A plain tuple: the list of compiled signatures cannot name a tuple's fields.
+        self._tree = (
+            skeleton.parents.astype(np.int64),
+            skeleton.offsets.astype(np.float64),
+            _ancestors(skeleton, ball_parents),
+            np.array(legs, np.int64),
+            ball_parents,
+            skeleton.point_offsets[balls],
+        )
         self._floor = -np.inf if floor is None else float(floor)
-        self._chain = _ancestors(skeleton, self._ball_parents)
         self._fps = float(fps)
         self._max_root_shift = np.inf if max_root_shift is None else float(max_root_shift)
         self._state = np.zeros((characters, *_STATE))
@@ -143,7 +149,7 @@ class StreamingFootLock:
 
         Add it to the root of all frames to come. Nothing moves by it; the root is from then on
         where the held feet carried it, so that legs that are free need no correction for a root
-        that follows the other foot. A nearly straight knee would bend by centimetres for it.
+        that follows the other foot. A nearly straight knee would bend by centimeters for it.
 
         Examples
         --------
@@ -175,7 +181,7 @@ class StreamingFootLock:
             Which foot parts are in contact, in the order of
             `motionloom.motion.feet.contacts.FOOT_PARTS`.
         ground_heights : array_like, shape (n, 2), optional
-            Height of the ground in metres under the left and the right ball; NaN where it is not
+            Height of the ground in meters under the left and the right ball; NaN where it is not
             known. A ball in contact comes down to it, and none goes below.
 
         Returns
@@ -221,46 +227,32 @@ class StreamingFootLock:
                     f"ground_heights must have shape ({size}, 2) for each character, one height "
                     f"per ball; got {levels.shape}"
                 )
-        _lock_all(
-            turned,
-            moved,
-            standing,
-            levels,
-            self.skeleton.parents.astype(np.int64),
-            self.skeleton.offsets.astype(np.float64),
-            self._chain,
-            self._legs,
-            self._ball_parents,
-            self._ball_offsets,
-            self._floor,
-            self._max_root_shift,
-            1.0 / self._fps,
-            self._state,
-        )
+        limits = self._floor, self._max_root_shift, 1.0 / self._fps
+        _lock_all(turned, moved, standing, levels, self._tree, limits, self._state)
         return turned, moved
 
 
 def _ancestors(skeleton: Skeleton, joints: NDArray[np.int64]) -> NDArray[np.int64]:
     """The joints and all their ancestors, from the root on."""
-    found: set[int] = set()
+    chain: set[int] = set()
     for start in joints:
         joint = int(start)
         while joint >= 0:
-            found.add(joint)
+            chain.add(joint)
             joint = int(skeleton.parents[joint])
-    return np.array(sorted(found), np.int64)
+    return np.array(sorted(chain), np.int64)
 
 
 @kernel
 def _spring_step(state, c, target, rate, dt):
-    """One frame of a spring: position in column c, velocity in column 3 + c."""
+    """Advance a spring by one frame: position in column c of `state` (16,), velocity in 3 + c."""
     away, speed = critically_damped_spring(state[c] - target, state[3 + c], rate, dt)
     state[c], state[3 + c] = target + away, speed
 
 
 @kernel
 def _release_rate(state):
-    """Rate of the spring that releases a correction.
+    """Rate of the spring that releases the correction in `state` (16,), in 1/s.
 
     The acceleration along a correction c of velocity v is ``r**2 c + 2 r v`` for a rate r: the
     rate is lower where that exceeds `_RELEASE_PULL`, unless the foot would then be left behind by
@@ -278,12 +270,13 @@ def _release_rate(state):
 
 @kernel
 def _hold_point(state, place, stands, other, other_held, first, dt):
-    """Advance the correction of one point by a frame.
+    """Advance the correction `state` (16,) of one point, at `place` (3,) in the motion, by a frame.
 
-    Columns: 0-2 correction, 3-5 its velocity, 6-8 position held, 9 phase: held (1), free (0),
-    or released until it is near its path or the contact ends (2); 10-11 last position on the
-    floor, 12 last speed, 15 last height.
+    `other` (16,) is the state of the other point of the foot. Columns: 0-2 correction, 3-5 its
+    velocity, 6-8 position held, 9 phase: held (1), free (0), or released until it is near its path
+    or the contact ends (2); 10-11 last position on the floor, 12 last speed, 15 last height.
     """
+    # The speed is the one seen, with the correction; the rise is that of the motion itself.
     here, there = place[0] + state[0], place[2] + state[2]
     speed = 0.0 if first else math.hypot(here - state[10], there - state[11]) / dt
     travels = speed > _SKATE_SPEED or (speed > _CATCH_SPEED and speed < _SLOWS * state[12])
@@ -301,10 +294,13 @@ def _hold_point(state, place, stands, other, other_held, first, dt):
     rate = _RELEASE_RATE if other_held else _release_rate(state)
     for c in (0, 2):
         if state[9] == 1.0:
+            # The velocity is kept up to date, so that the spring takes over without a jerk.
             held = state[6 + c] - place[c]
             state[3 + c] = (held - state[c]) / dt
             state[c] = held
         else:
+            # A free heel goes where the held ball goes, and a free ball with the heel: the foot
+            # moves as one. With neither held, the correction fades to zero.
             _spring_step(state, c, other[c] if other_held else 0.0, rate, dt)
     state[10], state[11], state[12] = place[0] + state[0], place[2] + state[2], speed
     state[15] = place[1]
@@ -314,8 +310,9 @@ def _hold_point(state, place, stands, other, other_held, first, dt):
 def _settle_ball(state, rise, stands, first, dt):
     """Advance the vertical correction of a ball: down to its ground in contact, never below.
 
-    A ball that rises in contact is held down firmly at first and released gradually, so that it
-    can roll off over the toes.
+    `state` is (16,), `rise` the height of the ball over its ground in meters. A ball that rises in
+    contact is held down firmly at first and released gradually, so that it can roll off over the
+    toes.
     """
     target = rise * abs(rise) / (abs(rise) + _FIRM_RISE_STREAMING) - rise if stands else 0.0
     before = state[1]
@@ -323,6 +320,7 @@ def _settle_ball(state, rise, stands, first, dt):
         state[1] = target
     else:
         _spring_step(state, 1, target, _SETTLE_RATE if stands else _RELEASE_RATE, dt)
+    # Below the ground the lift grows smoothly from zero: quadratic at first, then by all of `deep`.
     deep = -(rise + state[1])
     if deep > 0.0:
         state[1] += deep * deep / (deep + LIFT_ONSET)
@@ -335,28 +333,35 @@ def _bend_knee(state, more, bend, first, dt):
     if first:
         state[13] = more
         return
+    # The rate grows with the bend: a bent knee moves little for the same way of the ankle.
     rate = _KNEE_RATE * (1.0 + (bend / _KNEE_BENT) ** 2)
     away, speed = critically_damped_spring(state[13] - more, state[14], rate, dt)
     state[13], state[14] = more + away, speed
 
 
 @kernel
-def _lock_all(
-    q, root, contacts, levels, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
-    max_root_shift, dt, states,
-):  # fmt: skip
+def _lock_all(q, root, contacts, levels, tree, limits, states):
+    """`_lock` for each of N characters; all arrays but those of `tree` have a leading axis N."""
     for n in range(len(q)):
-        _lock(
-            q[n], root[n], contacts[n], levels[n], parents, offsets, chain, legs, ball_parents,
-            ball_offsets, floor, max_root_shift, dt, states[n],
-        )  # fmt: skip
+        _lock(q[n], root[n], contacts[n], levels[n], tree, limits, states[n])
 
 
 @kernel
-def _lock(
-    q, root, contacts, levels, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
-    max_root_shift, dt, state,
-):  # fmt: skip
+def _lock(q, root, contacts, levels, tree, limits, state):
+    """Lock the feet of one character in T frames, in place.
+
+    q (T, J, 4) and root (T, 3): float32, changed. contacts (T, 4): heel and ball of each side.
+    levels (T, 2): ground under the balls, NaN where it is not known. tree: parents (J,), offsets
+    (J, 3), chain (C,), the ankles' and balls' joints with all ancestors, parents first; legs
+    (2, 3), hip, knee and ankle; ball_parents (2,) and ball_offsets (2, 3). limits: height of the
+    floor (or -inf), largest root shift (or inf), seconds per frame. state (5, 16): see `_STATE`.
+
+    Frames come in order, because each continues the springs of the last. Within a frame: forward
+    kinematics of the legs, goals of ankles and balls, the root, and last the rotations of the
+    legs. All in float64; only the results are rounded to float32.
+    """
+    parents, offsets, chain, legs, ball_parents, ball_offsets = tree
+    floor, max_root_shift, dt = limits
     joints = q.shape[1]
     turn, place = np.zeros((joints, 4)), np.zeros((joints, 3))
     balls, goals = np.zeros((2, 3)), np.zeros((2, 3))
@@ -364,6 +369,7 @@ def _lock(
     upper, lower, sole = np.zeros(4), np.zeros(4), np.zeros(4)
     pelvis = state[_POINTS]
     for t in range(q.shape[0]):
+        # Forward kinematics of the joints above the feet only.
         for j in chain:
             for c in range(4):
                 local[c] = q[t, j, c]
@@ -383,11 +389,12 @@ def _lock(
             balls[side] = place[ball_parents[side]] + bone
             heel_state, ball_state = state[2 * side], state[2 * side + 1]
             heel_stands, ball_stands = contacts[t, 2 * side], contacts[t, 2 * side + 1]
+            # The ball first: a heel that is free then follows it in the same frame.
             fixed = heel_state[9] == 1.0
             _hold_point(ball_state, balls[side], ball_stands, heel_state, fixed, first, dt)
             fixed = ball_state[9] == 1.0
             _hold_point(heel_state, ankle, heel_stands, ball_state, fixed, first, dt)
-            if math.isnan(levels[t, side]):
+            if math.isnan(levels[t, side]):  # the ground is not known: only not below the floor
                 ball_state[1] = max(0.0, floor - balls[side, 1])
             else:
                 rise = balls[side, 1] - levels[t, side]
@@ -414,7 +421,8 @@ def _lock(
                 for c in (0, 2):
                     heel_state[c] = goals[side, c] - ankle[c]
                     heel_state[10 + c // 2] = goals[side, c]
-        # The root follows.
+        # The root follows the mean correction of the held points, not all of the way: the legs
+        # take the rest.
         share = _ROOT_SHARE / held if held > 0 else 0.0
         for c in (0, 2):
             _spring_step(
@@ -425,10 +433,12 @@ def _lock(
             for c in (0, 2):
                 pelvis[c] *= max_root_shift / far
                 pelvis[3 + c] = 0.0
+        # How far the root must come down for both legs to reach their goals. A leg that the motion
+        # itself stretches beyond MAX_EXTENSION may stay as long as it is.
         short = 0.0
         for side in range(2):
             hip = place[legs[side, 0]] + pelvis[:3]
-            hip[1] -= pelvis[1]
+            hip[1] -= pelvis[1]  # the lowering of the last frame does not count
             thigh = place[legs[side, 1]] - place[legs[side, 0]]
             shank = place[legs[side, 2]] - place[legs[side, 1]]
             line = place[legs[side, 2]] - place[legs[side, 0]]
@@ -447,13 +457,14 @@ def _lock(
         pelvis[9] = 1.0  # the first frame is over
         for c in range(3):
             root[t, c] += pelvis[c]
-        # Legs.
+        # Legs: thigh, shank, then the foot, each with the change of its parent taken back.
         for side in range(2):
             h, k, f = legs[side, 0], legs[side, 1], legs[side, 2]
             shifted = pelvis[:3]
             hip, knee, ankle = place[h] + shifted, place[k] + shifted, place[f] + shifted
             more, bend = bend_for_goal(hip, knee, ankle, goals[side])
             _bend_knee(state[2 * side], more, bend, first, dt)
+            # A leg that needs no change keeps its rotations to the bit.
             nothing = max(np.abs(shifted).max(), abs(state[2 * side, 13])) < 1e-7
             if nothing and np.abs(goals[side] - place[f]).max() < 1e-7:
                 continue

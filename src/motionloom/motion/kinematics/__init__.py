@@ -1,1 +1,1 @@
-"""Forward kinematics, two-bone inverse kinematics, centre of mass."""
+"""Forward and two-bone inverse kinematics, measures of a body, carrier joints above it."""

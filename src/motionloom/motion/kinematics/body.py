@@ -1,10 +1,10 @@
-"""Measures of a body: heading, height, leg length, centre of mass.
+"""Measures of a body: heading, height, leg length, center of mass.
 
 Heights are sums of bone lengths along leg and trunk, so they do not depend on the rest pose or on
 the axes of the file. What no bone measures (below the ankle, above the head joint where no end
 site marks the top) is a fixed fraction of the height.
 
-Segment masses as fractions of the whole, and the position of each segment's centre between its
+Segment masses as fractions of the whole, and the position of each segment's center between its
 ends, are the mean of women and men in [1]_; hands count to the forearms and feet to the ankles
 where a skeleton has none.
 
@@ -23,13 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.roles.joint_names import split_words
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.skeleton import BodyTree, Skeleton
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
-    from motionloom.motion.skeleton import Skeleton
 
 
 _SIDES = ("hip", "shoulder")
@@ -281,7 +280,7 @@ def _offset(skeleton: Skeleton, tree: BodyTree, top: int, bottom: int):
     return sum((skeleton.point_offsets[p] for p in tree.between(top, bottom)), np.zeros(3))
 
 
-# Fraction of the mass, position of the centre from the first end to the second, and both ends: the
+# Fraction of the mass, position of the center from the first end to the second, and both ends: the
 # first of some roles that the skeleton has.
 _SEGMENTS = (
     (0.068, 0.60, ("neck", "head"), ("head_top", "head")),
@@ -313,7 +312,7 @@ def centre_of_mass(motion: Motion) -> NDArray[np.float64]:
     Returns
     -------
     centre : ndarray, shape (T, 3)
-        Metres.
+        Meters.
 
     Raises
     ------
@@ -332,10 +331,10 @@ def centre_of_mass(motion: Motion) -> NDArray[np.float64]:
     total = np.zeros((len(motion), 3))
     mass = 0.0
     for share, part, *ends in _SEGMENTS:
-        found = [next((role for role in names if role in roles), None) for names in ends]
-        if None in found:
+        chosen = [next((role for role in names if role in roles), None) for names in ends]
+        if None in chosen:
             continue
-        first, second = (places[:, motion.skeleton.point(str(role))] for role in found)
+        first, second = (places[:, motion.skeleton.point(str(role))] for role in chosen)
         total += share * (first + part * (second - first))
         mass += share
     if mass < _NEEDED:

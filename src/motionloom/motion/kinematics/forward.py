@@ -35,7 +35,7 @@ def joint_positions(
     rotations : array_like, shape (T, J, 4)
         Local rotations, unit, ``wxyz``.
     root : array_like, shape (T, 3)
-        Path of the root joint in metres; it replaces the root's offset.
+        Path of the root joint in meters; it replaces the root's offset.
     parents : array_like of int, shape (J,)
     offsets : array_like, shape (J, 3)
     translations : array_like, shape (T, J, 3), optional
@@ -54,7 +54,7 @@ def joint_positions(
 
     Notes
     -----
-    Single precision: on a human-sized tree the result is within 3 micrometres of double
+    Single precision: on a human-sized tree the result is within 3 micrometers of double
     precision.
 
     Examples
@@ -185,7 +185,16 @@ def _product(a, b):
 
 @kernel(numpy=_positions_plain, nanoseconds=5, signature=_signature, error_model="numpy")
 def _positions(q, root, parents, offsets, translations, out):
-    """Fill `out` (T, P, 3); the first J points have rotations, the rest are end sites."""
+    """Fill `out` (T, P, 3); the first J points have rotations, the rest are end sites.
+
+    q (T, J, 4), root (T, 3), parents (P,), offsets (P, 3), translations (T, J, 3) or (0, J, 3) if
+    the bones keep their length; float32 and int32. Parents come before their children, so that
+    one pass over the points is enough. NaN spreads to the points below a joint, and no farther.
+
+    Joints one after the other, the frames of a block innermost: the products of one joint in many
+    frames are the same instruction on many numbers, whereas the joints of one frame wait for
+    their parents. A block of all joints fits into the cache.
+    """
     frames, joints = q.shape[0], q.shape[1]
     points = parents.shape[0]
     moving = translations.shape[0] > 0
@@ -259,6 +268,7 @@ def _global_rotations_plain(q, parents, out):
 
 @kernel(numpy=_global_rotations_plain, nanoseconds=5, error_model="numpy")
 def _global_rotations(q, parents, out):
+    """World rotations `out` (T, J, 4) of local rotations q (T, J, 4); parents (J,) come first."""
     for t in range(q.shape[0]):
         for j in range(q.shape[1]):
             if parents[j] < 0:

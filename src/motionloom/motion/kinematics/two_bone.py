@@ -4,8 +4,8 @@ Two bone lengths and the distance to the target make a triangle, so the law of c
 the bend of the middle joint. What is left is the plane of the triangle: a *pole*, the direction
 in which knee or elbow points, determines it.
 
-A limb that is pulled straight does so with a jerk: near full extension a millimetre of the
-target moves the knee by centimetres. A soft limit bends the distance smoothly towards full
+A limb that is pulled straight does so with a jerk: near full extension a millimeter of the
+target moves the knee by centimeters. A soft limit bends the distance smoothly towards full
 extension without ever reaching it. Inside the limit the target is met exactly.
 
 To move a limb of a motion with little change, it is first rotated as a whole by the shortest
@@ -32,7 +32,7 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.kernels import kernel
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.rotations.kernels import multiply_into, rotate_into
+from motionloom.motion.rotations.quaternions import multiply_into, rotate_into
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -96,7 +96,7 @@ def two_bone_pose(
         World direction in which the middle joint points; only its component perpendicular to
         the line from start to target counts.
     upper_bone, lower_bone : array_like, shape (3,) or (T, 3)
-        The bones at rest in metres, each in the frame of its own joint.
+        The bones at rest in meters, each in the frame of its own joint.
     hinge : array_like, shape (3,)
         Axis at rest about which the middle joint bends: ``(1, 0, 0)``
         for a knee below a hip that faces +Z.
@@ -116,15 +116,8 @@ def two_bone_pose(
     >>> leg.end.round(6), bool(leg.middle[0, 2] > 0.2)
     (array([[0. , 0.4, 0. ]]), True)
     """
-    start, target, pole = (
-        _rows("start", start),
-        _rows("target", target),
-        _rows("pole", pole),
-    )
-    upper_bone, lower_bone = (
-        _rows("upper_bone", upper_bone),
-        _rows("lower_bone", lower_bone),
-    )
+    start, target, pole = _rows("start", start), _rows("target", target), _rows("pole", pole)
+    upper_bone, lower_bone = _rows("upper_bone", upper_bone), _rows("lower_bone", lower_bone)
     soft = np.asarray(softness, dtype=np.float64)
     if not np.all((soft >= 0.0) & (soft < 1.0)):
         raise InvalidInput(f"softness must lie in [0, 1); got {soft}")
@@ -366,9 +359,9 @@ def _rejection(vectors: Array, along: Array) -> Array:
 
 
 def _direction(vectors: Array) -> Array:
+    """Unit vectors; down for those that are hardly a nanometer long."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    down = np.array([0.0, -1.0, 0.0])
-    return np.where(length > 1e-9, vectors / np.maximum(length, 1e-9), down)
+    return np.where(length > 1e-9, vectors / np.maximum(length, 1e-9), [0.0, -1.0, 0.0])
 
 
 @kernel
@@ -378,6 +371,7 @@ def shortest_rotation_into(a, b, out):
     if size < 1e-12:
         out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
         return
+    # Half-angle formula without angles: (|a||b| + a.b, a x b) is the rotation, up to its length.
     w = size + a @ b
     x = a[1] * b[2] - a[2] * b[1]
     y = a[2] * b[0] - a[0] * b[2]
@@ -391,7 +385,11 @@ def shortest_rotation_into(a, b, out):
 
 @kernel
 def _soft_extension(wanted, natural, length):
-    """Extension of a limb for a target at `wanted` that was extended to `natural`: soft limit."""
+    """Extension of a limb for a target at `wanted` that was extended to `natural`: soft limit.
+
+    Lengths in meters. A limb that the motion itself extends beyond the limit keeps that; otherwise
+    the extension approaches the limit exponentially from 97 % of the limb's length on.
+    """
     most = max(MAX_EXTENSION * length, min(natural, 0.9999 * length))
     soft = 0.97 * length
     if wanted <= natural or wanted <= soft:
@@ -405,7 +403,7 @@ def _soft_extension(wanted, natural, length):
 
 @kernel
 def _bend_aside(thigh, along, ahead, length):
-    """Unit vector across the limb in which its middle joint points."""
+    """Unit vector across the limb in which its middle joint points; vectors are (3,)."""
     aside = thigh - (thigh @ along) * along
     # A straight knee may be bent slightly the wrong way and must not flip: its bend towards the
     # toes stays positive. A bent knee decides alone, since toes may point down behind it.
@@ -414,6 +412,8 @@ def _bend_aside(thigh, along, ahead, length):
     if size > 1e-6:
         toes /= size
         part = aside @ toes
+        # A smooth maximum of `part` and 0, and a weight that falls with the fourth power of the
+        # bend: 1 for a straight limb, 1/2 at _CLEARLY_BENT.
         kept = 0.5 * (part + math.hypot(part, _STRAIGHT_OFFSET_FRAMEWISE * length))
         weight = 1.0 / (1.0 + ((aside @ aside) / (_CLEARLY_BENT * length) ** 2) ** 2)
         aside += weight * (kept - part) * min(1.0, size / _TOES_AHEAD) * toes
@@ -424,8 +424,8 @@ def _bend_aside(thigh, along, ahead, length):
 def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
     """World rotations of thigh and shank, into `upper` and `lower`, that bring the ankle to `goal`.
 
-    Returns where the ankle arrives. Knees bend towards the unit vector `ahead`; give zeros for
-    an elbow, which may bend in any direction.
+    All are (3,) but the rotations, (4,). Returns where the ankle arrives. Knees bend towards the
+    unit vector `ahead`; give zeros for an elbow, which may bend in any direction.
     """
     thigh, shank = knee - hip, ankle - knee
     a, b = math.sqrt(thigh @ thigh), math.sqrt(shank @ shank)
@@ -433,9 +433,11 @@ def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
     natural = math.sqrt(line @ line)
     reach = goal - hip
     wanted = math.sqrt(reach @ reach)
+    # Not nearer than bones of different length can fold, or there is no triangle.
     far = max(_soft_extension(wanted, natural, a + b), 1.02 * abs(a - b) + 1e-6)
     along = line / natural
     aside = _bend_aside(thigh, along, ahead, a + b)
+    # Law of cosines at the hip, still along the old line; then the whole limb swings to its goal.
     cosine = min(1.0, max(-1.0, (a * a + far * far - b * b) / (2.0 * a * far)))
     bent = a * (cosine * along + math.sqrt(1.0 - cosine * cosine) * aside)
     swing, turn = np.empty(4), np.empty(4)
@@ -449,7 +451,7 @@ def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
 
 @kernel
 def bend_for_goal(hip, knee, ankle, goal):
-    """How much more the knee must bend for the ankle to reach `goal`, and the bend then; radians.
+    """Change of the knee's bend that brings the ankle to `goal`, and the bend then; radians.
 
     Both bends are taken as positive, so that nothing changes for a goal that is as far as the
     ankle, even if the knee is bent slightly the wrong way.
@@ -475,13 +477,14 @@ def bend_two_bone(hip, knee, ankle, goal, ahead, more, upper, lower):
 
     Returns where the ankle arrives: on the line from the hip to the goal. With `more` from
     `bend_for_goal` that is the goal itself; a caller that changes it slowly keeps the knee of a
-    nearly straight leg from jerking, at the price of millimetres of the ankle.
+    nearly straight leg from jerking, at the price of millimeters of the ankle.
     """
     thigh, shank, line, reach = knee - hip, ankle - knee, ankle - hip, goal - hip
     length = math.sqrt(thigh @ thigh) + math.sqrt(shank @ shank)
     along = line / math.sqrt(line @ line)
     aside = _bend_aside(thigh, along, ahead, length)
     turn, swing, bent = np.empty(4), np.empty(4), np.empty(3)
+    # The knee turns about the normal of the limb's plane, aside x along.
     sine = math.sin(0.5 * more)
     turn[0] = math.cos(0.5 * more)
     turn[1] = sine * (aside[1] * along[2] - aside[2] * along[1])
@@ -498,11 +501,16 @@ def bend_two_bone(hip, knee, ankle, goal, ahead, more, upper, lower):
 
 @kernel
 def set_global_rotation(q, t, joint, turn, parents, change, parent_change, around, world):
-    """Local rotation of a joint rotated by `change` whose parent was rotated by `parent_change`."""
+    """Set the local rotation of a joint rotated by `change` (4,), its parent by `parent_change`.
+
+    q (T, J, 4) is changed in frame t; turn (J, 4) are the world rotations before; around and world
+    (4,) are room to work in, so that nothing is allocated per joint.
+    """
     multiply_into(change, turn[joint], world)
     if parents[joint] >= 0:
         multiply_into(parent_change, turn[parents[joint]], around)
         _inverse_product(around, world, world)
+    # Of the two quaternions the one near the old one: no flip of sign between frames.
     sign = 1.0 if (world * q[t, joint]).sum() >= 0.0 else -1.0
     for c in range(4):
         q[t, joint, c] = sign * world[c]
@@ -510,7 +518,7 @@ def set_global_rotation(q, t, joint, turn, parents, change, parent_change, aroun
 
 @kernel
 def _inverse_product(a, b, out):
-    """The product inverse(a) b."""
+    """``out = inverse(a) * b`` for unit quaternions (4,); `out` may be one of them."""
     w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     x = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
     y = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]

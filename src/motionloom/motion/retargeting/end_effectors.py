@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.easing import smooth_step
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.kinematics.two_bone import Limb, limb_of, reach_target, with_global_rotations
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.smoothing import gaussian_smooth
+from motionloom.motion.smoothing import gaussian_smooth, smooth_step
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -31,7 +30,7 @@ HANDS = ("left_hand", "right_hand")
 # Roles a hand may touch. Joints are inside the body: a hand on the head is about 8 cm from the
 # joint. Hands that hang or swing beside a walking body are further away.
 _TOUCHED = ("head", "chest", "hips", "left_knee", "right_knee", "left_shoulder", "right_shoulder")
-_TOUCHING, _APART = 0.08, 0.20  # metres, for a leg of 0.85 m
+_TOUCHING, _APART = 0.08, 0.20  # meters, for a leg of 0.85 m
 _USUAL_LEG = 0.85
 _SMOOTHING = 0.08  # seconds
 _MAX_ARM_EXTENSION = 0.98  # fraction of its length to which an arm is straightened at most
@@ -56,7 +55,7 @@ def place_hands(
     scale : float
         Ratio of leg lengths, `moved` to `source`.
     floor : float, optional
-        Height of the source's floor in metres; None for no floor.
+        Height of the source's floor in meters; None for no floor.
     importance : mapping, optional
         For ``left_hand``, ``right_hand``: a number from 0 to 1 or one per frame (T,). Default:
         `hand_importance` of everything a hand may touch.
@@ -86,7 +85,7 @@ def place_hands(
 
 
 def hand_importance(distance: Array, fps: float, *, size: float = 1.0) -> Array:
-    """Importance (T,) of a hand at `distance` (T,) metres from something, smooth in time.
+    """Importance (T,) of a hand at `distance` (T,) meters from something, smooth in time.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from motionloom.motion.diagnostics.quality.parts import RetargetFit
 from motionloom.motion.feet.contacts import SIDES, FootContacts
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.retargeting.neutral_pose import ARM, LEG, NeutralPose
-from motionloom.motion.roles.body_tree import BodyTree
+from motionloom.motion.skeleton import BodyTree
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -62,7 +62,7 @@ def retarget_fit(
     contacts : FootContacts, optional
         Of the source.
     grounds : mapping, optional
-        For ``left_ball`` and ``right_ball`` the height in metres of the ground under each contact.
+        For ``left_ball`` and ``right_ball`` the height in meters of the ground under each contact.
 
     Raises
     ------

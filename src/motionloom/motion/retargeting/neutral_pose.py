@@ -8,7 +8,7 @@ arms and legs bone by bone by the shortest rotation, feet flat on the ground wha
 
 Many files have a zero pose that no body can take: all bones along one axis, because joint axes
 follow the bones and the file has no other rest pose (LAFAN1, Bandai-Namco, most rigs written
-without their bind pose). Such a pose is recognised part by part: an arm along the spine, a leg
+without their bind pose). Such a pose is recognized part by part: an arm along the spine, a leg
 beside the head, collars that do not lead to the side, sides that are no mirror images. Bone
 directions of the neutral pose are the same as for any rig. What the rest pose no longer tells is
 the twist of each bone, and the natural position of collars and feet:
@@ -20,18 +20,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.kinematics.forward import global_rotations
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.rotations import quaternions as rot
-
-if TYPE_CHECKING:
-    from motionloom.motion.skeleton import Skeleton
+from motionloom.motion.skeleton import BodyTree, Skeleton
 
 Array = NDArray[np.float64]
 

@@ -7,6 +7,11 @@ are locked to the ground in the contacts of the source. Hands that touch somethi
 it, as far as the arms reach (see `motionloom.motion.retargeting.end_effectors`); otherwise the
 arms keep their angles [1]_.
 
+A `StreamRetargeter` transfers a few frames at a time, without knowing those that follow. What
+`retarget` takes from the whole motion, the neutral pose of its skeleton and the height of a
+standing ankle, comes from an example. Feet are not locked to the ground and hands keep no contact:
+that needs the frames to come.
+
 References
 ----------
 .. [1] H. J. Shin, J. Lee, S. Y. Shin, M. Gleicher. Computer puppetry: an importance-based
@@ -27,11 +32,11 @@ from motionloom.motion.diagnostics.quality.gate import quality_report
 from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
 from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.kinematics.root_carrier import body_skeleton, hips_as_root
 from motionloom.motion.kinematics.two_bone import with_global_rotations
 from motionloom.motion.retargeting.end_effectors import place_hands
 from motionloom.motion.retargeting.fit import retarget_fit
 from motionloom.motion.retargeting.transfer import has_feet, neutral_poses, transfer_rotations
-from motionloom.motion.root_carrier import body_skeleton, hips_as_root
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton
 from motionloom.motion.smoothing import gaussian_smooth
@@ -43,13 +48,14 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _NEEDED = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "knee", "ankle")))
-# Contacts whose sorted heights differ by less than this (metres) are on one level ...
+# Contacts whose sorted heights differ by less than this (meters) are on one level ...
 _SAME_LEVEL = 0.04
 # ... unless their range exceeds what a tilted floor can explain.
 _MAX_TILT = 0.12
 _TILT_SECONDS = 0.3
 _HEEL_EASE = 0.05  # seconds over which a heel begins and ends to rise by the length of the legs
 _MAX_HEEL_PITCH = np.radians(30.0)
+_NEEDED_TO_STREAM = ["hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "knee"))]
 
 
 def retarget(
@@ -126,9 +132,9 @@ def retarget(
     levels = _levels(contacts) if contacts is not None else {}
     moved = _on_scaled_path(motion, turned, scale, contacts, levels)
     heights = {part: scale * level for part, level in levels.items()}
-    held = contacts if keep_contacts else None
-    if held is not None:
-        moved = lock_feet(moved, _contacts_on(moved, held), heights=heights)
+    plants = contacts if keep_contacts else None
+    if plants is not None:
+        moved = lock_feet(moved, _contacts_on(moved, plants), heights=heights)
     floor = contacts.floor if contacts is not None else None
     moved = place_hands(motion, moved, scale=scale, floor=floor, importance=importance)
     fit = retarget_fit(
@@ -137,10 +143,12 @@ def retarget(
         poses[1],
         scale=scale,
         example=example,
-        contacts=held,
+        contacts=plants,
         grounds=heights or None,
     )
-    return moved.with_quality(lambda result: quality_report(result, held).with_parts(retarget=fit))
+    return moved.with_quality(
+        lambda result: quality_report(result, plants).with_parts(retarget=fit)
+    )
 
 
 def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
@@ -210,8 +218,8 @@ def _raise_heels(motion: Motion, turned: Motion, scale: float, contacts: FootCon
         length = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
         wanted = np.clip((insteps[1] + scale * rise) / length, -0.95, 0.95)
         pitch = np.arcsin(wanted) - np.arcsin(np.clip(-line[:, 1] / length, -1.0, 1.0))
-        held = gaussian_smooth(contacts[f"{side}_ball"].astype(float), _HEEL_EASE * motion.fps)
-        pitch = held * _MAX_HEEL_PITCH * np.tanh(pitch / _MAX_HEEL_PITCH)
+        weight = gaussian_smooth(contacts[f"{side}_ball"].astype(float), _HEEL_EASE * motion.fps)
+        pitch = weight * _MAX_HEEL_PITCH * np.tanh(pitch / _MAX_HEEL_PITCH)
         turn = rot.from_axis_angle(np.cross([0.0, 1.0, 0.0], line), pitch)
         ankle, ball = (int(point) for point in turned.skeleton.points(roles))
         changed = {ankle: rot.multiply(turn, world[:, ankle])}
@@ -244,7 +252,7 @@ def _on_scaled_path(
 
 
 def instep_height(motion: Motion, contacts: FootContacts) -> float:
-    """Height in metres of the ankle above the ball of a flat foot."""
+    """Height in meters of the ankle above the ball of a flat foot."""
     rises = []
     for side in SIDES:
         flat = contacts[f"{side}_heel"] & contacts[f"{side}_ball"]
@@ -298,3 +306,64 @@ def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:
             for p in rows
         )
     return replace(contacts, plants=plants)
+
+
+class StreamRetargeter:
+    """Transfers frames of one skeleton to another, block by block.
+
+    Parameters
+    ----------
+    source : Motion
+        Any motion on the skeleton of the frames, at best a few seconds with both feet on the
+        ground at times.
+    target : Motion
+        A motion on the other skeleton, or its rest pose.
+
+    Attributes
+    ----------
+    scale : float
+        Leg length of the target over that of the source: the path is scaled by it.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk, child = ml.demo.clip("walk"), ml.demo.clip("walk", performer=2)
+    >>> stream = StreamRetargeter(walk, child)
+    >>> rotations, root = stream.frames(walk.rotations[:4], walk.root[:4])
+    >>> rotations.shape == (4, len(child.skeleton), 4), root.shape
+    (True, (4, 3))
+    """
+
+    def __init__(self, source: Motion, target: Motion) -> None:
+        self.skeleton = target.skeleton
+        require_roles("the motion's skeleton", source.skeleton, _NEEDED_TO_STREAM)
+        require_roles("the target skeleton", self.skeleton, _NEEDED_TO_STREAM)
+        self._source, self._target = source, target
+        self.scale = leg_length(self.skeleton) / leg_length(source.skeleton)
+        feet = has_feet(source.skeleton) and has_feet(self.skeleton)
+        contacts = foot_contacts(source) if feet else None
+        self._poses = neutral_poses(source, self.skeleton, example=target, contacts=contacts)
+        self._rise = 0.0  # of the hips: feet do not scale like legs
+        if contacts is not None:
+            turned = transfer_rotations(source, self.skeleton, self._poses, example=target)
+            self._rise = instep_height(turned, contacts) - self.scale * instep_height(
+                source, contacts
+            )
+
+    def frames(
+        self, rotations: ArrayLike, root: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Rotations (T, J, 4) and root (T, 3) of frames, on the target."""
+        given = replace(
+            self._source,
+            rotations=np.asarray(rotations),
+            root=np.asarray(root),
+            translations=None,
+            provenance=None,
+        )
+        turned = transfer_rotations(given, self.skeleton, self._poses, example=self._target)
+        hips = ["left_hip", "right_hip"]
+        goal = self.scale * given.role_positions(hips).astype(np.float64).mean(axis=1)
+        goal[:, 1] += self._rise
+        moved = goal - turned.role_positions(hips).astype(np.float64).mean(axis=1)
+        return turned.rotations.astype(np.float32), moved.astype(np.float32)

@@ -34,12 +34,11 @@ from motionloom.motion.retargeting.observed_pose import (
     settled_collars,
     shared_pose,
 )
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.skeleton import BodyTree, Skeleton
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
-    from motionloom.motion.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 
@@ -303,20 +302,20 @@ def _carriers(skeleton: Skeleton) -> set[int]:
     return above - set(points)
 
 
-def _same_shape(one: Skeleton, other: Skeleton) -> bool:
+def _same_shape(a: Skeleton, other: Skeleton) -> bool:
     """Whether two skeletons are the same but for their size."""
-    if one.names != other.names or not np.array_equal(one.parents, other.parents):
+    if a.names != other.names or not np.array_equal(a.parents, other.parents):
         return False
-    size = np.linalg.norm(other.offsets) / max(float(np.linalg.norm(one.offsets)), 1e-9)
-    return bool(np.abs(size * one.offsets - other.offsets).max() < _SAME_SHAPE * leg_length(other))
+    size = np.linalg.norm(other.offsets) / max(float(np.linalg.norm(a.offsets)), 1e-9)
+    return bool(np.abs(size * a.offsets - other.offsets).max() < _SAME_SHAPE * leg_length(other))
 
 
 def _spread_over_trunk(
     skeleton: Skeleton, turn_of_role: Mapping[str, Array], world_turn: dict[int, Array]
 ) -> None:
     """Interpolate the joints of the trunk between two known ones, by bone length."""
-    known = [role for role in TRUNK if role in turn_of_role]
-    for low, high in zip(known, known[1:], strict=False):
+    roles = [role for role in TRUNK if role in turn_of_role]
+    for low, high in zip(roles, roles[1:], strict=False):
         bottom, top = skeleton.points([low, high])
         chain, joint = [], int(top)
         while joint >= 0 and joint != bottom:

@@ -25,27 +25,33 @@ have (collar bones, hands) are missing.
 
 The naming scheme (the tool or data set that named the joints) is for information, shown by
 ``info`` and ``doctor``, and for export presets: roles do not depend on it.
+
+A user assigns roles in a file, JSON or TOML, one line per role::
+
+    # roles.toml
+    left_hip = "Oberschenkel_links"
+    head_top = ""          # no joint
+
+Roles in the file override those found by name; other roles stay as they are. An empty name (or
+``null`` in JSON) removes a role.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from motionloom.errors import RoleError
-from motionloom.motion.roles.body_tree import BodyTree
+from motionloom.errors import MotionFormatError, RoleError
+from motionloom.files import atomic_write, parse_json, parse_toml, read_regular_text
 from motionloom.motion.roles.from_names import RolePoints, named_roles
 from motionloom.motion.roles.from_shape import shape_roles
 from motionloom.motion.roles.joint_names import Label, labels_of
-from motionloom.motion.roles.role_map import apply_role_map, load_role_map, save_role_map
-
-if TYPE_CHECKING:
-    from motionloom.motion.skeleton import Skeleton
-
+from motionloom.motion.skeleton import BodyTree, Skeleton
 
 # Scheme -> names that must all be present, without namespaces; the first scheme that matches
 # wins. A pattern in slashes must match one name, namespace included.
@@ -76,6 +82,20 @@ _SCHEMES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("biovision", ("LeftCollar", "LeftHip", "LeftKnee")),
     ("unity", ("LeftUpperLeg", "LeftLowerLeg")),
 )
+__all__ = ["ROLES", "RoleAssignment", "assign_roles", "load_role_map", "save_role_map"]
+_SIDES = ("left", "right")
+_LIMBS = ("collar", "shoulder", "elbow", "wrist", "hand", "hip", "knee", "ankle", "foot", "toe")
+ROLES: tuple[str, ...] = (
+    "hips", "spine", "chest", "neck", "head", "head_top",
+    *(f"{side}_{limb}" for side in _SIDES for limb in _LIMBS),
+)  # fmt: skip
+# Names alone are trusted if they give this many of the roles that every person has.
+_CORE = (
+    "hips", "head",
+    *(f"{side}_{part}" for side in _SIDES
+      for part in ("hip", "knee", "ankle", "shoulder", "elbow", "wrist")),
+)  # fmt: skip
+_ENOUGH = 12
 
 
 def scheme_of(names: Sequence[str]) -> str:
@@ -105,24 +125,6 @@ def _matches(pattern: str, bare: set[str], lines: str) -> bool:
     pattern, _, flags = pattern[1:].rpartition("/")
     options = re.MULTILINE | (re.IGNORECASE if "i" in flags else 0)
     return re.search(pattern, lines, options) is not None
-
-
-__all__ = ["ROLES", "RoleAssignment", "assign_roles", "load_role_map", "save_role_map"]
-
-_SIDES = ("left", "right")
-_LIMBS = ("collar", "shoulder", "elbow", "wrist", "hand", "hip", "knee", "ankle", "foot", "toe")
-ROLES: tuple[str, ...] = (
-    "hips", "spine", "chest", "neck", "head", "head_top",
-    *(f"{side}_{limb}" for side in _SIDES for limb in _LIMBS),
-)  # fmt: skip
-
-# Names alone are trusted if they give this many of the roles that every person has.
-_CORE = (
-    "hips", "head",
-    *(f"{side}_{part}" for side in _SIDES
-      for part in ("hip", "knee", "ankle", "shoulder", "elbow", "wrist")),
-)  # fmt: skip
-_ENOUGH = 12
 
 
 @dataclass(frozen=True)
@@ -194,19 +196,19 @@ def assign_roles(skeleton: Skeleton) -> RoleAssignment:
     """
     tree = BodyTree(skeleton)
     labels = labels_of(skeleton.names)
-    found = named_roles(tree, labels)
-    scheme = scheme_of(skeleton.names) if found else "none"
-    if sum(role in found for role in _CORE) < _ENOUGH:
+    points = named_roles(tree, labels)
+    scheme = scheme_of(skeleton.names) if points else "none"
+    if sum(role in points for role in _CORE) < _ENOUGH:
         shape = shape_roles(tree, labels)
-        if shape and _agree(found, shape):
-            scheme = f"{scheme} + shape" if found else "shape"
-            found = {**shape, **found}
+        if shape and _agree(points, shape):
+            scheme = f"{scheme} + shape" if points else "shape"
+            points = {**shape, **points}
         elif shape:
-            scheme, found = "shape", shape
-    found = _discounted(found, labels)
+            scheme, points = "shape", shape
+    points = _discounted(points, labels)
     names = skeleton.point_names
-    roles = {role: names[found[role][0]] for role in ROLES if role in found}
-    confidence = {role: found[role][1] for role in roles}
+    roles = {role: names[points[role][0]] for role in ROLES if role in points}
+    confidence = {role: points[role][1] for role in roles}
     assignment = RoleAssignment(roles, scheme, confidence, names)
     if skeleton.role_map:
         assignment = apply_role_map(assignment, skeleton.role_map)
@@ -220,13 +222,13 @@ def _agree(named: RolePoints, shape: RolePoints) -> bool:
     return same >= 0.7 * len(shared)
 
 
-def _discounted(found: RolePoints, labels: Sequence[Label]) -> RolePoints:
+def _discounted(points: RolePoints, labels: Sequence[Label]) -> RolePoints:
     """Halve the confidence where the body is not a person: no pair of limbs, or a tail."""
-    legs = all(f"{side}_{part}" in found for side in _SIDES for part in ("hip", "knee"))
-    arms = all(f"{side}_{part}" in found for side in _SIDES for part in ("shoulder", "elbow"))
+    legs = all(f"{side}_{part}" in points for side in _SIDES for part in ("hip", "knee"))
+    arms = all(f"{side}_{part}" in points for side in _SIDES for part in ("shoulder", "elbow"))
     if (legs or arms) and not any(label.tail for label in labels):
-        return found
-    return {role: (point, 0.5 * sure) for role, (point, sure) in found.items()}
+        return points
+    return {role: (point, 0.5 * sure) for role, (point, sure) in points.items()}
 
 
 def unknown_role(role: str) -> str:
@@ -243,3 +245,138 @@ def _listed(names: Sequence[str], most: int) -> str:
 
 def _example(names: Sequence[str]) -> str:
     return names[0] if names else "joint name"
+
+
+def load_role_map(path: str | Path) -> dict[str, str | None]:
+    """Read a mapping file, ``.json`` or ``.toml``.
+
+    Returns
+    -------
+    role_map : dict of str to str or None
+        Role to point name; None removes the role. For `Skeleton.with_roles`.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file is missing, cannot be parsed or names a role that does not exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = save_role_map({"hips": "Becken"}, f"{folder}/roles.json")
+    ...     load_role_map(file)
+    {'hips': 'Becken'}
+    """
+    path = Path(path)
+    try:
+        text = read_regular_text(path, encoding="utf-8-sig")
+    except OSError as error:
+        reason = error.strerror or "cannot be read"
+        raise MotionFormatError(f"cannot read the role map: {reason}", path=path) from None
+    except UnicodeDecodeError:
+        raise MotionFormatError("a role map must be text in UTF-8", path=path) from None
+    entries = _parsed(text, path)
+    if not isinstance(entries, dict):
+        raise MotionFormatError(
+            'a role map must be an object such as {"hips": "Hips"}; '
+            f"got {type(entries).__name__}",
+            path=path,
+        )
+    entries = entries["roles"] if isinstance(entries.get("roles"), dict) else entries
+    return {role: _entry(role, name, path) for role, name in entries.items()}
+
+
+def save_role_map(roles: RoleAssignment | Mapping[str, str | None], path: str | Path) -> Path:
+    """Write roles to a ``.json`` or ``.toml`` file, atomically; returns the path.
+
+    Parameters
+    ----------
+    roles : RoleAssignment or mapping of role to point name
+        For example ``skeleton.role_assignment``, whose missing roles are written with empty
+        names, to be filled in.
+    path : str or Path
+    """
+    path = Path(path)
+    entries: dict[str, str | None]
+    if isinstance(roles, Mapping):
+        entries = dict(roles)
+    else:
+        entries = {**roles.roles, **dict.fromkeys(roles.missing, "")}
+    if _is_toml(path):
+        text = "".join(
+            f"{role} = {json.dumps(name or '', ensure_ascii=False)}\n"
+            for role, name in entries.items()
+        )
+    else:
+        text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+    with atomic_write(path) as scratch:
+        scratch.write_text(text, encoding="utf-8")
+    return path
+
+
+def apply_role_map(
+    assignment: RoleAssignment, role_map: Mapping[str, str | None]
+) -> RoleAssignment:
+    """`assignment` overridden by the roles of the user.
+
+    Raises
+    ------
+    RoleError
+        If the mapping names a role or a point that does not exist.
+    """
+    given: dict[str, str] = {}
+    for role, name in role_map.items():
+        if role not in ROLES:
+            raise RoleError(unknown_role(role))
+        if not name:
+            continue
+        if name not in assignment.point_names:
+            raise RoleError(_unknown_point(role, name, assignment.point_names))
+        given[role] = name
+    kept = {role: name for role, name in assignment.roles.items() if role not in role_map}
+    roles = {role: {**kept, **given}[role] for role in ROLES if role in kept or role in given}
+    return RoleAssignment(
+        roles,
+        "map" if not kept else f"{assignment.scheme} + map",
+        {role: 1.0 if role in given else assignment.confidence[role] for role in roles},
+        assignment.point_names,
+    )
+
+
+def _is_toml(path: Path) -> bool:
+    if path.suffix.lower() not in (".json", ".toml"):
+        raise MotionFormatError("a role map must end in .json or .toml", path=path)
+    return path.suffix.lower() == ".toml"
+
+
+def _parsed(text: str, path: Path):
+    try:
+        return parse_toml(text) if _is_toml(path) else parse_json(text)
+    except json.JSONDecodeError as error:
+        raise MotionFormatError(error.msg, path=path, line=error.lineno) from None
+    except ValueError as error:  # of TOML, or numbers that are too large
+        place = re.search(r"\(at line (\d+)", str(error))
+        line = int(place[1]) if place else None
+        raise MotionFormatError(str(error), path=path, line=line) from None
+
+
+def _entry(role: str, name: object, path: Path) -> str | None:
+    if role not in ROLES:
+        raise MotionFormatError(unknown_role(role), path=path)
+    if name is not None and not isinstance(name, str):
+        raise MotionFormatError(f"{role} must be a joint's name; got {name!r}", path=path)
+    return name or None
+
+
+def _unknown_point(role: str, name: str, points: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(name, points, n=3, cutoff=0.5)
+    if not near:
+        lower = name.lower()
+        near = [point for point in points if lower in point.lower()][:3]
+    if near:
+        return (
+            f"{role} is mapped to {name!r}, which is not in the skeleton; near: {', '.join(near)}"
+        )
+    shown = ", ".join(points[:40]) + (f" and {len(points) - 40} more" if len(points) > 40 else "")
+    return f"{role} is mapped to {name!r}, which is not in the skeleton; it has: {shown}"

@@ -3,20 +3,20 @@
 The same name means different joints in different rigs: HumanIK's ``LeftShoulder`` is the collar
 bone because its child is ``LeftArm``, Xsens' ``LeftShoulder`` is the upper arm because its child is
 ``LeftElbow``. So limbs are read as chains from the trunk outwards, and ambiguous names are decided
-by their neighbours in the chain. The hips are where the legs meet, the chest where the arms meet.
+by their neighbors in the chain. The hips are where the legs meet, the chest where the arms meet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.roles.joint_names import ARM, LEG, Label
+from motionloom.motion.skeleton import BodyTree
 
 # Confidence of a role, by how it was found.
 NAMED = 1.0  # the name and the tree agree
-DECIDED = 0.95  # the name is ambiguous and its neighbours decide
-INFERRED = 0.8  # from the tree, given named neighbours
+DECIDED = 0.95  # the name is ambiguous and its neighbors decide
+INFERRED = 0.8  # from the tree, given named neighbors
 SHARED = 0.6  # the skeleton is coarse: the point of another role
 
 RolePoints = dict[str, tuple[int, float]]  # role -> point, confidence
@@ -26,14 +26,12 @@ _KNUCKLES = ("middle", "index", "finger", "hand", "ring", "pinky", "pinkie", "li
 
 def named_roles(tree: BodyTree, labels: Sequence[Label]) -> RolePoints:
     """Roles from the labels of the joints, role to (point, confidence)."""
-    found: RolePoints = {}
+    roles: RolePoints = {}
     for side in ("left", "right"):
-        for part, place in _leg(tree, labels, side).items():
-            found[f"{side}_{part}"] = place
-        for part, place in _arm(tree, labels, side).items():
-            found[f"{side}_{part}"] = place
-    _trunk(tree, labels, found)
-    return found
+        limbs = _leg(tree, labels, side) | _arm(tree, labels, side)
+        roles |= {f"{side}_{part}": place for part, place in limbs.items()}
+    _trunk(tree, labels, roles)
+    return roles
 
 
 # --- limbs --------------------------------------------------------------------------------
@@ -58,6 +56,13 @@ class _Chain:
                 best, richest = chain, richness
         self.joints = best
         self.parts = [labels[joint].part for joint in best]
+        self.roles: RolePoints = {}
+
+    def take(self, role: str, place: int | None, sure: float) -> int | None:
+        """Give a role to the joint at an index of the chain, if there is one; returns the index."""
+        if place is not None:
+            self.roles[role] = (self.joints[place], sure)
+        return place
 
     def first(self, parts: Collection[str], after: int = -1) -> int | None:
         """Index in the chain of the first joint that names one of `parts`."""
@@ -69,13 +74,7 @@ class _Chain:
 
 def _leg(tree: BodyTree, labels: Sequence[Label], side: str) -> RolePoints:
     chain = _Chain(tree, labels, side, LEG)
-    found: RolePoints = {}
-
-    def take(role: str, place: int | None, sure: float) -> int | None:
-        if place is not None:
-            found[role] = (chain.joints[place], sure)
-        return place
-
+    roles, take = chain.roles, chain.take
     hip = take("hip", chain.first({"thigh"}), NAMED)
     if hip is None:
         hip = take("hip", chain.first({"hip"}), DECIDED)
@@ -91,30 +90,24 @@ def _leg(tree: BodyTree, labels: Sequence[Label], side: str) -> RolePoints:
         ankle = take("ankle", chain.first({"foot"}, last), DECIDED)
     if ankle is None:
         tip = None if knee is None else _end_site(tree, chain.joints[knee])
-        return found if tip is None else found | {"ankle": (tip, INFERRED)}
+        return roles if tip is None else roles | {"ankle": (tip, INFERRED)}
     foot = take("foot", chain.first({"ball"}, ankle), NAMED)
     if foot is None:
         foot = take("foot", chain.first({"foot", "toe"}, ankle), DECIDED)
     if foot is not None:
         ball = chain.joints[foot]
         tip = _tip(tree, labels, ball)
-        found["toe"] = (tip, INFERRED) if tip != ball else (ball, SHARED)
+        roles["toe"] = (tip, INFERRED) if tip != ball else (ball, SHARED)
     else:
         tip = _tip(tree, labels, chain.joints[ankle])
         if tip != chain.joints[ankle]:
-            found["foot"] = found["toe"] = (tip, SHARED)
-    return found
+            roles["foot"] = roles["toe"] = (tip, SHARED)
+    return roles
 
 
 def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> RolePoints:
     chain = _Chain(tree, labels, side, ARM)
-    found: RolePoints = {}
-
-    def take(role: str, place: int | None, sure: float) -> int | None:
-        if place is not None:
-            found[role] = (chain.joints[place], sure)
-        return place
-
+    roles, take = chain.roles, chain.take
     elbow = take("elbow", chain.first({"forearm"}), NAMED)
     upper = chain.first({"upperarm"})
     if elbow is None:
@@ -141,12 +134,12 @@ def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> RolePoints:
     if wrist is not None:
         hand = _knuckles(tree, labels, chain.joints[wrist], side)
         if hand is not None:
-            found["hand"] = hand
+            roles["hand"] = hand
     elif elbow is not None:  # an arm without a hand ends at the wrist
         tip = _end_site(tree, chain.joints[elbow])
         if tip is not None:
-            found["wrist"] = (tip, INFERRED)
-    return found
+            roles["wrist"] = (tip, INFERRED)
+    return roles
 
 
 def _end_site(tree: BodyTree, joint: int) -> int | None:
@@ -223,32 +216,32 @@ def _tip(tree: BodyTree, labels: Sequence[Label], point: int) -> int:
 # --- trunk --------------------------------------------------------------------------------
 
 
-def _trunk(tree: BodyTree, labels: Sequence[Label], found: RolePoints) -> None:
+def _trunk(tree: BodyTree, labels: Sequence[Label], roles: RolePoints) -> None:
     named: dict[str, list[int]] = {}
     for joint, label in enumerate(labels):
         if label.side is None and label.part and not label.tip:
             named.setdefault(label.part, []).append(joint)
-    legs = _meeting(tree, found, ("hip",))
-    arms = _meeting(tree, found, ("collar", "shoulder"))
+    legs = _meeting(tree, roles, ("hip",))
+    arms = _meeting(tree, roles, ("collar", "shoulder"))
 
     hips = _hips(tree, named, legs, arms)
     if hips:
-        found["hips"] = hips
+        roles["hips"] = hips
     chest = _chest(tree, labels, named, arms, hips[0] if hips else None)
     if chest:
-        found["chest"] = chest
-    head = _head(tree, labels, named, chest, hips[0] if hips else None, found)
+        roles["chest"] = chest
+    head = _head(tree, labels, named, chest, hips[0] if hips else None, roles)
     if head:
-        found["head"] = head
+        roles["head"] = head
         top = _head_top(tree, labels, head[0]) if head[1] > SHARED else None
         if top:
-            found["head_top"] = top
+            roles["head_top"] = top
     neck = _neck(tree, named, chest, head)
     if neck:
-        found["neck"] = neck
+        roles["neck"] = neck
     spine = _spine(tree, labels, named, hips, chest)
     if spine:
-        found["spine"] = spine
+        roles["spine"] = spine
 
 
 def _meeting(tree: BodyTree, found: RolePoints, parts: Sequence[str]) -> int | None:
@@ -304,7 +297,7 @@ def _chest(tree, labels, named, arms, hips) -> tuple[int, float] | None:
     return None
 
 
-def _head(tree, labels, named, chest, hips, found) -> tuple[int, float] | None:
+def _head(tree, labels, named, chest, hips, roles) -> tuple[int, float] | None:
     trunk = chest[0] if chest else hips
     for part, sure in (("head", NAMED), ("nose", SHARED)):
         for joint in named.get(part, []):
@@ -317,7 +310,7 @@ def _head(tree, labels, named, chest, hips, found) -> tuple[int, float] | None:
     if chest is None or (hips is not None and chest[0] == hips):
         return None
     # No name for the head: the last joint of the longest branch of the chest without arms.
-    limbs = {point for role, (point, _) in found.items() if role.startswith(("left", "right"))}
+    limbs = {point for role, (point, _) in roles.items() if role.startswith(("left", "right"))}
     taken = {joint for point in limbs for joint in tree.path_up(point)}
     chains = []
     for joint in tree.below(chest[0]):

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.roles.from_names import RolePoints
 from motionloom.motion.roles.joint_names import Label
+from motionloom.motion.skeleton import BodyTree
 
 _SURE = 0.6  # forward direction from the toes, or sides from the names
 _GUESSED = 0.4  # no toes: assumed to face +Z, by convention
@@ -52,9 +52,9 @@ def shape_roles(tree: BodyTree, labels: Sequence[Label]) -> RolePoints:
             arms = _twins(tree, farthest, chest, least_bones=2)
             if arms is None or arms[0].length < 0.3 * legs[0].length:
                 continue
-            found = _body(tree, labels, places, farthest, hips, legs, chest, arms)
-            if found:
-                return found
+            body = _body(tree, labels, places, farthest, hips, legs, chest, arms)
+            if body:
+                return body
     return {}
 
 
@@ -71,22 +71,22 @@ def _body(tree, labels, places, farthest, hips, legs, chest, arms) -> RolePoints
     if float(up @ down) > _UPRIGHT * float(np.linalg.norm(down)):
         return {}
     left, sure = _left_direction(places, up, legs, ankles)
-    found: RolePoints = {"hips": (hips, sure), "chest": (chest, sure)}
+    roles: RolePoints = {"hips": (hips, sure), "chest": (chest, sure)}
     by_label = _labelled_sides(labels, tree, legs, arms)
     for pair, parts, read in ((legs, leg_parts, _leg_roles), (arms, arm_parts, _arm_roles)):
         order = by_label or _by_place(places, pair, left)
         for side, which in zip(("left", "right"), order, strict=True):
             for part, point in read(pair[which], parts[which]).items():
-                found[f"{side}_{part}"] = (point, max(sure, _SURE if by_label else 0.0))
+                roles[f"{side}_{part}"] = (point, max(sure, _SURE if by_label else 0.0))
     way = [p for p in tree.between(hips, chest) if tree.apart(hips, p)]
     if way:
-        found["spine"] = (way[0], sure)
+        roles["spine"] = (way[0], sure)
     for side in ("left", "right"):
-        first = tree.between(chest, found[f"{side}_shoulder"][0])[0]
-        if first != found[f"{side}_shoulder"][0]:
-            found[f"{side}_collar"] = (first, sure)
-    _head_roles(tree, places, farthest, chest, arms, up, sure, found)
-    return found
+        first = tree.between(chest, roles[f"{side}_shoulder"][0])[0]
+        if first != roles[f"{side}_shoulder"][0]:
+            roles[f"{side}_collar"] = (first, sure)
+    _head_roles(tree, places, farthest, chest, arms, up, sure, roles)
+    return roles
 
 
 # --- pairs of branches --------------------------------------------------------------------
@@ -137,7 +137,7 @@ def _alike(a: _TreeBranch, b: _TreeBranch) -> bool:
 def _limb(branch: _TreeBranch) -> tuple[int, int, int] | None:
     """Indices in the branch of (hip, knee, ankle) or (shoulder, elbow, wrist).
 
-    Thigh and shin, or upper arm and forearm, are the longest two neighbouring bones.
+    Thigh and shin, or upper arm and forearm, are the longest two neighboring bones.
     """
     starts = range(1, len(branch.bones) - 1)  # bone 0 leads from the trunk to the limb
     if not starts:
@@ -180,8 +180,8 @@ def _labelled_sides(labels, tree, legs, arms) -> tuple[int, int] | None:
         sides = []
         for branch in pair:
             said = [labels[p].side for p in branch.points if not tree.is_end_site(p)]
-            known = {side for side in said if side}
-            sides.append(known.pop() if len(known) == 1 else None)
+            named = {side for side in said if side}
+            sides.append(named.pop() if len(named) == 1 else None)
         orders.append(_ORDERS.get((sides[0], sides[1])))
     return orders[0] if orders[0] == orders[1] else None
 
@@ -210,7 +210,7 @@ def _arm_roles(arm: _TreeBranch, part: tuple[int, int, int]) -> dict[str, int]:
     return roles
 
 
-def _head_roles(tree, places, farthest, chest, arms, up, sure, found) -> None:
+def _head_roles(tree, places, farthest, chest, arms, up, sure, roles) -> None:
     """Neck and head: the branch of the chest that continues the trunk."""
     taken = {point for arm in arms for point in arm.points}
     best: list[int] = []
@@ -224,8 +224,8 @@ def _head_roles(tree, places, farthest, chest, arms, up, sure, found) -> None:
             best, height = branch.points, rise
     joints = [point for point in best if not tree.is_end_site(point)]
     if joints:
-        found["head"] = (joints[-1], sure)
+        roles["head"] = (joints[-1], sure)
         if len(joints) > 1:
-            found["neck"] = (joints[0], sure)
+            roles["neck"] = (joints[0], sure)
         if best[-1] != joints[-1]:
-            found["head_top"] = (best[-1], sure)
+            roles["head_top"] = (best[-1], sure)

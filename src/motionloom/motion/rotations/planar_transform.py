@@ -3,7 +3,7 @@
 Where a motion was captured and which way it faced carries no meaning, so motions may be
 transformed along the floor before they are compared or blended. `PlanarTransform` is the only
 type for this. It rotates by `yaw` radians about the vertical through the origin, then
-translates by `x` and `z` metres.
+translates by `x` and `z` meters.
 
 A floor position is written as the complex number ``z + ix``: a rotation by `yaw` is then a
 multiplication by ``exp(i yaw)``, and facing +Z is the number 1.
@@ -40,7 +40,7 @@ class PlanarTransform:
     Parameters
     ----------
     x, z : array_like, shape (...)
-        Translation in metres.
+        Translation in meters.
     yaw : array_like, shape (...)
         Rotation about +Y in radians, before the translation.
 

@@ -4,16 +4,20 @@ Every function takes arrays whose last axis is the quaternion (or vector) and br
 other axes. Euler sequences are written as in BVH: ``"ZYX"`` lists the channels from left to
 right, and the rotation is the product of the three in that order (intrinsic; SciPy uses the same
 capital letters).
+
+The functions that end in ``_into`` are for Numba code: one rotation at a time, written to `out`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.kernels import kernel
 
 Array = NDArray[Any]
 
@@ -154,7 +158,7 @@ def to_euler(q: ArrayLike, order: str) -> Array:
     ----------
     q : array_like, shape (..., 4)
     order : str
-        Three axes, neighbours different: ``"ZYX"``, ``"XYX"``, ...
+        Three axes, neighbors different: ``"ZYX"``, ``"XYX"``, ...
 
     Returns
     -------
@@ -325,7 +329,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:
 
 
 def unroll(q: ArrayLike) -> Array:
-    """Flip signs along the first axis so that neighbours lie in one hemisphere (T, ..., 4)."""
+    """Flip signs along the first axis so that neighbors lie in one hemisphere (T, ..., 4)."""
     q = np.array(q)
     if len(q) > 1:
         flips = np.where(np.sum(q[1:] * q[:-1], axis=-1) < 0.0, -1, 1)
@@ -349,3 +353,80 @@ def yaw_angle(q: ArrayLike) -> Array:
     q = np.asarray(q, dtype=np.float64)
     w, y = q[..., 0], q[..., 2]
     return np.arctan2(2.0 * w * y, w * w - y * y)  # the double of the half angle's tangent
+
+
+@kernel
+def multiply_into(a, b, out):
+    """``out = a * b``, each (4,): first `b`, then `a`. `out` must be neither of them."""
+    out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
+    out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
+    out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
+    out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
+
+
+@kernel
+def rotate_into(q, v, out):
+    """``out``: the vector `v` (3,) rotated by `q` (4,); `out` may be `v`."""
+    # v + w t + u x t with t = 2 u x v: fewer products than by way of a matrix.
+    tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
+    ty = 2.0 * (q[3] * v[0] - q[1] * v[2])
+    tz = 2.0 * (q[1] * v[1] - q[2] * v[0])
+    x = v[0] + q[0] * tx + q[2] * tz - q[3] * ty
+    y = v[1] + q[0] * ty + q[3] * tx - q[1] * tz
+    z = v[2] + q[0] * tz + q[1] * ty - q[2] * tx
+    out[0], out[1], out[2] = x, y, z
+
+
+@kernel
+def log_into(q, out):
+    """``out``: the rotation vector (3,) of `q` (4,), of at most half a turn."""
+    # q and -q are the same rotation: the one with w >= 0 turns by at most half a turn.
+    sign = 1.0 if q[0] >= 0.0 else -1.0
+    square = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
+    if square > 0.04:
+        length = math.sqrt(square)
+        factor = sign * 2.0 * math.atan2(length, sign * q[0]) / length
+    else:  # the series of asin(s) / s, good to eight digits up to 23 degrees
+        factor = 1.0 + square * (
+            1 / 6 + square * (3 / 40 + square * (15 / 336 + square * 105 / 3456))
+        )
+        factor *= sign * 2.0
+    out[0], out[1], out[2] = factor * q[1], factor * q[2], factor * q[3]
+
+
+@kernel
+def exp_into(v, out):
+    """``out``: the quaternion (4,) of the rotation vector `v` (3,)."""
+    angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    factor = math.sin(0.5 * angle) / angle if angle > 1e-8 else 0.5  # the limit at 0
+    out[0] = math.cos(0.5 * angle)
+    out[1], out[2], out[3] = factor * v[0], factor * v[1], factor * v[2]
+
+
+@kernel
+def right_jacobian_into(v, out):
+    """``out`` (3, 3): ``exp(v + d) = exp(v) * exp(out @ d)`` for a small `d` (right Jacobian)."""
+    # I - a [v] + b [v]^2 with the cross-product matrix [v]; a and b at 0 are their limits.
+    x, y, z = v[0], v[1], v[2]
+    square = x * x + y * y + z * z
+    if square > 1e-8:
+        angle = math.sqrt(square)
+        a = (1.0 - math.cos(angle)) / square
+        b = (angle - math.sin(angle)) / (square * angle)
+    else:
+        a, b = 0.5, 1.0 / 6.0
+    out[0, 0] = 1.0 - b * (y * y + z * z)
+    out[1, 1] = 1.0 - b * (x * x + z * z)
+    out[2, 2] = 1.0 - b * (x * x + y * y)
+    out[0, 1], out[1, 0] = a * z + b * x * y, -a * z + b * x * y
+    out[0, 2], out[2, 0] = -a * y + b * x * z, a * y + b * x * z
+    out[1, 2], out[2, 1] = a * x + b * y * z, -a * x + b * y * z
+
+
+@kernel
+def rotate_floor(c, s, x, z):
+    """Floor position (x, z) after a rotation by `yaw`, given its cosine `c` and sine `s`.
+
+    `PlanarTransform` for kernels, which keep transforms as arrays of ``x, z, yaw``.
+    """
+    return c * x + s * z, c * z - s * x

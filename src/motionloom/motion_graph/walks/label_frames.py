@@ -1,8 +1,8 @@
 """Frames of a graph's motions at which a label holds.
 
 A label of a segment holds in its frames. A label of a whole take that names a gait holds where the
-take has that gait (`motionloom.motion.gait`): a take called "run" is only "run" where it runs. Any
-other label of a take holds in all its frames. A gait that nobody labelled is measured.
+take has that gait (`motionloom.motion.feet.gait`): a take called "run" is only "run" where it runs.
+Any other label of a take holds in all its frames. A gait that nobody labelled is measured.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.gait import GAITS, label_gaits
+from motionloom.motion.feet.gait import GAITS, label_gaits
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph

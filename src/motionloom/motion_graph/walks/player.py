@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.formats.bvh.writer import bvh_stream
 from motionloom.motion import Motion, Source
 from motionloom.motion.diagnostics.quality import QualityMeter, QualityReport

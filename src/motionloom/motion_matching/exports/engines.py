@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from motionloom.atomic_write import atomic_write
+from motionloom.files import atomic_write
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion_matching.database import MatchingDatabase, Range

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.motion_matching.database import MatchingDatabase
 from motionloom.motion_matching.exports.bones import BoneTracks, bone_tracks
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
+from motionloom.files import atomic_write
 from motionloom.motion import Motion
 from motionloom.motion.segment import positive_rate
 from motionloom.motion.smoothing import gaussian_smooth

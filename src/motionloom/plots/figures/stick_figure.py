@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.roles.body_tree import BodyTree
-from motionloom.motion.root_carrier import body_root
+from motionloom.motion.kinematics.root_carrier import body_root
+from motionloom.motion.skeleton import BodyTree
 
 LEFT, MIDDLE, RIGHT = 1, 0, -1
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.dance.music.audio import audible
 from motionloom.dance.music.music import Music
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import hips_path
-from motionloom.motion.root_carrier import hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.plots.figures.animation import GIF_SECONDS, write_frames_mp4, write_looping_gif
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
 from motionloom.plots.pages.player import asset_text

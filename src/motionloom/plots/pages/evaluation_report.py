@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.evaluation.clips import RECALLS, Evaluation
 from motionloom.evaluation.rank_correlation import Study
+from motionloom.files import atomic_write
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from motionloom.atomic_write import atomic_write
+from motionloom.files import atomic_write
 from motionloom.motion import Motion
 from motionloom.plots.pages.player import Budget, asset_text, clip_attribute, clip_data
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
+from motionloom.files import atomic_write
 from motionloom.motion import Motion
 from motionloom.plots.figures import strokes as ink
 from motionloom.plots.figures.stick_figure import COLOURS, LEFT, RIGHT, StickFigure

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.files import atomic_write
 from motionloom.search.match import Matches
 
 if TYPE_CHECKING:

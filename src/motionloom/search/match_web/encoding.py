@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import check_regular, parse_json, unpacked_bytes
 from motionloom.errors import LibraryError
+from motionloom.files import check_regular, parse_json, unpacked_bytes
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 from motionloom.search.match_web.web import Web, joined

@@ -44,8 +44,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.checked_arrays import open_arrays
-from motionloom.checked_files import parse_json, read_regular
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.files import parse_json, read_regular
 from motionloom.store.artifacts import release_0_1
 from motionloom.store.artifacts.collection import Collection, LocalCollection, RemoteCollection
 from motionloom.store.artifacts.folders import (

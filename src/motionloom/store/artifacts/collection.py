@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import below, parse_json, read_regular, unpacked_bytes
 from motionloom.errors import LibraryError
+from motionloom.files import atomic_write, below, parse_json, read_regular, unpacked_bytes
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.remote.folder import objects_of

@@ -28,9 +28,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from motionloom.checked_arrays import forget_mappings, page_checksum
-from motionloom.checked_files import below, file_checksum, parse_json, plain_name, read_regular
 from motionloom.configuration import user_cache
 from motionloom.errors import LibraryError
+from motionloom.files import below, file_checksum, parse_json, plain_name, read_regular
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import sync_folder
 from motionloom.store.lock import not_writable

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from motionloom.checked_arrays import open_arrays
-from motionloom.checked_files import below, parse_json, read_regular
 from motionloom.errors import LibraryError
+from motionloom.files import below, parse_json, read_regular
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.trash import move_to_trash
 

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from motionloom import parallel
 from motionloom.checked_arrays import check_offsets, open_array
-from motionloom.checked_files import parse_json, read_regular
 from motionloom.errors import LibraryError
+from motionloom.files import parse_json, read_regular
 from motionloom.motion import Motion
 from motionloom.parallel import Progress, one_thread
 from motionloom.ragged import offsets_of

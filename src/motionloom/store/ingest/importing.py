@@ -27,7 +27,7 @@ from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.formats import FORMATS
 from motionloom.motion import Motion
-from motionloom.motion.root_carrier import body_root, hips_as_root
+from motionloom.motion.kinematics.root_carrier import body_root, hips_as_root
 from motionloom.parallel import Progress
 from motionloom.store.catalogue import IMPORTING, Catalogue
 from motionloom.store.catalogue_file import recovery_advice

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from motionloom.checked_files import csv_rows, read_regular
 from motionloom.errors import InvalidInput
+from motionloom.files import csv_rows, read_regular
 from motionloom.formats import FORMATS
 from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.settings import LabelRule

@@ -12,8 +12,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from motionloom.checked_files import check_regular
 from motionloom.errors import MotionFormatError, MotionloomError
+from motionloom.files import check_regular
 from motionloom.formats import load
 from motionloom.motion import Motion
 from motionloom.store.frames import (

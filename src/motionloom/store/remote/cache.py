@@ -17,9 +17,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from motionloom.atomic_write import atomic_write
 from motionloom.configuration import section, user_cache
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.files import atomic_write
 
 DEFAULT_GB = 20.0
 _CHECK_AFTER = 0.02  # of the limit: added bytes after which the size is measured again

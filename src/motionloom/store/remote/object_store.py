@@ -32,9 +32,9 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, NamedTuple
 
-from motionloom.checked_files import below, plain_name
 from motionloom.configuration import is_trusted, trust
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra, MotionloomError
+from motionloom.files import below, plain_name
 from motionloom.store.remote.cache import local_cache
 
 MARKER = "motionloom.json"

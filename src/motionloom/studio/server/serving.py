@@ -14,9 +14,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from motionloom.checked_files import read_regular
 from motionloom.configuration import user_settings
 from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.files import read_regular
 from motionloom.studio.server.limits import timed_protocol
 from motionloom.studio.server.security import LOCAL_NAMES
 from motionloom.studio.state.library_choice import LibraryChoice, remember

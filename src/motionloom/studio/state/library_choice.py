@@ -19,10 +19,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from motionloom.atomic_write import atomic_write
-from motionloom.checked_files import is_reserved, parse_json, read_regular
 from motionloom.configuration import user_settings
 from motionloom.errors import InvalidInput, LibraryError, MotionFormatError
+from motionloom.files import atomic_write, is_reserved, parse_json, read_regular
 from motionloom.library import is_library
 
 FILE = "recent-libraries.json"

@@ -19,8 +19,8 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from motionloom.checked_files import is_reserved
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.files import is_reserved
 from motionloom.formats import MOTION_SUFFIXES
 from motionloom.library import is_companion, writer_lock
 

@@ -18,8 +18,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motionloom.atomic_write import atomic_write
 from motionloom.cli.terminal import remark
+from motionloom.files import atomic_write
 
 if TYPE_CHECKING:
     from motionloom.library import Library

@@ -6,7 +6,6 @@ from motionloom.motion.diagnostics.quality.gate import (
     quality_report,
     worst_seam,
 )
-from motionloom.motion.diagnostics.quality.limbs import limb_overlaps
 from motionloom.motion.diagnostics.quality.measures import (
     FootSlide,
     floor_penetration,
@@ -27,8 +26,8 @@ from motionloom.motion.diagnostics.quality.parts import (
     grouped_reasons,
     reasons_text,
 )
+from motionloom.motion.diagnostics.quality.posture import imbalance, limb_overlaps, repeated_steps
 from motionloom.motion.diagnostics.quality.report import QualityReport
-from motionloom.motion.diagnostics.quality.support import imbalance, repeated_steps
 
 __all__ = [
     "BeatFit",

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
-from motionloom.motion.diagnostics.quality.limbs import Capsules, limb_overlaps
 from motionloom.motion.diagnostics.quality.measures import (
     contact_slides,
     contacts_of,
@@ -25,8 +24,14 @@ from motionloom.motion.diagnostics.quality.measures import (
     usual_acceleration,
 )
 from motionloom.motion.diagnostics.quality.parts import Seam, WorstFrame
+from motionloom.motion.diagnostics.quality.posture import (
+    Capsules,
+    imbalance,
+    limb_overlaps,
+    repeated_steps,
+    steps,
+)
 from motionloom.motion.diagnostics.quality.report import QualityReport, worst_frames
-from motionloom.motion.diagnostics.quality.support import imbalance, repeated_steps, steps
 from motionloom.motion.feet.contacts import FootContacts
 
 if TYPE_CHECKING:
@@ -36,14 +41,14 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 # Limits. The second of two holds where the sources are not known: 99 % of CMU's takes are below.
-MAX_SLIDE = 0.03  # metres per contact, or 1.5 times that of the sources
+MAX_SLIDE = 0.03  # meters per contact, or 1.5 times that of the sources
 MAX_SLIDE_SPEED = 0.15  # m/s: at least where contacts slide this fast, feet skate
-MAX_FLOOR = (0.01, 0.03)  # metres, mean over frames; or 1.5 times that of the sources
+MAX_FLOOR = (0.01, 0.03)  # meters, mean over frames; or 1.5 times that of the sources
 MAX_SEAM = 1.5  # of the sources' 99.9th percentile
 MAX_REPEATED_STEPS = 0.05  # share of steps
-MAX_JUMP = 0.1  # metres in one frame
-MAX_OVERLAP = (0.04, 0.095)  # metres
-MAX_IMBALANCE = (0.05, 0.15)  # metres
+MAX_JUMP = 0.1  # meters in one frame
+MAX_OVERLAP = (0.04, 0.095)  # meters
+MAX_IMBALANCE = (0.05, 0.15)  # meters
 
 _SAME_STEP = 0.2  # seconds within which a repeated step is that of the take
 _LEAST_STEPS = 4
@@ -52,18 +57,18 @@ _JUDGED = 3  # steps that a block leaves to the next one: the last two, and that
 
 @dataclass(frozen=True, eq=False)
 class SourceStatistics:
-    """What is usual in the sources of a motion.
+    """Usual values in the sources of a motion.
 
     Attributes
     ----------
     acceleration : float
         99.9th percentile of the accelerations of all joints and frames, m/s^2.
     slide, floor : float
-        Slide per contact and floor penetration, metres.
+        Slide per contact and floor penetration, meters.
     overlaps : ndarray, shape (pairs,)
-        Depth by which each pair of limbs overlaps, metres; the largest of all frames.
+        Depth by which each pair of limbs overlaps, meters; the largest of all frames.
     imbalance : float
-        Distance of the centre of mass outside the feet while the body stands, metres; the largest
+        Distance of the center of mass outside the feet while the body stands, meters; the largest
         of all frames.
     repeated_steps : mapping of str to ndarray
         For each take, the frames of steps that repeat a foot.
@@ -183,11 +188,11 @@ class QualityMeter:
 
         The first `seen` frames were part of the block before; they are there for continuity.
         """
-        found = _contacts(motion, contacts)
-        if found is not None and len(motion):
-            self._add_feet(motion, found, start, seen)
-            self._add_steps(motion, found, start, seen)
-            self._add_balance(motion, found, start)
+        checked = _contacts(motion, contacts)
+        if checked is not None and len(motion):
+            self._add_feet(motion, checked, start, seen)
+            self._add_steps(motion, checked, start, seen)
+            self._add_balance(motion, checked, start)
         self._add_seams(motion, start)
         each = joint_jumps(motion)
         sizes = each.max(axis=1, initial=0.0)

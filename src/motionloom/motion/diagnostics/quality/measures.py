@@ -17,13 +17,13 @@ from motionloom.motion.feet.contacts import (
     foot_contacts,
     part_path,
 )
-from motionloom.motion.root_carrier import hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
 _SEAM_REACH = 0.25  # seconds on either side of a seam that belong to it
-_JUMP = 0.1  # metres
+_JUMP = 0.1  # meters
 _JUMP_RATIO = 3.0
 _AROUND = (2, 3, 4)  # frames before and after
 _BESIDE, _BACK = 0.4, 0.8  # steps beside a jump, over it; and the step of a jump back
@@ -37,7 +37,7 @@ class FootSlide:
     Attributes
     ----------
     per_contact_m : float or None
-        Horizontal distance travelled within a contact, mean over contacts of heels and balls;
+        Horizontal distance traveled within a contact, mean over contacts of heels and balls;
         None without contacts.
     speed_m_s : float or None
         Horizontal speed, mean over all frames in contact.
@@ -108,7 +108,7 @@ def contact_slides(motion: Motion, contacts: FootContacts | None = None) -> list
 
 
 def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> float:
-    """Mean of `floor_depths` over all frames, metres.
+    """Mean of `floor_depths` over all frames, meters.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> f
 
 
 def floor_depths(motion: Motion, contacts: FootContacts | None = None) -> NDArray[np.float64]:
-    """Depth of the balls of the feet below the ground in metres, shape (T,).
+    """Depth of the balls of the feet below the ground in meters, shape (T,).
 
     The ground under a foot is the height of its ball in the nearest contact; the deeper foot
     counts.
@@ -167,12 +167,12 @@ def seam_accelerations(motion: Motion) -> NDArray[np.float64]:
 def usual_acceleration(motions: Iterable[Motion]) -> float:
     """99.9th percentile of the accelerations of all joints and frames, m/s^2; 0 without any."""
     every = np.concatenate([np.zeros(0), *(joint_accelerations(m).ravel() for m in motions)])
-    known = every[np.isfinite(every)]
-    return float(np.percentile(known, _USUAL)) if len(known) else 0.0
+    finite = every[np.isfinite(every)]
+    return float(np.percentile(finite, _USUAL)) if len(finite) else 0.0
 
 
 def jump_sizes(motion: Motion) -> NDArray[np.float64]:
-    """Distances in metres that joints jump in one frame, shape (T - 1,); row k: from k to k + 1.
+    """Distances in meters that joints jump in one frame, shape (T - 1,); row k: from k to k + 1.
 
     A jump is a step of at least 0.1 m from one frame to the next that is more than three times as
     long as all steps of the same joint two to four frames before and after, and much longer than

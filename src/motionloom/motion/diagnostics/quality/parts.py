@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.motion.provenance import Source
 
-MAX_PATH_MEAN = 0.25  # metres
-MAX_PATH_WORST = 1.0  # metres: about one step
+MAX_PATH_MEAN = 0.25  # meters
+MAX_PATH_WORST = 1.0  # meters: about one step
 MAX_DETOUR = 1.3  # length walked over length of the path
-MAX_GOAL = 0.25  # metres
+MAX_GOAL = 0.25  # meters
 MIN_BEATS = 0.8  # share of the foot landings that are on a beat
 FEWEST_LANDINGS = 8  # with fewer, the share tells nothing: motion beats count
 MAX_WIDTH_CHANGE = 0.05  # of shoulders and hips, after retargeting
 MAX_LIMB_ANGLE = 10.0  # degrees between limbs of a motion and of the retargeted one
 MAX_HEIGHT_CHANGE = 0.10  # of the height at which the head is carried
-MAX_FOOT_HEIGHT = 0.01  # metres between the balls in contact and the scaled ground
+MAX_FOOT_HEIGHT = 0.01  # meters between the balls in contact and the scaled ground
 
 _TAKES_NAMED = 4  # takes named in the line, those with most seconds first
 _FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")  # not a part of a name
@@ -351,14 +351,14 @@ def grouped_reasons(reasons: Mapping[str, str]) -> dict[str, list[str]]:
     groups: dict[str, dict[str, list[str]]] = {}
     for name, why in reasons.items():
         groups.setdefault(_FIGURE.sub("#", why), {}).setdefault(why, []).append(name)
-    found = {}
+    grouped = {}
     for texts in groups.values():
         figures = zip(*(_FIGURE.findall(text) for text in texts), strict=True)
         between = _FIGURE.split(next(iter(texts)))
         ranges = [*(_range(column) for column in figures), ""]
         text = "".join(part for pair in zip(between, ranges, strict=True) for part in pair)
-        found[text] = [name for names in texts.values() for name in names]
-    return found
+        grouped[text] = [name for names in texts.values() for name in names]
+    return grouped
 
 
 def reasons_text(reasons: Mapping[str, str]) -> str:

@@ -87,7 +87,7 @@ class QualityReport:
         Depth by which two body parts, drawn as capsules, overlap more than in the sources; the
         largest over all frames and pairs of parts.
     balance_m : float or None
-        Distance of the centre of mass outside the feet, while the body stands still, more than
+        Distance of the center of mass outside the feet, while the body stands still, more than
         in the sources; the largest over all frames. None if it never stands still.
     worst : tuple of WorstFrame
         Worst frame of each measure, the one farthest beyond its limit first.
@@ -187,11 +187,13 @@ class QualityReport:
             "foot_slide_m", "floor_penetration_m", "seam_acceleration_ratio", "foot_alternation",
             "jumps", "limb_intersection_m", "balance_m",
         )  # fmt: skip
-        found: dict[str, Any] = {}
+        summary: dict[str, Any] = {}
         for name in names:
-            known = [figure for one in reports if (figure := getattr(one, name)) is not None]
-            found[name] = measure(known) if known else None
-        return cls(**found)
+            figures = [
+                figure for report in reports if (figure := getattr(report, name)) is not None
+            ]
+            summary[name] = measure(figures) if figures else None
+        return cls(**summary)
 
     def __str__(self) -> str:
         return self.line()
@@ -248,27 +250,27 @@ class QualityReport:
             yield text, measure in beyond, False
 
     def _figures(self) -> list[str]:
-        """What was measured on the motion itself, in words."""
+        """Measures of the motion itself, in words."""
         if self.foot_slide_m is None:
-            found = ["no foot contacts found"]
+            figures = ["no foot contacts found"]
         else:
-            found = [f"feet slide {100 * self.foot_slide_m:.1f} cm per contact"]
+            figures = [f"feet slide {100 * self.foot_slide_m:.1f} cm per contact"]
         if self.floor_penetration_m is not None:
-            found.append(f"floor penetration {100 * self.floor_penetration_m:.1f} cm")
+            figures.append(f"floor penetration {100 * self.floor_penetration_m:.1f} cm")
         if self.worst_seam is not None:
-            found.append(f"worst seam {self.worst_seam}")
+            figures.append(f"worst seam {self.worst_seam}")
         elif self.seam_acceleration_ratio is not None:
-            found.append(f"worst seam {self.seam_acceleration_ratio:.2f}")
+            figures.append(f"worst seam {self.seam_acceleration_ratio:.2f}")
         if self.foot_alternation is not None:
-            found.append(f"{100 * self.foot_alternation:.0f} % of steps alternate")
+            figures.append(f"{100 * self.foot_alternation:.0f} % of steps alternate")
         if self.jumps is not None:
             plural = "" if self.jumps == 1 else "s"
-            found.append(f"{self.jumps:.0f} jump{plural}" if self.jumps else "no jumps")
+            figures.append(f"{self.jumps:.0f} jump{plural}" if self.jumps else "no jumps")
         if self.limb_intersection_m is not None:
-            found.append(f"limbs overlap {100 * self.limb_intersection_m:.1f} cm")
+            figures.append(f"limbs overlap {100 * self.limb_intersection_m:.1f} cm")
         if self.balance_m is not None:
-            found.append(f"out of balance {100 * self.balance_m:.1f} cm")
-        return found
+            figures.append(f"out of balance {100 * self.balance_m:.1f} cm")
+        return figures
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data."""
@@ -286,19 +288,19 @@ def worst_frames(frames: Iterable[WorstFrame]) -> tuple[WorstFrame, ...]:
 
 def limits_passed(report: QualityReport) -> list[str]:
     """One sentence for each figure of a report that is beyond its limit."""
-    found = [_sentence(frame) for frame in report.worst if frame.passed]
+    sentences = [_sentence(frame) for frame in report.worst if frame.passed]
     if report.path is not None:
-        found += _path_limits(report.path)
+        sentences += _path_limits(report.path)
     if report.retarget is not None:
-        found += _retarget_limits(report.retarget)
+        sentences += _retarget_limits(report.retarget)
     beats = report.beats
     if beats is not None and beats.landings_missed:
-        found.append(
+        sentences.append(
             f"{beats.landings_on_beat} of {beats.landings_total} foot landings are on a beat: try "
             "takes with clear steps, music nearer to their tempo, or set the beats of the takes "
             "(motionloom beats --save)"
         )
-    return found
+    return sentences
 
 
 def _sentence(worst: WorstFrame) -> str:
@@ -315,58 +317,58 @@ def _sentence(worst: WorstFrame) -> str:
 
 
 def _path_limits(fit: PathFit) -> list[str]:
-    found = []
+    sentences = []
     if fit.path_length_m and fit.detour > MAX_DETOUR:
-        found.append(
+        sentences.append(
             f"the motion is {fit.detour:.1f} times as long as the path: "
             "try a smoother path, or add takes that turn"
         )
     if fit.path_missed:
-        found.append(
+        sentences.append(
             f"the path is missed by {fit.mean_m:.2f} m on average and {fit.worst_m:.2f} m at "
             "worst: try a smoother path, or add takes that turn"
         )
     if (fit.goal_m or 0.0) > MAX_GOAL:
-        found.append(
+        sentences.append(
             f"the end is {fit.goal_m:.2f} m away from the goal: try more seconds, another seed, "
             "or more takes"
         )
-    return found
+    return sentences
 
 
 def _retarget_limits(fit: RetargetFit) -> list[str]:
-    found = []
+    sentences = []
     for name, width in (("shoulders", fit.shoulder_width), ("hips", fit.hip_width)):
         if width is not None and abs(width - 1.0) > MAX_WIDTH_CHANGE:
-            found.append(
+            sentences.append(
                 f"the {name} are {100 * width:.0f} % as wide as the target's: check the roles of "
                 "both skeletons with motionloom doctor"
             )
     if fit.limb_angle_deg > MAX_LIMB_ANGLE:
         leg = fit.limb.endswith(("hip", "knee"))
-        found.append(
+        sentences.append(
             f"the bone of the {fit.limb.replace('_', ' ')} points {fit.limb_angle_deg:.0f} degrees "
             "elsewhere than in the source: "
             + (
-                "its feet are held in other places; let them go (keep_contacts), or clean the source"
+                "its feet are held in other places: switch keep_contacts off, or clean the source"
                 if leg
                 else "the hand is held at what it touches; try importance 0 for that hand"
             )
         )
     if fit.height is not None and abs(fit.height - 1.0) > MAX_HEIGHT_CHANGE:
-        found.append(
+        sentences.append(
             f"the head is carried at {100 * fit.height:.0f} % of the height that the source "
             "suggests: check the roles of the legs with motionloom doctor"
         )
     if (fit.foot_height_m or 0.0) > MAX_FOOT_HEIGHT:
-        found.append(
+        sentences.append(
             f"feet in contact are up to {100 * (fit.foot_height_m or 0.0):.1f} cm away from the "
             "ground: the legs do not reach it; try a take whose feet are lower"
         )
     if fit.assumed:
-        found.append(
+        sentences.append(
             f"the target's rest pose does not tell how it holds its {', '.join(fit.assumed)}, "
             "so that is assumed: give a motion on it as target in which limbs bend and feet stand "
             "flat"
         )
-    return found
+    return sentences

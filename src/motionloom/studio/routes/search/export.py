@@ -15,8 +15,8 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from motionloom import __version__
-from motionloom.checked_files import file_stem
 from motionloom.errors import InvalidInput
+from motionloom.files import file_stem
 from motionloom.library import Match
 from motionloom.studio.requests.searches import FamilyRequest, SearchRequest
 from motionloom.studio.responses import FileFormat, ResultId

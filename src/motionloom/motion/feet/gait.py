@@ -82,9 +82,9 @@ def gaits(motion: Motion) -> NDArray[np.str_]:
     froude = speed**2 / (_GRAVITY * legs)
     running = (froude >= _PREFERRED) & (_bounce(motion, hips[:, 1]) > 0.0) | (froude >= _LIMIT)
     still = froude < _STAND**2 * _PREFERRED
-    found = np.where(running, np.where(froude < _LIMIT, 3, 4), np.where(still, 1, 2))
-    found[~running & (_grounded(motion) < np.where(still, _STANDING, _WALKING))] = 0
-    return names[_without_short(found, round(_SHORTEST * motion.fps))]
+    codes = np.where(running, np.where(froude < _LIMIT, 3, 4), np.where(still, 1, 2))
+    codes[~running & (_grounded(motion) < np.where(still, _STANDING, _WALKING))] = 0
+    return names[_without_short(codes, round(_SHORTEST * motion.fps))]
 
 
 def gait_segments(motion: Motion) -> list[tuple[str, int, int]]:
@@ -96,8 +96,8 @@ def gait_segments(motion: Motion) -> list[tuple[str, int, int]]:
     >>> [gait for gait, _, _ in gait_segments(ml.demo.clip("walk"))]
     ['walk']
     """
-    found = gaits(motion)
-    parts = [(g, a, b) for g in GAITS for a, b in intervals(found == g)]
+    gait = gaits(motion)
+    parts = [(g, a, b) for g in GAITS for a, b in intervals(gait == g)]
     return sorted(parts, key=lambda part: part[1])
 
 
@@ -139,13 +139,13 @@ def _mean_around(values: NDArray, width: int) -> NDArray[np.float64]:
     return (sums[high] - sums[low]) / (high - low)
 
 
-def _without_short(found: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
+def _without_short(codes: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
     """Gaits where each that lasts too short becomes the one before, or at first the one after."""
-    ends = [*(np.flatnonzero(np.diff(found)) + 1).tolist(), len(found)]
-    tidy, start, previous = found.copy(), 0, None
+    ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+    tidy, start, previous = codes.copy(), 0, None
     for end in ends:
-        if end - start < shortest and (previous is not None or end < len(found)):
-            tidy[start:end] = found[end] if previous is None else previous
+        if end - start < shortest and (previous is not None or end < len(codes)):
+            tidy[start:end] = codes[end] if previous is None else previous
         previous = int(tidy[end - 1])
         start = end
     return tidy

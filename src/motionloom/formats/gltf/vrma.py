@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from motionloom.atomic_write import atomic_write
 from motionloom.character import t_pose
 from motionloom.errors import InvalidInput
-from motionloom.formats import gltf
+from motionloom.files import atomic_write
 from motionloom.formats.gltf.container import glb_bytes
+from motionloom.formats.gltf.reader import read as read_gltf
 from motionloom.formats.gltf.writer import gltf_document
 from motionloom.motion import Motion
 
@@ -41,7 +41,7 @@ def read(
     strict: bool = False,
 ) -> Motion:
     """Read one motion, as glTF; see `motionloom.load` for the options."""
-    motion = gltf.read(
+    motion = read_gltf(
         path, animation=animation, fps=fps, unit=unit, up=up, roles=roles, strict=strict
     )
     return replace(motion, origin=replace(motion.origin, format="vrma"))

@@ -1,8 +1,9 @@
-"""Files that are not trusted: plain names below a folder, regular files only, arrays as declared.
+"""Files: atomic writes, and reading of files that are not trusted.
 
-A library may come from anywhere, and so may a file to import. Names that are read from it must not
-lead out of it; a pipe or a device must not be waited for; a link must not be followed out of the
-library; and a number in a file must not decide how much memory is used or what is read.
+A written file appears complete or not at all. A library may come from anywhere, and so may a file
+to import. Names that are read from it must not lead out of it; a pipe or a device must not be
+waited for; a link must not be followed out of the library; and a number in a file must not decide
+how much memory is used or what is read.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import os
 import re
 import sqlite3
 import stat
+import tempfile
 import tomllib
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -165,15 +169,15 @@ def csv_rows(
         If it is no regular file, or no such table.
     """
     try:
-        held = read_regular_text(path, encoding="utf-8-sig") if text is None else text
-        reader = csv.reader(io.StringIO(held, newline=""), delimiter=delimiter)
+        content = read_regular_text(path, encoding="utf-8-sig") if text is None else text
+        reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)
         return [(reader.line_num, row) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
         raise MotionFormatError(f"cannot be read as a table: {error}", path=path) from None
 
 
 def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
-    """What zlib-compressed bytes unpack to, at most `largest` bytes.
+    """Content of zlib-compressed bytes, at most `largest` bytes.
 
     Raises
     ------
@@ -237,8 +241,8 @@ def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
 def parse_toml(text: str) -> dict[str, Any]:
     """The table of a TOML text; as `parse_json`."""
     try:
-        found = tomllib.loads(text)
-        return parse_json(json.dumps(found, default=str))
+        table = tomllib.loads(text)
+        return parse_json(json.dumps(table, default=str))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -287,3 +291,43 @@ def _kind(mode: int) -> str:
         stat.S_IFDIR: "a folder",
     }
     return kinds.get(stat.S_IFMT(mode), "something else")
+
+
+@contextmanager
+def atomic_write(path: str | Path) -> Iterator[Path]:
+    """A temporary path beside `path`; renamed to `path` on success, removed on failure.
+
+    Missing parent folders are created.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(f"{folder}/note.txt") as scratch:
+    ...         _ = scratch.write_text("hello")
+    ...     print(os.listdir(folder))
+    ['note.txt']
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Keep the suffix: some writers choose their format by it.
+    handle, name = tempfile.mkstemp(
+        prefix=f".{path.stem[:40]}-", suffix=f".part{path.suffix}", dir=path.parent
+    )
+    os.close(handle)
+    scratch = Path(name)
+    try:
+        yield scratch
+        mask = os.umask(0)
+        os.umask(mask)
+        scratch.chmod(0o666 & ~mask)  # mkstemp makes private files
+        _flush(scratch)
+        os.replace(scratch, path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def _flush(path: Path) -> None:
+    """Write a file to disk before it is renamed: after a power cut it is whole or absent."""
+    with suppress(OSError), open(path, "rb+") as file:
+        os.fsync(file.fileno())

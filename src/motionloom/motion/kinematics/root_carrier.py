@@ -18,17 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.roles.joint_names import labels_of
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.skeleton import Skeleton
+from motionloom.motion.skeleton import BodyTree, Skeleton
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
 Array = NDArray[np.float64]
 
-_STILL = 1e-5  # metres, and units of a quaternion's components: smaller changes are rounding
+_STILL = 1e-5  # meters, and units of a quaternion's components: smaller changes are rounding
 _UPRIGHT = 0.999  # cosine: a carrier that stands on another axis than y turns by 90 degrees
 
 
@@ -43,7 +42,7 @@ class Carrier:
     moves : bool
         Whether the last of them moves in the world.
     placement : tuple of 7 floats, length C, or None
-        Position (metres) and rotation ``wxyz`` of each, if constant: in the world if the carrier
+        Position (meters) and rotation ``wxyz`` of each, if constant: in the world if the carrier
         stands still, in the frame of the hips if it moves with them. None if neither is constant.
     path : ndarray, shape (T, C, 7), or None
         Position and rotation in the frame of the hips in every frame, if not constant. It is not
@@ -110,6 +109,7 @@ class Carrier:
         )
 
 
+@lru_cache(maxsize=256)
 def body_root(skeleton: Skeleton) -> int:
     """The joint that is the root of the body: hips and all other roles are at or below it.
 
@@ -123,11 +123,6 @@ def body_root(skeleton: Skeleton) -> int:
     >>> body_root(rig)
     1
     """
-    return _body_root(skeleton)
-
-
-@lru_cache(maxsize=256)
-def _body_root(skeleton: Skeleton) -> int:
     roles = skeleton.roles
     if roles.get("hips") not in skeleton.names:
         return 0

@@ -126,8 +126,8 @@ def _stack(stacks: list, wanted):
         return stacks[names.index(wanted)]
     number = int(wanted) if str(wanted).isdecimal() else -1
     if not 0 <= number < len(stacks):
-        known = ", ".join(names[:20])
-        raise UnreadableFbx(f"no animation {wanted!r}; there is {known}")
+        shown = ", ".join(names[:20])
+        raise UnreadableFbx(f"no animation {wanted!r}; there is {shown}")
     return stacks[number]
 
 
@@ -138,13 +138,13 @@ def _has_keys(stack):
 
 def _animated(stack, place: dict[int, int]) -> set[int]:
     """Nodes whose transforms are animated."""
-    found = set()
+    nodes = set()
     for layer in _items(stack.layers):
         for prop in _items(layer.anim_props):
             node = place.get(_kept(prop.element).element_id)
             if node is not None and str(prop.prop_name).startswith("Lcl"):
-                found.add(node)
-    return found
+                nodes.add(node)
+    return nodes
 
 
 def _longest_keys(scene) -> np.ndarray:
@@ -316,7 +316,7 @@ def _rest(nodes, joints: list[int], ours: bool) -> np.ndarray:
 
 def _meshes(scene, nodes, place, joints, parents, arrays) -> list[dict]:
     """Skinned meshes, one per material; their arrays are added to `arrays`."""
-    found: list[dict] = []
+    meshes: list[dict] = []
     point = {joint: number for number, joint in enumerate(joints)}
     for mesh in _items(scene.meshes):
         skins, owners = _items(mesh.skin_deformers), _items(mesh.instances)
@@ -357,9 +357,9 @@ def _meshes(scene, nodes, place, joints, parents, arrays) -> list[dict]:
             if mesh.vertex_uv.exists:
                 part["uvs"] = kept[:, 4:6]
             look = materials[number] if number < len(materials) else None
-            arrays.update({f"mesh{len(found)}_{key}": value for key, value in part.items()})
-            found.append({"name": owners[0].name or mesh.name, **_look(look, len(found), arrays)})
-    return found
+            arrays.update({f"mesh{len(meshes)}_{key}": value for key, value in part.items()})
+            meshes.append({"name": owners[0].name or mesh.name, **_look(look, len(meshes), arrays)})
+    return meshes
 
 
 def _corners(mesh):
@@ -415,7 +415,7 @@ def _vectors(values) -> np.ndarray:
 
 
 def _look(material, number: int, arrays: dict) -> dict:
-    """Name and colour of a material; its embedded image is added to `arrays`."""
+    """Name and color of a material; its embedded image is added to `arrays`."""
     if material is None:
         return {"material": "", "colour": [0.8, 0.8, 0.8]}
     shade = _kept(_kept(material.fbx).diffuse_color)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_files import check_regular
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.formats import child_script
+from motionloom.files import check_regular
+from motionloom.formats.child_process import script as runner
 
 _MEMORY = 2 << 30  # bytes of memory that reading any file may use; 0.6 are libraries
 _GROWTH = 200  # or, for larger files, per byte
@@ -34,8 +34,8 @@ def child_result(
     Parameters
     ----------
     script : str
-        The script that reads the file; `motionloom.formats.child_script` calls it with `request`,
-        to which ``path`` and ``output`` are added.
+        The script that reads the file; `motionloom.formats.child_process.script` calls it with
+        `request`, to which ``path`` and ``output`` are added.
     path : Path
     request : dict
     timeout : float
@@ -56,7 +56,7 @@ def child_result(
             "library": library,
             "memory": max(_MEMORY, _GROWTH * size),
         }
-        command = [sys.executable, "-P", child_script.__file__, json.dumps(whole)]
+        command = [sys.executable, "-P", runner.__file__, json.dumps(whole)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
             done = subprocess.run(
@@ -77,5 +77,5 @@ def child_result(
             ) from None
         if "refused" in facts:
             raise MotionFormatError(facts["refused"], path=path)
-        with np.load(output, allow_pickle=False) as held:
-            return facts, {name: held[name] for name in held.files}
+        with np.load(output, allow_pickle=False) as arrays:
+            return facts, {name: arrays[name] for name in arrays.files}

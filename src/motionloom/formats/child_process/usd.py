@@ -72,13 +72,13 @@ def read(request: dict) -> dict:
 def _skeletons(stage) -> list:
     from pxr import UsdSkel
 
-    found = []
+    skeletons = []
     for prim in stage.Traverse():
         if prim.IsA(UsdSkel.Skeleton):
-            found.append(prim)
-        if len(found) > 1000:
+            skeletons.append(prim)
+        if len(skeletons) > 1000:
             raise UnreadableUsd("there are more than 1000 skeletons")
-    return found
+    return skeletons
 
 
 def _skeleton(stage, wanted: str | None):
@@ -96,8 +96,8 @@ def _skeleton(stage, wanted: str | None):
                 names += [holder.GetPrim().GetName(), holder.GetPrim().GetDisplayName()]
             prims_by_name.update(dict.fromkeys(names, prim))
         if wanted not in prims_by_name:
-            known = ", ".join(str(prim.GetPath()) for prim in prims[:20])
-            raise UnreadableUsd(f"no skeleton is called {wanted!r}; there is {known}")
+            paths = ", ".join(str(prim.GetPath()) for prim in prims[:20])
+            raise UnreadableUsd(f"no skeleton is called {wanted!r}; there is {paths}")
         return UsdSkel.Skeleton(prims_by_name[wanted])
     return UsdSkel.Skeleton(prims[0])
 

@@ -1,28 +1,142 @@
-"""Writer of USD files: UsdSkel skeletons with animations, and figures (see `motionloom.character`).
+"""USD files, ``.usd``, ``.usda`` and ``.usdc``: UsdSkel skeletons, animations and figures.
 
-Characters with the same skeleton share it: skeleton and figure are in the file once, as a
-class that each references. The references are not instanceable, because Blender shows instances
-of a skeleton without motion.
+Needs the extra ``usd`` (usd-core). Files are read in a separate process, see
+`motionloom.formats.child_process.usd`. Characters with the same skeleton share it: skeleton and
+figure (see `motionloom.character`) are in the file once, as a class that each references. The
+references are not instanceable, because Blender shows instances of a skeleton without motion.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
-from motionloom.atomic_write import atomic_write
 from motionloom.character import SkinnedMesh, figure_mesh, rest_pose, transform_matrices
-from motionloom.errors import InvalidInput, MissingExtra
-from motionloom.formats.conventions import characters, unique_names
-from motionloom.formats.scene_nodes import COLOURS, figure_kind
-from motionloom.formats.usd.child_process import END_SITES
+from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
+from motionloom.files import atomic_write
+from motionloom.formats.child_process import child_result
+from motionloom.formats.child_process import usd as script
+from motionloom.formats.conventions import (
+    Repairs,
+    characters,
+    nominal_rate,
+    refuse_folder,
+    scaled_to_metres,
+    started,
+    to_y_up,
+    unique_names,
+    with_user_roles,
+)
+from motionloom.formats.inference import Unit, unit_from
+from motionloom.formats.scene_nodes import (
+    COLOURS,
+    NodeTrajectory,
+    figure_kind,
+    motion_from_nodes,
+    uniform_scale,
+)
 from motionloom.motion import Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
 FIGURE = "Figure"  # name of the mesh of a character
+
+
+def read(
+    path: str | Path,
+    *,
+    skeleton: str | None = None,
+    fps: float | None = None,
+    unit: str | float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    timeout: float = 600.0,
+    strict: bool = False,
+) -> Motion:
+    """Read one motion from a USD file; see `motionloom.load` for the options.
+
+    `skeleton` is the name or path of a Skeleton, or the name of its SkelRoot. The default rate is
+    that of the samples; unit and up axis are those of the stage.
+    """
+    repairs = started(path, up=up, fps=fps, strict=strict)
+    path = repairs.path
+    require_extra()
+    refuse_folder(path, "a USD file")
+    request = {"skeleton": skeleton, "fps": fps}
+    facts, arrays = child_result(script.__file__, path, request, timeout=timeout, library="USD")
+    motion = _motion(facts, arrays, path, repairs)
+    warnings = []
+    others = facts["skeletons"]
+    if skeleton is None and len(others) > 1:
+        warnings.append(
+            f"the first of {len(others)} skeletons is read; they are {', '.join(others[:8])}. "
+            "Choose one as skeleton"
+        )
+    if not facts["animated"]:
+        warnings.append("no animation moves this skeleton: one frame in its rest pose")
+    name = path.stem if skeleton is None else facts["name"] or path.stem
+    motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
+    metres = facts["unit"] if unit is None else unit_from(unit)
+    if not 1e-6 <= metres <= 1e6:
+        raise MotionFormatError(f"metersPerUnit is {metres:g}; give its unit", path=path)
+    up = up or facts["up"]
+    scale = Unit(metres, "metersPerUnit says so" if unit is None else "given")
+    origin = repairs.origin("usd", scale, up=up, frame_time=1.0 / motion.fps, warnings=warnings)
+    return replace(scaled_to_metres(to_y_up(motion, up), metres), origin=origin)
+
+
+def _motion(facts: dict[str, Any], arrays: dict[str, NDArray], path: Path, repairs) -> Motion:
+    def refuse(problem: str) -> NoReturn:
+        raise MotionFormatError(problem, path=path)
+
+    parents = arrays["parents"].tolist()
+    count = len(parents)
+    if parents[0] != -1 or any(not 0 <= parents[k] < k for k in range(1, count)):
+        refuse("the joints must have one root, and parents must come before their children")
+    rests = _parts(arrays["rest"][None, :, :3, :3], refuse, repairs)[0][0]
+    turns, scales = _parts(arrays["turns"], refuse, repairs)
+    world, steps = arrays["world"], arrays["steps"]
+    world_turn, world_scale = _parts(world[:, None, :3, :3], refuse, repairs)
+    frame = NodeTrajectory(world[:, 3, :3], world_turn[:, 0], world_scale[:, 0], world_turn[0, 0])
+    leaves = set(range(count)) - set(parents)
+    ends = [k for k in range(count - facts["ends"], count) if k in leaves and k > 0]
+    tips = set(ends)
+    joints = [k for k in range(count) if k not in tips]
+    number = {k: place for place, k in enumerate(joints)}
+    names = _names(facts)
+    return motion_from_nodes(
+        [frame],
+        (NodeTrajectory(steps[:, k], turns[:, k], scales[:, k], rests[k]) for k in joints),
+        names=[names[k] for k in joints],
+        parents=[-1, *(number[parents[k]] for k in joints[1:])],
+        end_names=[names[k] for k in ends],
+        end_parents=[number[parents[k]] for k in ends],
+        end_offsets=[steps[0, k] for k in ends],
+        frames=len(turns),
+        fps=nominal_rate(facts["fps"]),
+        refuse=refuse,
+    )
+
+
+def _parts(matrices: NDArray, refuse, repairs: Repairs) -> tuple[NDArray, NDArray]:
+    """Rotations (..., 4) and scales (...) of matrices (..., 3, 3) for row vectors."""
+    rows = matrices.astype(np.float64)
+    lengths = np.linalg.norm(rows, axis=-1)
+    if not np.all(np.isfinite(rows)) or np.any(lengths < 1e-9) or np.any(np.linalg.det(rows) <= 0):
+        refuse("a joint is mirrored, flattened or not finite")
+    turns = rot.from_matrix(np.swapaxes(rows / lengths[..., None], -1, -2))
+    return turns, uniform_scale(lengths, repairs)
+
+
+def _names(facts: dict[str, Any]) -> list[str]:
+    """The original names if the file has them, else the last components of the joint paths."""
+    wanted = facts["names"] or [joint.rpartition("/")[2] for joint in facts["joints"]]
+    return unique_names(wanted)
 
 
 def write(
@@ -35,10 +149,10 @@ def write(
     """
     pxr = require_extra()
     cast = characters(motion)
-    motions = [one for _, one in cast]
-    if not motions or any(len(one) == 0 for one in motions):
+    motions = [each for _, each in cast]
+    if not motions or any(len(each) == 0 for each in motions):
         raise InvalidInput("a USD file needs at least one motion, and each at least one frame")
-    rates = {one.fps for one in motions}
+    rates = {each.fps for each in motions}
     if len(rates) > 1:
         raise InvalidInput(
             f"motions in one USD file must share one rate; got {sorted(rates)}. Resample first"
@@ -49,17 +163,17 @@ def write(
     stage.SetTimeCodesPerSecond(motions[0].fps)
     stage.SetFramesPerSecond(motions[0].fps)
     stage.SetStartTimeCode(0)
-    stage.SetEndTimeCode(max(len(one) for one in motions) - 1)
+    stage.SetEndTimeCode(max(len(each) for each in motions) - 1)
     top = pxr.UsdGeom.Xform.Define(stage, "/Characters")
     stage.SetDefaultPrim(top.GetPrim())
     kind = figure_kind(mesh)
     shared = _shared_figures(pxr, stage, motions, kind)
     shown = [name or "Character" for name, _ in cast]
     names = unique_names((_identifier(pxr, name) for name in shown), taken=["Looks"])
-    for number, one in enumerate(motions):
+    for number, each in enumerate(motions):
         place = f"/Characters/{names[number]}"
-        figure = shared.get(one.skeleton.key)
-        _add_character(pxr, stage, shown[number], one, place, figure, kind)
+        figure = shared.get(each.skeleton.key)
+        _add_character(pxr, stage, shown[number], each, place, figure, kind)
         if kind != "none":
             _paint(pxr, stage, f"{place}/{FIGURE}", number % len(COLOURS))
     with atomic_write(path) as scratch:
@@ -82,11 +196,11 @@ def require_extra():
 def _shared_figures(pxr, stage, motions: Sequence[Motion], kind: str) -> dict[str, str]:
     """Paths of figures shared by several characters, by the key of their skeleton."""
     places: dict[str, str] = {}
-    for key, count in Counter(one.skeleton.key for one in motions).items():
+    for key, count in Counter(each.skeleton.key for each in motions).items():
         if count > 1:
             places[key] = f"/Figures/Figure_{len(places) + 1}"
             stage.CreateClassPrim("/Figures")
-            example = next(one for one in motions if one.skeleton.key == key)
+            example = next(each for each in motions if each.skeleton.key == key)
             _add_figure(pxr, stage, example, places[key], kind)
     return places
 
@@ -128,7 +242,7 @@ def _add_figure(pxr, stage, motion: Motion, place: str, kind: str) -> None:
     bind = frames.matrices() if figure is None else figure.bind
     bones.CreateBindTransformsAttr(row_vectors(bind))
     bones.CreateRestTransformsAttr(row_vectors(local))
-    bones.GetPrim().SetCustomDataByKey(END_SITES, len(skeleton.end_names))
+    bones.GetPrim().SetCustomDataByKey(script.END_SITES, len(skeleton.end_names))
     if figure is not None:
         _add_mesh(pxr, stage, figure, place)
 
@@ -174,7 +288,7 @@ def _add_mesh(pxr, stage, figure: SkinnedMesh, place: str) -> None:
 
 
 def _paint(pxr, stage, place: str, number: int) -> None:
-    """Set the colour of a figure, as a material and as a display colour."""
+    """Set the color of a figure, as a material and as a display color."""
     colour = pxr.Gf.Vec3f(*COLOURS[number])
     figure = stage.OverridePrim(place)
     pxr.UsdGeom.Mesh(figure).CreateDisplayColorAttr([colour])

@@ -1,0 +1,181 @@
+"""Where compiled kernels are kept: a folder for each kernel, named by its content.
+
+Numba reads and writes the files (``cache=True``). It asks `Locator` for the place, by its setting
+``CACHE_LOCATOR_CLASSES``. The name of a kernel's folder contains a digest of everything its machine
+code depends on (`motionloom.kernels.Kernel.content`); Numba's index inside lists files by the types
+of arguments and the processor. Code that no longer fits its source can therefore not be found, and
+code that still fits is found after an upgrade and in every copy of the sources.
+
+A cached file is code that is run: folders in which others may write are not used. A chosen folder
+that can be read but not written, as in a container image, is copied from.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numba
+from numba.core import event
+from numba.core.caching import UserWideCacheLocator
+
+from motionloom.configuration import user_cache
+
+DAY = 86400.0
+KEPT_DAYS = 90  # since the last use
+_compiling = threading.Lock()
+
+
+def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Callable:
+    """Numba's dispatcher of a function, with its files in the folder `name`.
+
+    Parameters
+    ----------
+    function : function
+        Gets the attribute ``kernel_folder``, the path.
+    chosen : Path
+        Folder of all kernels.
+    name : str
+        Contains a digest of all that the compiled code depends on.
+    **options
+        Options of `numba.njit`.
+    """
+    function.kernel_folder = opened_folder(chosen, name)  # type: ignore[attr-defined]
+    with _compiling:  # for our function only: other packages have caches of their own
+        config: Any = numba.config
+        before = config.CACHE_LOCATOR_CLASSES
+        config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator"
+        try:
+            return numba.njit(cache=True, **options)(function)
+        finally:
+            config.CACHE_LOCATOR_CLASSES = before
+
+
+class Locator(UserWideCacheLocator):
+    """Tells Numba the folder of a kernel."""
+
+    def __init__(self, function: FunctionType, file: str) -> None:
+        super().__init__(function, file)
+        self.folder: Path = function.kernel_folder  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_function(cls, function: FunctionType, file: str) -> UserWideCacheLocator:
+        """For every kernel: its source need not be a file."""
+        if hasattr(function, "kernel_folder"):
+            return cls(function, file)
+        return UserWideCacheLocator.from_function(function, file)  # decorated by another thread
+
+    def get_cache_path(self) -> str:
+        """The folder."""
+        return str(self.folder)
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder again, if it was removed."""
+        self.folder.mkdir(exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        """Nothing to compare: the name of the folder contains a digest."""
+        return ""
+
+    def get_disambiguator(self) -> str:
+        """Not the line, Numba's default: the kernel may have moved in its file."""
+        return "kernel"
+
+
+class _OneWriter(event.Listener):
+    """Locks a kernel's folder from the end of a compilation until Numba has written its files.
+
+    Numba reads the index, adds a file and writes the index. Without a lock, two processes that
+    compile a kernel for different types might give their files the same name.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[int, int] = {}  # open file, by thread
+
+    def on_start(self, event: event.Event) -> None:
+        pass
+
+    def on_end(self, event: event.Event) -> None:
+        thread = threading.get_ident()
+        if event.kind == "numba:compile":
+            folder = getattr(event.data["dispatcher"].py_func, "kernel_folder", None)
+            if folder is not None:
+                remove_unused(folder.parent)
+                with suppress(OSError):
+                    folder.mkdir(exist_ok=True)
+                    self._held[thread] = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+                    _lock(self._held[thread])
+        elif thread in self._held:  # Numba's compiler lock is free: the files are written
+            os.close(self._held.pop(thread))
+
+
+def _lock(handle: int) -> None:
+    """Wait for the lock of an open file, which ends when the file is closed."""
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+_one_writer = _OneWriter()
+event.register("numba:compile", _one_writer)
+event.register("numba:compiler_lock", _one_writer)
+
+
+def opened_folder(chosen: Path, name: str) -> Path:
+    """Folder of a kernel: in the chosen folder, else in the user's own, else in a temporary one."""
+    for parent in (chosen, user_cache() / "motionloom" / "kernels"):
+        with suppress(OSError):
+            parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if is_trusted(parent) and os.access(parent, os.W_OK):
+                break
+    else:
+        parent = _temporary()
+    folder = parent / name
+    with suppress(OSError):
+        if parent != chosen and not folder.exists() and is_trusted(chosen):
+            with tempfile.TemporaryDirectory(dir=parent) as scratch:
+                shutil.copytree(chosen / name, f"{scratch}/copy")
+                os.rename(f"{scratch}/copy", folder)
+        if time.time() - folder.stat().st_mtime > DAY:
+            os.utime(folder)  # in use, see `remove_unused`
+    return folder
+
+
+def is_trusted(folder: Path) -> bool:
+    """Whether only the user or the administrator can have written to a folder."""
+    if os.name == "nt":
+        return True
+    status = folder.stat()
+    return status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o002
+
+
+@functools.cache
+def _temporary() -> Path:
+    folder = tempfile.mkdtemp(prefix="motionloom-kernels-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@functools.cache  # once in a process
+def remove_unused(parent: Path) -> None:
+    """Remove the folders of kernels that no installation has used for long."""
+    oldest = time.time() - KEPT_DAYS * DAY
+    for folder in parent.glob("motionloom.*-" + 32 * "[0-9a-f]"):
+        with suppress(OSError):
+            if folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder)
