@@ -19,9 +19,9 @@ from motionloom.crowd.ballroom import danced_blocks
 from motionloom.crowd.built_in import march_steps, waltz_steps
 from motionloom.crowd.march import marched_blocks
 from motionloom.crowd.settings import STREET, BallroomSettings, MarchSettings
+from motionloom.dance.beat_clock import MusicClock
 from motionloom.dance.choreography import Choreography
-from motionloom.dance.dancing.player import DancePlayer
-from motionloom.dance.music.beat_clock import MusicClock
+from motionloom.dance.dancing.dance_player import DancePlayer
 
 SUMMARY = "ballroom and march: frames per second, and cost by number of agents"
 PACKAGES: tuple[Package, ...] = ()

@@ -20,13 +20,13 @@ from benchmarks.rivals import Package, absence, label
 from benchmarks.takes import CREDIT, measured_rhythms
 from benchmarks.timing import Contestant, Log, Missing, Result, compare, timings
 from motionloom import demo
+from motionloom.dance.beat_clock import MusicClock
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.motion_beats.beats import beats
 from motionloom.dance.motion_beats.candidates import candidate_beats
 from motionloom.dance.motion_beats.scores import beat_score
 from motionloom.dance.motion_beats.tracking import density
-from motionloom.dance.music.beat_clock import MusicClock
-from motionloom.dance.music.music import Music
+from motionloom.dance.music import Music
 from motionloom.dance.settings import ChoreographySettings
 from motionloom.demo.actions.dances import STUDIES, beat_study
 from motionloom.formats import load

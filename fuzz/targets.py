@@ -16,7 +16,7 @@ import numpy as np
 
 import motionloom as ml
 from fuzz.mutations import mutated_file
-from motionloom.dance.transitions.graph import load_graph
+from motionloom.dance.transitions.movement_graph import load_graph
 from motionloom.errors import MotionloomError
 from motionloom.formats import FORMATS
 from motionloom.motion.kinematics.root_carrier import hips_as_root
@@ -166,14 +166,14 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     """Readers of settings, tables and texts, by the stem of the file."""
     from motionloom.configuration import is_trusted, section, trust_settings, user_settings
     from motionloom.crowd.settings import load_crowd_settings
-    from motionloom.dance.transitions.graph import TransitionGraph
+    from motionloom.dance.transitions.movement_graph import TransitionGraph
     from motionloom.dance.transitions.rules import load_rules, with_rules
     from motionloom.features.joint_weights import load_weights, read_tags
     from motionloom.library import load_music
     from motionloom.motion.roles.assignment import load_role_map
     from motionloom.motion_graph.mogra import read_mogra
     from motionloom.motion_graph.settings import WalkSettings
-    from motionloom.parametric.scores import read_scores
+    from motionloom.parametric.parameter import read_scores
     from motionloom.store.ingest.labels import labelling
     from motionloom.store.ingest.sources import SourceFile
     from motionloom.text.vocabulary import parse_synonyms, words

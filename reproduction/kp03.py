@@ -20,16 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import demo
+from motionloom.dance.beat_clock import MusicClock
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.dancing.dance import Dance
 from motionloom.dance.dancing.phrases import Phrases
-from motionloom.dance.meter import estimated_meter
 from motionloom.dance.motion_beats.beats import Beats, beats
+from motionloom.dance.motion_beats.meter import estimated_meter
 from motionloom.dance.motion_beats.period import periodogram, superposed
 from motionloom.dance.motion_beats.scores import beat_score
 from motionloom.dance.movements import sampled
-from motionloom.dance.music.beat_clock import MusicClock
-from motionloom.dance.music.music import Music, load_music
+from motionloom.dance.music import Music, load_music
 from motionloom.dance.settings import ChoreographySettings
 from motionloom.demo.actions.dances import beat_study
 from motionloom.demo.tunes import write_tune

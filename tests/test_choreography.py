@@ -10,7 +10,7 @@ from naive import rhythm as naive
 import motionloom as ml
 from motionloom.dance.choreography import Choreography, for_music
 from motionloom.dance.choreography_file import load_choreography
-from motionloom.dance.meter import estimated_meter
+from motionloom.dance.motion_beats.meter import estimated_meter
 from motionloom.dance.movements import (
     MovementComparison,
     cut_movements,
@@ -21,8 +21,7 @@ from motionloom.dance.movements import (
     transition_differences,
 )
 from motionloom.dance.settings import ChoreographySettings
-from motionloom.dance.transitions import graph as transition_graph
-from motionloom.dance.transitions.graph import TransitionGraph, combined_graph, load_graph
+from motionloom.dance.transitions import movement_graph as transition_graph
 from motionloom.dance.transitions.learning import (
     baum_welch,
     k_medoids,
@@ -30,6 +29,7 @@ from motionloom.dance.transitions.learning import (
     memberships,
     subtractive,
 )
+from motionloom.dance.transitions.movement_graph import TransitionGraph, combined_graph, load_graph
 from motionloom.dance.transitions.rules import load_rules, with_rules
 from motionloom.demo.actions.dances import beat_study
 from motionloom.errors import InvalidInput, MotionFormatError
@@ -370,7 +370,7 @@ def test_transitions_are_learnt_from_soft_memberships(dances):
 
 def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
     from motionloom.dance import choreography
-    from motionloom.dance.transitions import learnt_graph
+    from motionloom.dance.transitions import learning as learning as learnt_graph
 
     seen = {}
 

@@ -13,11 +13,11 @@ from motionloom.crowd.built_in import cut_at_beats, detected_beats
 from motionloom.crowd.hand_holds import Holds
 from motionloom.crowd.march import march
 from motionloom.crowd.settings import SWAY, BallroomSettings, MarchSettings
+from motionloom.dance.beat_clock import MusicClock
 from motionloom.dance.choreography_file import choreography_from
 from motionloom.dance.dancing.dance import beats_on_time
-from motionloom.dance.dancing.player import DancePlayer
+from motionloom.dance.dancing.dance_player import DancePlayer
 from motionloom.dance.movements import warped_movement
-from motionloom.dance.music.beat_clock import MusicClock
 from motionloom.demo.crowd_takes import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import floor_penetration, quality_report

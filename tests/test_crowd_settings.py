@@ -15,8 +15,7 @@ from motionloom.crowd.settings import (
     load_crowd_settings,
     settings_from,
 )
-from motionloom.dance.music.audio import write_sound
-from motionloom.dance.music.music import Music, load_music
+from motionloom.dance.music import Music, load_music, write_sound
 from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput
 

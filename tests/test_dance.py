@@ -9,11 +9,10 @@ from click.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
+from motionloom.dance.beat_clock import MusicClock, TempoClock
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.dancing.dance import beats_on_time
-from motionloom.dance.music.audio import RATE, write_sound
-from motionloom.dance.music.beat_clock import MusicClock, TempoClock
-from motionloom.dance.music.music import Music, load_music
+from motionloom.dance.music import RATE, Music, load_music, write_sound
 from motionloom.dance.settings import ChoreographySettings
 from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput

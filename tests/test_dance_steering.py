@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import motionloom as ml
+from motionloom.dance.beat_clock import MusicClock, TempoClock
 from motionloom.dance.choreography import Choreography
-from motionloom.dance.dancing.player import DancePlayer
-from motionloom.dance.dancing.travel_weights import FAR_COST, travel_weights
-from motionloom.dance.music.beat_clock import MusicClock, TempoClock
-from motionloom.dance.music.music import Music
+from motionloom.dance.dancing.dance_player import DancePlayer
+from motionloom.dance.dancing.nodes import FAR_COST, travel_weights
+from motionloom.dance.music import Music
 from motionloom.dance.settings import ChoreographySettings
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide

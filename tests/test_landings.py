@@ -17,7 +17,7 @@ from motionloom.dance.motion_beats.landings import (
 )
 from motionloom.dance.motion_beats.period import RATE, Period
 from motionloom.dance.motion_beats.steps import led_by_steps, step_cycle
-from motionloom.dance.music.music import Music
+from motionloom.dance.music import Music
 from motionloom.dance.settings import ChoreographySettings
 from motionloom.errors import InvalidInput, LibraryError
 

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.motion_matching import MatchingSettings, matching_database
-from motionloom.motion_matching.exports.orangeduck import PARENTS, ROLES
+from motionloom.motion_matching.exports.databases import PARENTS, ROLES
 
 
 @pytest.fixture(scope="module")

@@ -22,11 +22,10 @@ from motionloom.motion_matching import (
     run_course,
 )
 from motionloom.motion_matching.artifact import open_database, save_database
-from motionloom.motion_matching.features import matching_features
-from motionloom.motion_matching.root_motion import RootMotion
+from motionloom.motion_matching.features import RootMotion, matching_features
+from motionloom.motion_matching.generated_takes import MADE
 from motionloom.motion_matching.seams import _slide
 from motionloom.motion_matching.simulation import PathFollower, Simulation
-from motionloom.motion_matching.standing import MADE
 from motionloom.motion_matching.steering_courses import course_path, response_times
 
 KINDS = ("walk", "walk_left", "walk_right", "jog")

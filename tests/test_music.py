@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from motionloom.dance.music import midi
-from motionloom.dance.music.music import load_music
+from motionloom.dance import midi
+from motionloom.dance.music import load_music
 from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
 

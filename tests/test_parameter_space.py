@@ -9,10 +9,8 @@ from naive.parameter_space import interpolated_weights, is_valid
 from scipy.optimize import nnls
 
 from motionloom.errors import InvalidInput
-from motionloom.parametric.cardinal_basis import CardinalBasis
-from motionloom.parametric.parameter_space import sampled_space, valid_weights
-from motionloom.parametric.redundancy import needed_examples
-from motionloom.parametric.weight_refinement import SAMPLES, refined_weights
+from motionloom.parametric.parameter_space import CardinalBasis, sampled_space, valid_weights
+from motionloom.parametric.weight_refinement import SAMPLES, needed_examples, refined_weights
 
 
 def bent_map(examples, bend=0.4, seed=0):

@@ -9,14 +9,14 @@ from click.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
+from motionloom.dance.beat_clock import TempoClock
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.choreography_file import load_choreography
+from motionloom.dance.dancing.dance_player import DancePlayer
 from motionloom.dance.dancing.phrases import Phrases
-from motionloom.dance.dancing.player import DancePlayer
-from motionloom.dance.music.beat_clock import TempoClock
-from motionloom.dance.music.music import beat_loudness, load_music
+from motionloom.dance.music import beat_loudness, load_music
 from motionloom.dance.settings import ChoreographySettings, DanceSettings
-from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput, MotionFormatError
 

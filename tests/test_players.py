@@ -13,7 +13,7 @@ import pytest
 import motionloom as ml
 from motionloom.blending import BlendPlayer, Player, register
 from motionloom.dance.choreography import Choreography
-from motionloom.dance.dancing.player import DancePlayer
+from motionloom.dance.dancing.dance_player import DancePlayer
 from motionloom.dance.settings import ChoreographySettings
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph import FatGraphSettings, FatPlayer, fat_graph

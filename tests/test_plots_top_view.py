@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.dance.music.music import Music
+from motionloom.dance.music import Music
 from motionloom.errors import InvalidInput
 from motionloom.plots.figures.top_view import write_top_view
 

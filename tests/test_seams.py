@@ -10,7 +10,7 @@ from motionloom.dance.choreography import Choreography
 from motionloom.dance.choreography_file import load_choreography
 from motionloom.dance.movements import cut_movements
 from motionloom.dance.settings import ChoreographySettings
-from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.dance.transitions.seams import FADES, SeamTable, smooth_graph
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import seam_accelerations, usual_acceleration

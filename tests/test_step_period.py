@@ -8,9 +8,9 @@ from commands import error_lines, ran
 from naive.rhythm import step_period as naive_period
 
 import motionloom as ml
-from motionloom.dance.manual_beats import KIND
+from motionloom.dance.motion_beats.manual_beats import KIND
 from motionloom.dance.motion_beats.period import Period
-from motionloom.dance.motion_beats.step_period import led_by_landings, step_period
+from motionloom.dance.motion_beats.steps import led_by_landings, step_period
 from motionloom.errors import InvalidInput, LibraryError
 
 

@@ -58,7 +58,7 @@ def test_a_choreography_tells_its_movements_and_its_graph(steps, library):
 
 
 def test_a_performance_is_the_same_dance_as_in_python(client, steps, library):
-    from motionloom.dance.music.music import tune
+    from motionloom.dance.music import tune
 
     music = client.post("/api/dance/tunes", json={"meter": 4, "tempo": 110, "bars": 4}).json()
     request = {"choreography": steps["id"], "music": music["id"], "seed": 3}

@@ -74,7 +74,7 @@ def test_json_is_valid_bounded_and_shallow(text):
         (
             "graph.json",
             '{"nodes": [{"name": "a", "movements": [1' + "0" * 400 + ']}], "edges": []}',
-            "dance.transitions.graph:load_graph",
+            "dance.transitions.movement_graph:load_graph",
         ),
         ("crowd.json", '{"couples": 1' + "0" * 400 + "}", "crowd.settings:load_crowd_settings"),
         ("roles.toml", "hips = 1" + "0" * 400, "motion.roles.assignment:load_role_map"),
@@ -324,7 +324,7 @@ def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
         for _ in range(200):
             out.write(np.zeros((96_000, 8), np.int16))
     assert path.stat().st_size < 1_000_000
-    from motionloom.dance.music.audio import read_audio
+    from motionloom.dance.music import read_audio
 
     with pytest.raises(MotionFormatError, match="at most 512 MB decoded; found 586: 8 channels"):
         read_audio(path)
@@ -335,8 +335,8 @@ def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
 TEXTS = {
     "weights.json": "features.joint_weights:load_weights",
     "rules.json": "dance.transitions.rules:load_rules",
-    "graph.json": "dance.transitions.graph:load_graph",
-    "graph.graphml": "dance.transitions.graph:load_graph",
+    "graph.json": "dance.transitions.movement_graph:load_graph",
+    "graph.graphml": "dance.transitions.movement_graph:load_graph",
     "graph.mogra": "motion_graph.mogra:read_mogra",
     "crowd.toml": "crowd.settings:load_crowd_settings",
     "roles.json": "motion.roles.assignment:load_role_map",

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 import motionloom as ml
 from motionloom.dance.choreography import Choreography
-from motionloom.dance.music.music import Music
+from motionloom.dance.music import Music
 from motionloom.dance.settings import ChoreographySettings
 from motionloom.plots.figures.filmstrip import write_match_strip
 from motionloom.plots.pages.page import FAINT, TEXT

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 import motionloom as ml
-from motionloom.dance.music.music import load_music
+from motionloom.dance.music import load_music
 from motionloom.demo.tunes import write_tune
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.motion_graph import motion_graph

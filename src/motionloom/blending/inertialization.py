@@ -130,7 +130,13 @@ def led_on(before: Array, last: Array) -> Array:
 
 @kernel
 def _fade_out(q, root, turns, spins, shift, drift, start, dt, fades):
-    """Add the remaining offsets at times start, start + dt, ..."""
+    """Add the remaining offsets at times start, start + dt, ..., in place.
+
+    Rotations (n, J, 4) and root (n, 3 C) of C characters side by side; offsets of rotations `turns`
+    and their velocities `spins` (J, 3), of the root `shift` and `drift` (3 C,); `fades` (C,).
+    """
+    # The offset at every time comes from the state at the seam in closed form, not from the frame
+    # before: blocks of any size give the same frames.
     characters = len(fades)
     for n in range(q.shape[0]):
         t = start + n * dt
@@ -143,8 +149,9 @@ def _fade_out(q, root, turns, spins, shift, drift, start, dt, fades):
             y = critically_damped_spring(turns[j, 1], spins[j, 1], fade, t)[0]
             z = critically_damped_spring(turns[j, 2], spins[j, 2], fade, t)[0]
             angle = np.sqrt(x * x + y * y + z * z)
-            if angle < 1e-9:
+            if angle < 1e-9:  # less than float32 can show
                 continue
+            # The quaternion of the rotation vector, multiplied to q from the left.
             s = np.sin(0.5 * angle) / angle
             w, x, y, z = np.cos(0.5 * angle), s * x, s * y, s * z
             a, b, c, d = q[n, j, 0], q[n, j, 1], q[n, j, 2], q[n, j, 3]

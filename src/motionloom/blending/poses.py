@@ -201,7 +201,15 @@ def blend_poses(
 
 @kernel(error_model="numpy")
 def blend_kernel(rotations, root, offsets, active, weights, times, transforms, place, out_q, out_p):
-    """Kernel of `blend_poses`: no checks, fills `out_q` (T, J, 4) and `out_p` (T, 3)."""
+    """Kernel of `blend_poses`: no checks, fills `out_q` (T, J, 4) and `out_p` (T, 3).
+
+    All clips after one another, rotations (F, J, 4) and root (F, 3) in float32, clip n in rows
+    ``offsets[n]`` to ``offsets[n + 1]``; active (n,), weights and times (T, n), transforms
+    (T, n, 3), place (T, 3).
+    """
+    # The inner loop runs over all joints of one row, contiguous and in float32: it is the whole
+    # cost of a blend, and compilers turn it into vector instructions. Only the root, whose
+    # transform is undone, is summed in float64.
     joints = rotations.shape[1]
     width = 4 * joints
     flat = rotations.reshape(rotations.shape[0], width)
@@ -273,12 +281,12 @@ def blend_kernel(rotations, root, offsets, active, weights, times, transforms, p
 
 @kernel
 def _cubic(time, start, end, rows, taps):
-    """Four rows around a time of clip [start, end), and their Catmull-Rom weights."""
+    """Fill the four rows around a time of clip [start, end) and their Catmull-Rom taps, (4,)."""
     time = min(max(time, 0.0), end - start - 1.0)
     whole = int(time)
     f = time - whole
     row = start + whole
-    if f < 1e-9:
+    if f < 1e-9:  # on a frame: exactly its pose, and a quarter of the work
         rows[:] = row
         taps[:] = 0.0
         taps[0] = 1.0
@@ -301,7 +309,7 @@ def slerp_poses(a, b, shares):
             dot = 0.0
             for c in range(4):
                 dot += a[t, j, c] * b[t, j, c]
-            sign = 1.0 if dot >= 0.0 else -1.0
+            sign = 1.0 if dot >= 0.0 else -1.0  # q and -q are one rotation: the shorter arc
             angle = np.arccos(min(abs(dot), 1.0))
             sine = np.sin(angle)
             if sine < 1e-4:  # chord and arc differ by less than rounding

@@ -137,12 +137,19 @@ class Track:
 
 @kernel(error_model="numpy")
 def _blended(times, speeds, transforms, twists, active, weights, time, speed, place):
+    """Kernel of `RegistrationCurve.track`; fills time (K,), speed (K,) and place (K, 3).
+
+    Of N examples at K knots: times and speeds (K, N), transforms (K, N, 3), twists (K - 1, N, 3);
+    active and weights (n,).
+    """
     for k in range(len(time)):
         t, s = 0.0, 0.0
         for i in range(len(active)):
             t += weights[i] * times[k, active[i]]
             s += weights[i] * speeds[k, active[i]]
         time[k], speed[k] = t, s
+    # Negative weights may turn time back. It is kept rising, and slopes are limited to three times
+    # the nearer chord (Fritsch and Carlson 1980), so that the cubics between knots rise, too.
     for k in range(1, len(time)):
         time[k] = max(time[k], time[k - 1] + _SLOWEST)
     for k in range(len(time)):
@@ -176,6 +183,11 @@ def _cubic(a, b, da, db, f):
 
 @kernel(error_model="numpy")
 def _points(time, speed, moments):
+    """Points of a curve (F,) at which the time (K,) with slopes `speed` (K,) is at `moments` (F,).
+
+    Newton's method, by bisection wherever a step leaves the bracket or the slope vanishes. Moments
+    mostly rise, so the interval of the last one is where the search for the next begins.
+    """
     out = np.empty(len(moments))
     k, last = 0, len(time) - 2
     for n in range(len(moments)):
@@ -205,6 +217,7 @@ def _points(time, speed, moments):
 
 @kernel(error_model="numpy")
 def _moments(time, speed, points):
+    """Values (F,) at `points` (F,) of the cubics with values `time` and slopes `speed`, (K,)."""
     out = np.empty(len(points))
     for n in range(len(points)):
         u = min(max(points[n], 0.0), len(time) - 1.0)
@@ -215,6 +228,10 @@ def _moments(time, speed, points):
 
 @kernel(error_model="numpy")
 def _states(times, speeds, transforms, active, knots, points, out_times, out_transforms, out_place):
+    """Kernel of `Track.states`: examples as in `_blended`, transform of the blend `knots` (K, 3).
+
+    Fills times (F, n), transforms (F, n, 3) and place (F, 3) at `points` (F,).
+    """
     last = len(knots) - 2
     for n in range(len(points)):
         u = min(max(points[n], 0.0), last + 1.0)

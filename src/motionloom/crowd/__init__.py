@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from motionloom.crowd.built_in import cut_at_beats as cut_at_beats
     from motionloom.crowd.couples import couple_steps as couple_steps
     from motionloom.crowd.couples import found_couples as found_couples
+    from motionloom.crowd.crowd_player import CrowdMotion as CrowdMotion
     from motionloom.crowd.dance_floor import DanceFloor as DanceFloor
     from motionloom.crowd.dance_floor import DanceFloorPlayer as DanceFloorPlayer
     from motionloom.crowd.march import March as March
     from motionloom.crowd.march import MarchPlayer as MarchPlayer
-    from motionloom.crowd.player import CrowdMotion as CrowdMotion
     from motionloom.crowd.settings import BallroomSettings as BallroomSettings
     from motionloom.crowd.settings import DanceFloorSettings as DanceFloorSettings
     from motionloom.crowd.settings import MarchSettings as MarchSettings

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from motionloom.blending.player import frame_count
 from motionloom.crowd.couples import couple_radius
-from motionloom.crowd.player import (
+from motionloom.crowd.crowd_player import (
     Block,
     BlockPlayer,
     CrowdMotion,
@@ -231,11 +231,10 @@ class _Floor:
         last = natural[:, 0] if self._last is None else self._last
         steps = np.diff(np.concatenate([last[:, None], natural], axis=1), axis=1)
         means = steps.mean(axis=1) / self._dt
-        centres, yaws = np.empty(natural.shape), np.empty(headings.shape)
-        danced(
+        centres, yaws = danced(
             self._centres, self._wanted, self._yaws, self._rates, self._drifts, steps, means,
             np.ascontiguousarray(headings), np.nan if self._facing is None else self._facing,
-            self._radii, self._half, self._columns, self._speed, self._dt, centres, yaws,
+            self._radii, self._half, self._columns, self._speed, self._dt,
         )  # fmt: skip
         self._last = natural[:, -1].copy()
         self._headings = headings[:, -1] + yaws[:, -1]

@@ -15,7 +15,7 @@ from motionloom.crowd.strides import starting_left
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.motion_beats.beats import huber_beats
 from motionloom.dance.motion_beats.candidates import candidate_beats
-from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.demo.crowd_takes import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion

@@ -22,11 +22,11 @@ from motionloom.crowd.learnt import (
     usual_of_cuts,
 )
 from motionloom.dance.choreography import Choreography
-from motionloom.dance.meter import downbeat, usual_meter
 from motionloom.dance.motion_beats.beats import RHYTHMIC, Beats, analyse_beats
+from motionloom.dance.motion_beats.meter import downbeat, usual_meter
 from motionloom.dance.movements import Movement, transition_differences
 from motionloom.dance.settings import MAX_SEAM, BeatSettings
-from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import reasons_text

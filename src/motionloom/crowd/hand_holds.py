@@ -170,6 +170,12 @@ def _keep(
     q0, root0, q1, root1, parents0, offsets0, chain0, parents1, offsets1, chain1, arms, tips,
     anchors, mates,
 ):  # fmt: skip
+    """Kernel of `Holds.keep`; changes the rotations of both bodies in place.
+
+    Of each body: rotations (A, n, J, 4), root (A, n, 3), parents (J,), offsets (J, 3), and the
+    joints (M,) of its `chain`, parents first. Of each of H holds: arms (H, 5) as body, shoulder,
+    elbow, wrist and held joint of the partner; tips and anchors (H, 3); mates (H,).
+    """
     joints = max(q0.shape[2], q1.shape[2])
     turn, place = np.zeros((2, joints, 4)), np.zeros((2, joints, 3))
     goals, bone, local = np.zeros((len(arms), 3)), np.zeros(3), np.zeros(4)
@@ -198,7 +204,10 @@ def _keep(
 
 @kernel
 def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
-    """Global rotations and positions of the joints of a chain at frame t."""
+    """Global rotations (J, 4) and positions (J, 3) of the joints of a chain at frame t.
+
+    `local` (4,) and `bone` (3,) are scratch: rotations are float32, products float64.
+    """
     for j in chain:
         for c in range(4):
             local[c] = q[t, j, c]
@@ -215,7 +224,11 @@ def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
 
 @kernel
 def _bring(q, t, parents, turn, place, arm, tip, goal, scratch):
-    """Rotate shoulder and elbow so that the tip reaches the goal; the hand does not turn."""
+    """Rotate shoulder and elbow so that the tip reaches the goal; the hand does not turn.
+
+    Changes the rotations `q` (n, J, 4) at frame t; `turn` (J, 4) and `place` (J, 3) are the global
+    pose before, `arm` a row of `Holds.arms`, tip and goal (3,); `scratch` has shape (4, 4).
+    """
     shoulder, elbow, wrist = arm[1], arm[2], arm[3]
     upper, lower, around, world = scratch[0], scratch[1], scratch[2], scratch[3]
     bone = np.zeros(3)

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.movements import Movement, postures, warped_movement
 from motionloom.dance.settings import ChoreographySettings
-from motionloom.dance.transitions.graph import TransitionGraph
-from motionloom.dance.transitions.learning import Groups, k_medoids
-from motionloom.dance.transitions.learnt_graph import grouped_movements, learnt_graph
+from motionloom.dance.transitions.learning import Groups, grouped_movements, k_medoids, learnt_graph
+from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.rotations import quaternions as rot

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending.player import frame_count
-from motionloom.crowd.player import (
+from motionloom.crowd.crowd_player import (
     Block,
     BlockPlayer,
     CrowdMotion,
@@ -199,8 +199,7 @@ def marched_blocks(
             nonlocal last, facing
             before = natural[:, 0] if last is None else last
             steps = np.diff(np.concatenate([before[:, None], natural], axis=1), axis=1)
-            out, turned = np.empty(natural.shape), np.empty(headings.shape)
-            marched(centres, yaws, rates, drifts, steps, headings, goals, 1.0 / fps, out, turned)
+            out, turned = marched(centres, yaws, rates, drifts, steps, headings, goals, 1.0 / fps)
             last = natural[:, -1].copy()
             facing = headings[:, -1] + turned[:, -1]
             return out, turned

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from motionloom.crowd.floor_plan import Street
-    from motionloom.dance.music.music import Music
+    from motionloom.dance.music import Music
 
     Array = NDArray[np.float64]
 
@@ -156,7 +156,7 @@ class CrowdSettings(Settings):
             raise InvalidInput("label selects takes of a library; name the library as well")
 
     def _check_music(self) -> None:
-        from motionloom.dance.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES
+        from motionloom.dance.music import AUDIO_SUFFIXES, MIDI_SUFFIXES
 
         if self.music == TUNE:
             return
@@ -185,7 +185,7 @@ class CrowdSettings(Settings):
         """The music: from the file, a generated tune, or a steady beat."""
         import numpy as np
 
-        from motionloom.dance.music.music import AUDIO_SUFFIXES, Music, tune
+        from motionloom.dance.music import AUDIO_SUFFIXES, Music, tune
 
         tempo = self.tempo
         seconds = self.seconds or default_seconds
@@ -510,7 +510,7 @@ def settings_from(
 @lru_cache(maxsize=4)
 def _read_music(path: str, changed: float, meter: int | None) -> Music:
     """The music of a file, cached until the file has `changed`."""
-    from motionloom.dance.music.music import load_music
+    from motionloom.dance.music import load_music
 
     return load_music(path, meter=meter)
 

@@ -1,18 +1,27 @@
-"""Steering of agents: social forces, and turning and drift per frame.
+"""Steering of agents: social forces, turning and drift per frame, and collision avoidance.
 
 Social forces (Helbing and Molnar 1995) drive each couple along the anticlockwise flow around the
 room and push it away from other couples, walls and columns. Couples that would meet within a few
 seconds give way early: contacts are predicted as for discs. The result is a wanted velocity, after
 which movements are chosen, turned and shifted.
+
+Discs may touch but never overlap, for any time step: an event-driven simulation of hard discs
+(after Alder and Wainwright 1959) with inelastic contacts.
+Within a step every disc moves on a straight line. The first contact of two discs, or of a disc with
+a wall or a column, is predicted in closed form; all discs advance to that time; the closing
+velocity is removed, half from each disc; and so on to the end of the step.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from motionloom.crowd.collision import advance, contact_time, near_pairs
+from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 from motionloom.motion.rotations.quaternions import rotate_floor
+
+Array = NDArray[np.float64]
 
 _RELAX = 1.2  # seconds: relaxation time of the wanted velocity towards the flow
 _PUSH = 1.6  # m/s^2: repulsion of discs that touch
@@ -26,11 +35,16 @@ _LANE = 0.62  # radius of the lane, as a fraction of the way from the centre to 
 
 @kernel
 def flow(place, half, speed, out):
-    """Velocity of the flow: around the room, and back to the lane."""
+    """Velocity of the flow at a place (2,): around the room, and back to the lane.
+
+    `half` (2,) is half the size of the room; without walls it is infinite. Fills `out` (2,).
+    """
+    # The tiny terms keep a couple in the very center from dividing by zero.
     if not np.isfinite(half[0]):
         size = np.hypot(place[0], place[1]) + 1e-9
         out[0], out[1] = speed * place[1] / size, -speed * place[0] / size
         return
+    # (gx, gz) is the outward normal of the ellipse through the place; the flow is tangential.
     gx, gz = place[0] / half[0] ** 2, place[1] / half[1] ** 2
     size = np.hypot(gx, gz) + 1e-9
     gx, gz = gx / size, gz / size
@@ -43,7 +57,12 @@ def flow(place, half, speed, out):
 
 @kernel
 def wanted_velocities(places, wanted, radii, half, columns, speed, dt):
-    """One step of the wanted velocities (A, 2), in place."""
+    """One step of the wanted velocities (A, 2) of agents at `places` (A, 2), in place.
+
+    `radii` (A,), half of the room (2,), columns (C, 3) as ``x, z, radius``.
+    """
+    # All forces are summed from the old velocities before any changes, so that the order of the
+    # agents does not matter. Pairs beyond `_SIGHT` are never visited.
     count = len(places)
     force, stream = np.zeros((count, 2)), np.zeros(2)
     for i in range(count):
@@ -100,7 +119,7 @@ def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
     """Step of agent i, x and z, turned and shifted.
 
     The turn rate is eased towards `goal`, the drift towards the missing velocity (dx, dz), up to
-    `_DRIFT`.
+    `_DRIFT`. Changes the state in place: yaws and rates (A,), drifts (A, 2); `step` has shape (2,).
     """
     rates[i] += _TURN_EASE * dt * (goal - rates[i])
     yaws[i] += rates[i] * dt
@@ -116,7 +135,7 @@ def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
 @kernel
 def danced(
     centres, wanted, yaws, rates, drifts, steps, means, headings, facing, radii, half, columns,
-    speed, dt, out_centres, out_yaws,
+    speed, dt,
 ):  # fmt: skip
     """Steer couples through the frames of a movement.
 
@@ -124,10 +143,15 @@ def danced(
     (A,). `steps` (A, n, 2) are the natural steps of the centres, `means` (A, 2) their mean
     velocities and `headings` (A, n) those of the leaders, before turning. Leaders are turned to
     face `facing` radians from the wanted direction; if it is NaN, movements are turned to travel
-    in the wanted direction. Fills centres (A, n, 2) and yaws (A, n).
+    in the wanted direction. `radii` (A,), `half` (2,) and `columns` (C, 3) are the discs of the
+    couples and the room; `speed` is that of the flow.
+
+    Returns the centres (A, n, 2) and yaws (A, n) of every frame.
     """
+    # Frames are the outer loop, since every couple reacts to where the others are by then.
     count, frames = steps.shape[0], steps.shape[1]
     moves = np.empty((count, 2))
+    out_centres, out_yaws = np.empty((count, frames, 2)), np.empty((count, frames))
     for k in range(frames):
         wanted_velocities(centres, wanted, radii, half, columns, speed, dt)
         for i in range(count):
@@ -151,15 +175,18 @@ def danced(
         for i in range(count):
             out_centres[i, k] = centres[i]
             out_yaws[i, k] = yaws[i]
+    return out_centres, out_yaws
 
 
 @kernel
-def marched(centres, yaws, rates, drifts, steps, headings, goals, dt, out_centres, out_yaws):
-    """Steer soldiers through the frames of a movement, towards their goals (A, n, 3).
+def marched(centres, yaws, rates, drifts, steps, headings, goals, dt):
+    """Steer soldiers through the frames of a movement, towards goals (A, n, 3), ``x, z, yaw``.
 
-    State as for `danced`; `headings` (A, n) are those of the bodies before turning.
+    State and result as for `danced`; `headings` (A, n) are those of the bodies before turning.
     """
+    # The goals of a formation are apart and soldiers stay near them: no collision avoidance.
     count, frames = steps.shape[0], steps.shape[1]
+    out_centres, out_yaws = np.empty((count, frames, 2)), np.empty((count, frames))
     for k in range(frames):
         for i in range(count):
             off = goals[i, k, 2] - headings[i, k] - yaws[i]
@@ -172,3 +199,215 @@ def marched(centres, yaws, rates, drifts, steps, headings, goals, dt, out_centre
             centres[i, 1] += z
             out_centres[i, k] = centres[i]
             out_yaws[i, k] = yaws[i]
+    return out_centres, out_yaws
+
+
+_SKIN = 1e-7  # metres kept between discs, against rounding
+_STILL = 1e-12  # closing velocities below are rounding errors of earlier contacts
+_PATIENCE = 8  # contacts of a disc within one step, after which it stops until the next
+
+
+def moved_discs(
+    places: ArrayLike,
+    displacements: ArrayLike,
+    radii: ArrayLike,
+    *,
+    room: ArrayLike | None = None,
+    columns: ArrayLike = (),
+) -> Array:
+    """Positions of discs after one step.
+
+    Parameters
+    ----------
+    places : array_like, shape (N, 2)
+        Centres ``x, z``, without overlaps with each other, walls and columns.
+    displacements : array_like, shape (N, 2)
+        Intended displacements.
+    radii : array_like, shape (N,)
+    room : array_like, shape (2,), optional
+        Width (x) and depth (z) of a room around the origin. Default: no walls.
+    columns : array_like, shape (C, 3)
+        Round columns: ``x, z, radius``.
+
+    Returns
+    -------
+    places : ndarray, shape (N, 2)
+
+    Examples
+    --------
+    Two discs that meet stop where they touch:
+
+    >>> moved_discs([[-1.0, 0.0], [1.0, 0.0]], [[50.0, 0.0], [-50.0, 0.0]], [0.5, 0.5]).round(3)
+    array([[-0.5,  0. ],
+           [ 0.5,  0. ]])
+    """
+    at, go = np.array(places, np.float64), np.array(displacements, np.float64)
+    size = np.asarray(radii, np.float64)
+    if at.ndim != 2 or at.shape[1] != 2 or go.shape != at.shape or size.shape != (len(at),):
+        raise InvalidInput(
+            "places and displacements must have shape (discs, 2) and radii (discs,); got "
+            f"{at.shape}, {go.shape} and {size.shape}"
+        )
+    half = np.full(2, np.inf) if room is None else 0.5 * np.asarray(room, np.float64)
+    posts = np.asarray(columns, np.float64).reshape(-1, 3)
+    advance(at, go, size, half, posts)
+    return at
+
+
+@kernel
+def near_pairs(places, reach):
+    """Pairs (P, 2) of places (A, 2), the lower index first, within a distance of `reach`."""
+    # A grid of cells as wide as `reach`: partners are in the same or the eight cells around it.
+    # Cells are sorted by key instead of stored as lists; rows of keys are three longer than the
+    # grid, so that a neighbor beyond the end of a row is not mistaken for one of the next row.
+    count = len(places)
+    low = np.array([places[:, 0].min(), places[:, 1].min()])
+    cells = np.empty((count, 2), np.int64)
+    for i in range(count):
+        cells[i, 0] = int((places[i, 0] - low[0]) / reach)
+        cells[i, 1] = int((places[i, 1] - low[1]) / reach)
+    wide = cells[:, 1].max() + 3
+    keys = cells[:, 0] * wide + cells[:, 1]
+    order = np.argsort(keys)
+    ranked = keys[order]
+    pairs = np.empty((max(16, 4 * count), 2), np.int64)  # grows if agents are crowded
+    total = 0
+    for i in range(count):
+        for dx in range(-1, 2):
+            for dz in range(-1, 2):
+                key = keys[i] + dx * wide + dz
+                row = np.searchsorted(ranked, key)
+                while row < count and ranked[row] == key:
+                    j = order[row]
+                    row += 1
+                    x, z = places[i, 0] - places[j, 0], places[i, 1] - places[j, 1]
+                    if j > i and x * x + z * z <= reach * reach:
+                        if total == len(pairs):
+                            more = np.empty((2 * total, 2), np.int64)
+                            more[:total] = pairs
+                            pairs = more
+                        pairs[total, 0], pairs[total, 1] = i, j
+                        total += 1
+    return pairs[:total]
+
+
+@kernel
+def contact_time(x, z, vx, vz, apart):
+    """Time until a point at (x, z) with velocity (vx, vz) is `apart` from the origin, or inf."""
+    closing = x * vx + z * vz
+    if closing >= -_STILL:
+        return np.inf
+    speed = vx * vx + vz * vz
+    gap = x * x + z * z - apart * apart
+    if gap <= 0.0:
+        return 0.0
+    inside = closing * closing - speed * gap
+    if inside < 0.0:  # they pass each other
+        return np.inf
+    # The smaller root of the quadratic, in the form without cancellation.
+    return gap / (-closing + np.sqrt(inside))
+
+
+@kernel
+def _wall_time(place, velocity, room):
+    """Time until a centre reaches +-room on one axis."""
+    if velocity == 0.0:
+        return np.inf
+    left = room - place if velocity > 0.0 else room + place
+    return max(left - _SKIN, 0.0) / abs(velocity)
+
+
+@kernel
+def advance(places, velocities, radii, half, columns):
+    """Kernel of `moved_discs`: one unit of time; changes places and velocities (N, 2) in place.
+
+    `radii` (N,), half of the room (2,), columns (C, 3) as ``x, z, radius``.
+    """
+    count, posts = len(places), len(columns)
+    if count == 0:
+        return
+    fastest = 0.0
+    for i in range(count):
+        fastest = max(fastest, np.hypot(velocities[i, 0], velocities[i, 1]))
+    # No contact makes a disc faster than the fastest, so pairs farther apart cannot meet.
+    pairs = near_pairs(places, 2.0 * radii.max() + 2.0 * fastest + 1e-3)
+    contacts = np.zeros(count, np.int64)
+    left = 1.0
+    # One contact per round. It ends: each contact counts, and a disc with too many stands still.
+    while left > 0.0:
+        # Kind of the soonest contact: none (-1), two discs (0), disc and wall (1) or column (2).
+        soonest, kind, a, b = left, -1, -1, -1
+        for p in range(len(pairs)):
+            i, j = pairs[p, 0], pairs[p, 1]
+            when = contact_time(
+                places[j, 0] - places[i, 0], places[j, 1] - places[i, 1],
+                velocities[j, 0] - velocities[i, 0], velocities[j, 1] - velocities[i, 1],
+                radii[i] + radii[j] + _SKIN,
+            )  # fmt: skip
+            if when < soonest:
+                soonest, kind, a, b = when, 0, i, j
+        for i in range(count):
+            for axis in range(2):
+                when = _wall_time(places[i, axis], velocities[i, axis], half[axis] - radii[i])
+                if when < soonest:
+                    soonest, kind, a, b = when, 1, i, axis
+            for c in range(posts):
+                when = contact_time(
+                    places[i, 0] - columns[c, 0], places[i, 1] - columns[c, 1],
+                    velocities[i, 0], velocities[i, 1], radii[i] + columns[c, 2] + _SKIN,
+                )  # fmt: skip
+                if when < soonest:
+                    soonest, kind, a, b = when, 2, i, c
+        for i in range(count):
+            places[i, 0] += soonest * velocities[i, 0]
+            places[i, 1] += soonest * velocities[i, 1]
+        left -= soonest
+        if kind == -1:
+            return
+        if kind == 0:
+            _meet(places, velocities, contacts, a, b, fastest)
+        elif kind == 1:
+            velocities[a, b] = 0.0
+            contacts[a] += 1
+        else:
+            _slide(velocities[a], places[a, 0] - columns[b, 0], places[a, 1] - columns[b, 1])
+            contacts[a] += 1
+        for i in (a, b if kind == 0 else a):
+            if contacts[i] > _PATIENCE:
+                velocities[i] = 0.0
+
+
+@kernel
+def _meet(places, velocities, contacts, a, b, fastest):
+    """Remove the closing velocity of discs a and b; changes velocities (N, 2), contacts (N,)."""
+    x, z = places[b, 0] - places[a, 0], places[b, 1] - places[a, 1]
+    size = np.hypot(x, z)
+    x, z = x / size, z / size
+    closing = (velocities[b, 0] - velocities[a, 0]) * x + (velocities[b, 1] - velocities[a, 1]) * z
+    share = 0.5
+    if contacts[a] > _PATIENCE:  # a stopped disc is not pushed
+        share = 0.0
+    elif contacts[b] > _PATIENCE:
+        share = 1.0
+    velocities[a, 0] += share * closing * x
+    velocities[a, 1] += share * closing * z
+    velocities[b, 0] -= (1.0 - share) * closing * x
+    velocities[b, 1] -= (1.0 - share) * closing * z
+    contacts[a] += 1
+    contacts[b] += 1
+    # Rounding must not make a disc faster than the bound by which pairs were chosen.
+    for i in (a, b):
+        speed = np.hypot(velocities[i, 0], velocities[i, 1])
+        if speed > fastest:
+            velocities[i] *= fastest / speed
+
+
+@kernel
+def _slide(velocity, x, z):
+    """Remove the component of a velocity (2,) from (x, z) towards the origin, in place."""
+    size = np.hypot(x, z)
+    x, z = x / size, z / size
+    closing = velocity[0] * x + velocity[1] * z
+    if closing < 0.0:
+        velocity[0] -= closing * x
+        velocity[1] -= closing * z

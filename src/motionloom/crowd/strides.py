@@ -20,7 +20,7 @@ from motionloom.dance.choreography import Choreography
 from motionloom.dance.motion_beats.beats import analyse_beats
 from motionloom.dance.movements import Movement, transition_differences
 from motionloom.dance.settings import MAX_SEAM, BeatSettings
-from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, landings

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from motionloom.dance.motion_beats.beats import Beats as Beats
     from motionloom.dance.motion_beats.beats import beats as beats
     from motionloom.dance.movements import Movement as Movement
-    from motionloom.dance.music.music import load_music as load_music
+    from motionloom.dance.music import load_music as load_music
     from motionloom.dance.settings import BeatSettings as BeatSettings
     from motionloom.dance.settings import ChoreographySettings as ChoreographySettings
     from motionloom.dance.settings import DanceSettings as DanceSettings
-    from motionloom.dance.transitions.graph import TransitionGraph as TransitionGraph
-    from motionloom.dance.transitions.graph import load_graph as load_graph
+    from motionloom.dance.transitions.movement_graph import TransitionGraph as TransitionGraph
+    from motionloom.dance.transitions.movement_graph import load_graph as load_graph
 
 __getattr__, __dir__ = imported_on_use(__name__)

@@ -8,30 +8,33 @@ that can be edited by hand (`motionloom.dance.choreography_file`).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from motionloom.dance.beat_clock import BeatClock, TempoClock
 from motionloom.dance.dancing.nodes import DanceNode
 from motionloom.dance.dancing.phrases import Phrases
-from motionloom.dance.meter import downbeat, usual_meter
 from motionloom.dance.motion_beats.beats import Beats, analyse_beats
-from motionloom.dance.motion_beats.landings import landing_fit
+from motionloom.dance.movement_runs import (
+    Takes,
+    analyzed_takes,
+    movement_runs,
+    usual_accelerations,
+)
 from motionloom.dance.movements import (
     Movement,
     MovementComparison,
-    cut_movements,
     transition_differences,
 )
-from motionloom.dance.music.beat_clock import BeatClock, TempoClock
 from motionloom.dance.settings import TUNE, BeatSettings, ChoreographySettings, DanceSettings
-from motionloom.dance.transitions.graph import TransitionGraph
-from motionloom.dance.transitions.learnt_graph import grouped_movements, learnt_graph
+from motionloom.dance.transitions.learning import grouped_movements, learnt_graph
+from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.dance.transitions.rules import load_rules, with_rules
 from motionloom.dance.transitions.seams import SeamTable, smooth_graph
 from motionloom.errors import InvalidInput
@@ -42,27 +45,16 @@ from motionloom.motion.diagnostics.quality import (
     SourceStatistics,
     TakesUsed,
     quality_report,
-    reasons_text,
     usual_acceleration,
 )
-from motionloom.motion.kinematics.root_carrier import hips_as_root
-from motionloom.motion.retargeting.retarget import conformed
 
 if TYPE_CHECKING:
     from motionloom.dance.dancing.dance import Dance
-    from motionloom.dance.dancing.player import DancePlayer
-    from motionloom.dance.music.music import Music
+    from motionloom.dance.dancing.dance_player import DancePlayer
+    from motionloom.dance.music import Music
     from motionloom.motion.scene import Scene
 
 Array = NDArray[np.float64]
-Takes = Sequence[Motion | Sequence[Motion]]
-Run = tuple[list[Movement], bool]  # movements that follow each other; from the start of a take?
-
-_UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
-# The same for beats that were moved to landings: quick, quick, slow steps are uneven.
-_UNEVEN_LANDINGS = 1.0
-_SHORTEST = 1.0  # seconds: movements of an estimated meter that are shorter have twice the beats
-_LANDED = 0.85  # least share of the landings of a movement that are on its beats
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +158,8 @@ class Choreography:
         (4, True)
         """
         chosen = settings or ChoreographySettings()
-        analysed, left_out = _analysed(takes, chosen, beats_of, progress)
-        movements, runs = _cut(analysed, chosen, left_out)
+        analyzed, left_out = analyzed_takes(takes, chosen, beats_of, progress)
+        movements, runs = movement_runs(analyzed, chosen, left_out)
         apart, groups = grouped_movements(movements, chosen)
         lengths = tuple(len(run) for run, _ in runs)
         starts = [begins for _, begins in runs]
@@ -175,7 +167,7 @@ class Choreography:
         how = MovementComparison.of(movements, chosen.weights, chosen.velocity_weight)
         return cls(
             tuple(movements), graph if chosen.max_seam else graph.without_dead_ends(), chosen.kind,
-            left_out, how, lengths, usual=usual_accelerations(movements, analysed),
+            left_out, how, lengths, usual=usual_accelerations(movements, analyzed),
         ).with_smooth_transitions(chosen.max_seam)  # fmt: skip
 
     def with_smooth_transitions(self, max_seam: float | None) -> Choreography:
@@ -323,7 +315,7 @@ class Choreography:
 
         `clock` may be a tempo in beats per minute, which ``steer(tempo=...)`` changes.
         """
-        from motionloom.dance.dancing.player import DancePlayer
+        from motionloom.dance.dancing.dance_player import DancePlayer
 
         running = TempoClock(clock) if isinstance(clock, int | float) else clock
         return DancePlayer(
@@ -344,7 +336,7 @@ class Choreography:
         tempo_bpm : float, optional
             Of a tune, beats per minute. Default: of the takes, within 40 to 200.
         """
-        from motionloom.dance.music.music import load_music, tune
+        from motionloom.dance.music import load_music, tune
 
         if str(song) != TUNE or Path(song).exists():
             return load_music(song, meter=meter)
@@ -353,21 +345,7 @@ class Choreography:
         return tune(meter=self.meter, tempo_bpm=tempo_bpm)
 
     def dance(
-        self,
-        music: Music | str | Path,
-        *,
-        seed: int = 0,
-        synced: bool = True,
-        follow: ArrayLike | None = None,
-        seconds: float | None = None,
-        skeleton: Skeleton | Sequence[Skeleton] | None = None,
-        phrases: int = 1,
-        dynamics: float = 0.0,
-        blend: Literal["least_squares", "cardinal"] = "least_squares",
-        bend: bool = True,
-        corrections: int = 6,
-        align: Literal["landings", "beats"] = "landings",
-        preset: Literal["kp03"] | None = None,
+        self, music: Music | str | Path, settings: DanceSettings | None = None, **options: Any
     ) -> Motion | Scene:
         """Dance to a piece of music; several dancers make a `Scene`.
 
@@ -377,70 +355,34 @@ class Choreography:
         Examples
         --------
         >>> import motionloom as ml
-        >>> from motionloom.dance.music.music import Music
+        >>> from motionloom.dance.music import Music
         >>> song = Music(np.arange(0.25, 12.0, 0.5), 4, np.arange(0, 24, 4), 12.0)
         >>> steps = Choreography.from_takes([ml.demo.clip("dance_groove")])
         >>> steps.dance(song, seed=1).duration
         12.0
         """
-        made = self.dance_to(
-            music, seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton,
-            phrases=phrases, dynamics=dynamics, blend=blend, bend=bend, corrections=corrections,
-            align=align, preset=preset,
-        )  # fmt: skip
+        made = self.dance_to(music, settings, **options)
         return made.motions[0] if len(made.motions) == 1 else made.scene
 
     def dance_to(
         self,
         music: Music | str | Path,
+        settings: DanceSettings | None = None,
         *,
-        seed: int = 0,
-        synced: bool = True,
-        follow: ArrayLike | None = None,
-        seconds: float | None = None,
-        skeleton: Skeleton | Sequence[Skeleton] | None = None,
-        phrases: int = 1,
-        dynamics: float = 0.0,
-        blend: Literal["least_squares", "cardinal"] = "least_squares",
-        bend: bool = True,
-        corrections: int = 6,
-        align: Literal["landings", "beats"] = "landings",
-        preset: Literal["kp03"] | None = None,
         progress: Callable[[int], None] | None = None,
+        **options: Any,
     ) -> Dance:
         """Dance to a piece of music from its start to its end.
 
         Parameters
         ----------
         music : Music, or the path of a MIDI or audio file
-        seed : int
-            Of the path through the graph; the same path with and without `synced`.
-        synced : bool
-            Align the movements with the beats of the music. Otherwise each runs at the speed
-            at which it was captured.
-        follow : array_like, shape (K, 3), optional
-            A moving target: seconds, x, z. The dance follows it.
-        seconds : float, optional
-            Length of the dance. Default: as the music.
-        skeleton : Skeleton, or one per character, optional
-            Skeleton to retarget to. Default: that of the takes.
-        phrases : int
-            Number of last movements on which the next one depends; 1: as in the paper.
-        dynamics : float
-            How much loud bars prefer energetic movements, and soft ones calm movements; 0: not.
-        blend : {"least_squares", "cardinal"}
-            Blend weights of a dance that follows a path; see `DanceNode.weights_for`.
-        bend : bool
-            Turn and shift the movements towards the path, beyond blending.
-        corrections : int
-            How often landings or beats found in the dance correct its clock, at most.
-        align : {"landings", "beats"}
-            What corrects the clock: the foot landings of the dance, or its motion beats.
-        preset : {"kp03"}, optional
-            Kim, Park and Shin 2003: cardinal weights, no bending, no correction.
+        settings : DanceSettings, optional
         progress : callable, optional
             Called with the number of frames that were made; a dance is made several times, until
             its landings agree with the music. An exception that it raises ends the dance.
+        **options
+            Fields of `DanceSettings`, instead of `settings`.
 
         Raises
         ------
@@ -449,12 +391,7 @@ class Choreography:
         """
         from motionloom.dance.dancing.dance import dance
 
-        settings = DanceSettings(
-            seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton,
-            phrases=phrases, dynamics=dynamics, blend=blend, bend=bend, corrections=corrections,
-            align=align, preset=preset,
-        )  # fmt: skip
-        return dance(self, music, settings, progress=progress)
+        return dance(self, music, settings or DanceSettings(**options), progress=progress)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data: the graph and the cuts of the movements."""
@@ -497,128 +434,6 @@ class Choreography:
         with atomic_write(path) as scratch:
             scratch.write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
         return path
-
-
-def usual_accelerations(
-    movements: Sequence[Movement], takes: Iterable[tuple[Sequence[Motion], Any, Any]]
-) -> tuple[float, ...]:
-    """`usual_acceleration` of those takes, (motions, ...) each, that movements were cut from."""
-    used = {movement.source for movement in movements}
-    together = [
-        motions for motions, *_ in takes if tuple(motion.name for motion in motions) in used
-    ]
-    return tuple(usual_acceleration(body) for body in zip(*together, strict=True))
-
-
-def _analysed(
-    takes: Takes,
-    settings: ChoreographySettings,
-    beats_of: Callable[[Sequence[Motion], BeatSettings], Beats],
-    progress: Callable[[int], None] | None,
-) -> tuple[list, dict[str, str]]:
-    """(motions, beats, mirrored) of every rhythmic take, all on the skeleton of the first."""
-    out: list[tuple[list[Motion], Beats, bool]] = []
-    left_out: dict[str, str] = {}
-    for take in takes:
-        motions = [hips_as_root(m) for m in ([take] if isinstance(take, Motion) else take)]
-        name = next((motion.name for motion in motions if motion.name), "a take")
-        try:
-            found = beats_of(motions, settings.beats)
-            if settings.align == "landings":
-                found = found.on_landings()
-            if found.confidence >= settings.min_confidence and len(found):
-                if out:
-                    motions = _like_first(motions, out[0][0])
-                out.append((motions, found, False))
-                if settings.mirror:
-                    out.append(([m.mirror() for m in motions], found, True))
-            else:
-                left_out[name] = (
-                    f"no rhythm (confidence {found.confidence:.2f} < {settings.min_confidence:g})"
-                )
-        except InvalidInput as error:
-            left_out[name] = str(error)
-        if progress is not None:
-            progress(1)
-    if not out:
-        raise InvalidInput(
-            f"no take has a rhythm to cut it by ({reasons_text(left_out) or 'no takes'})"
-        )
-    return out, left_out
-
-
-def _cut(
-    analysed: list, settings: ChoreographySettings, left_out: dict[str, str]
-) -> tuple[list[Movement], list[Run]]:
-    """All movements, and the runs in which they follow one another."""
-    meter = settings.meter
-    if meter is None:
-        meter = usual_meter([(motions, found) for motions, found, _ in analysed])
-        period = float(np.median([found.period for _, found, _ in analysed]))
-        while meter * period < _SHORTEST:
-            meter *= 2
-    rate = analysed[0][0][0].fps
-    beat_frames = max(round(float(np.median([b.period for _, b, _ in analysed])) * rate), 2)
-    runs: list[Run] = []
-    for motions, found, mirrored in analysed:
-        try:
-            cut = cut_movements(
-                motions, found, meter=meter, first_beat=downbeat(found, meter),
-                beat_frames=beat_frames, mirrored=mirrored,
-            )  # fmt: skip
-            even = _even_runs(cut, found, settings) if settings.even else [(cut, True)]
-            if not any(run for run, _ in even):
-                left_out[motions[0].name] = f"without {meter} even beats on which feet land"
-            runs += even
-        except InvalidInput as error:
-            left_out[motions[0].name] = str(error)
-    movements = [movement for run, _ in runs for movement in run]
-    if not movements:
-        raise InvalidInput(reasons_text(left_out))
-    return movements, runs
-
-
-def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
-    """At the frame rate and on the skeletons of the first take."""
-    if len(motions) != len(first):
-        raise InvalidInput(
-            "all takes of a choreography must have the same number of characters; "
-            f"{first[0].name or 'the first'} has {len(first)}, this one {len(motions)}"
-        )
-    return [conformed(m, like.skeleton, like.fps) for m, like in zip(motions, first, strict=True)]
-
-
-def _even_runs(
-    movements: list[Movement], found: Beats, settings: ChoreographySettings
-) -> list[Run]:
-    """Runs of movements with even beats on which feet land; all movements, if few have them.
-
-    An uneven beat is more often a missed detection than one that was danced so, and would be
-    off the music.
-    """
-    landed = settings.align == "landings"
-    most = _UNEVEN_LANDINGS if landed else _UNEVEN
-    period = found.period * found.fps
-    even = [bool(np.all(np.abs(np.diff(m.beats) / period - 1.0) < most)) for m in movements]
-    if landed:
-        fits = [
-            landing_fit(found.candidates.landings, m.beats / found.fps, fps=found.fps)
-            for m in movements
-        ]
-        on_beat = [
-            keeps and (not fit.total or fit.share >= _LANDED)
-            for keeps, fit in zip(even, fits, strict=True)
-        ]
-        even = on_beat if 4 * sum(on_beat) >= len(on_beat) else even
-    elif 2 * sum(even) < len(even):
-        return [(movements, True)]
-    runs: list[Run] = [([], True)]
-    for movement, keeps_time in zip(movements, even, strict=True):
-        if keeps_time:
-            runs[-1][0].append(movement)
-        else:
-            runs.append(([], False))
-    return [run for run in runs if run[0]]
 
 
 def for_music(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.movements import Movement, MovementComparison, warped_movement
-from motionloom.dance.transitions.graph import graph_data, graph_from
+from motionloom.dance.transitions.movement_graph import graph_data, graph_from
 from motionloom.errors import LibraryError, MotionFormatError, MotionloomError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import conformed

@@ -27,7 +27,7 @@ from motionloom.motion.segment import Segment
 from motionloom.parametric.parametric_motion import ParametricMotion
 
 if TYPE_CHECKING:
-    from motionloom.fat_graph.player import FatPlayer
+    from motionloom.fat_graph.fat_graph_player import FatPlayer
 
 Array = NDArray[np.float64]
 
@@ -222,7 +222,7 @@ class FatGraph:
         start : int
             Base pose to start with.
         """
-        from motionloom.fat_graph.player import FatPlayer
+        from motionloom.fat_graph.fat_graph_player import FatPlayer
 
         return FatPlayer(self, direction=direction, speed=speed, start=start)
 

@@ -11,15 +11,21 @@ from motionloom.lazy_names import lazy_names
 if TYPE_CHECKING:
     from motionloom.blending.player import FrameBlock, Player
     from motionloom.crowd.ballroom import Ballroom
+    from motionloom.crowd.crowd_player import CrowdMotion
     from motionloom.crowd.march import March
-    from motionloom.crowd.player import CrowdMotion
+    from motionloom.dance.beat_clock import TempoClock
     from motionloom.dance.choreography import Choreography
     from motionloom.dance.dancing.dance import Dance
-    from motionloom.dance.dancing.player import DancePlayer
+    from motionloom.dance.dancing.dance_player import DancePlayer
     from motionloom.dance.motion_beats.beats import Beats, beats
-    from motionloom.dance.music.audio import write_sound
-    from motionloom.dance.music.beat_clock import TempoClock
-    from motionloom.dance.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES, Music, load_music, tune
+    from motionloom.dance.music import (
+        AUDIO_SUFFIXES,
+        MIDI_SUFFIXES,
+        Music,
+        load_music,
+        tune,
+        write_sound,
+    )
     from motionloom.fat_graph.graph import FatGraph
     from motionloom.library.comparison import Comparison
     from motionloom.library.crowd_plan import CrowdPlan
@@ -61,7 +67,7 @@ _NAMES = {
     ),
     "crowd.ballroom": ("Ballroom",),
     "crowd.march": ("March",),
-    "crowd.player": ("CrowdMotion",),
+    "crowd.crowd_player": ("CrowdMotion",),
     "library.comparison": ("Comparison",),
     "library.crowd_plan": ("CrowdPlan",),
     "library.library": ("Library", "trust_library"),
@@ -79,19 +85,19 @@ _NAMES = {
     ),
     "dance.choreography": ("Choreography",),
     "dance.dancing.dance": ("Dance",),
-    "dance.dancing.player": ("DancePlayer",),
+    "dance.dancing.dance_player": ("DancePlayer",),
     "dance.motion_beats.beats": (
         "Beats",
         "beats",
     ),
-    "dance.music.audio": ("write_sound",),
-    "dance.music.beat_clock": ("TempoClock",),
-    "dance.music.music": (
+    "dance.beat_clock": ("TempoClock",),
+    "dance.music": (
         "AUDIO_SUFFIXES",
         "MIDI_SUFFIXES",
         "Music",
         "load_music",
         "tune",
+        "write_sound",
     ),
     "search.match": (
         "Match",

@@ -13,8 +13,8 @@ from motionloom.settings import takes
 from motionloom.store.ingest.labels import checked_labels
 
 if TYPE_CHECKING:
-    from motionloom.dance.manual_beats import GivenBeats
     from motionloom.dance.motion_beats.beats import Beats
+    from motionloom.dance.motion_beats.manual_beats import GivenBeats
     from motionloom.motion.segment import Segment
     from motionloom.parallel import Progress
     from motionloom.store import Store
@@ -219,7 +219,7 @@ class BeatCollection:
         take : str or sequence of str
         settings : BeatSettings, optional
         """
-        from motionloom.dance.manual_beats import beats_in
+        from motionloom.dance.motion_beats.manual_beats import beats_in
 
         together = [take] if isinstance(take, str) else list(take)
         beats_of = beats_in(self._store, self._store.__getitem__)
@@ -235,7 +235,7 @@ class BeatCollection:
 
     def manual(self) -> dict[str, GivenBeats]:
         """Beats, tempos and partners that were `set`, by take."""
-        from motionloom.dance.manual_beats import given_beats
+        from motionloom.dance.motion_beats.manual_beats import given_beats
 
         return given_beats(self._store)
 
@@ -278,7 +278,11 @@ class BeatCollection:
         >>> lib.beats["groove"].times[:3]
         array([0.5, 1.1, 1.7])
         """
-        from motionloom.dance.manual_beats import GivenBeats, checked_times, save_given_beats
+        from motionloom.dance.motion_beats.manual_beats import (
+            GivenBeats,
+            checked_times,
+            save_given_beats,
+        )
         from motionloom.library.crowd_plan import expanded
 
         BeatSettings(bpm=bpm, first_beat=first_beat)  # raises if they mean nothing
@@ -337,7 +341,7 @@ class BeatCollection:
         >>> len(before) - len(after), round(float(lib.beats["groove"].times[1] - before[2]), 3)
         (1, 0.05)
         """
-        from motionloom.dance.manual_beats import (
+        from motionloom.dance.motion_beats.manual_beats import (
             GivenBeats,
             checked_times,
             edited_times,

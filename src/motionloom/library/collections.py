@@ -14,7 +14,7 @@ from motionloom.settings import motion_choice, takes
 
 if TYPE_CHECKING:
     from motionloom.dance.choreography import Choreography
-    from motionloom.dance.music.music import Music
+    from motionloom.dance.music import Music
     from motionloom.features.joint_weights import LearnedWeights
     from motionloom.motion_graph.edits import EditedGraph, Edits, TransitionKey
     from motionloom.motion_graph.settings import GraphSettings
@@ -312,7 +312,7 @@ class ChoreographyCollection(MutableMapping[str, "Choreography"]):
         """
         from motionloom.dance.choreography import for_music
         from motionloom.dance.choreography_file import saved_choreographies
-        from motionloom.dance.music.music import Music, load_music
+        from motionloom.dance.music import Music, load_music
 
         saved = saved_choreographies(self._store, self._store.__getitem__)
         if kind is not None:

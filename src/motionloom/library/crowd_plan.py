@@ -102,7 +102,7 @@ class CrowdPlan:
 
             graph["align"] = movements.align
             if self._library is not None:
-                from motionloom.dance.manual_beats import beats_in
+                from motionloom.dance.motion_beats.manual_beats import beats_in
 
                 graph["beats_of"] = beats_in(self._library, self._motion)
             return couple_steps(

@@ -60,7 +60,7 @@ class DanceVerbs:
         (4, ('dance_0',))
         """
         from motionloom.dance.choreography import Choreography
-        from motionloom.dance.manual_beats import beats_in
+        from motionloom.dance.motion_beats.manual_beats import beats_in
         from motionloom.search.filters import chosen_names
 
         given = ChoreographySettings.given(settings, options)
@@ -141,7 +141,7 @@ class DanceVerbs:
         ('dancer_1', 'dancer_2')
         """
         from motionloom.crowd.dance_floor import dance_floor, dance_takes
-        from motionloom.dance.manual_beats import beats_in
+        from motionloom.dance.motion_beats.manual_beats import beats_in
         from motionloom.search.filters import chosen_names
 
         given = DanceFloorSettings.given(settings, options)

@@ -58,7 +58,7 @@ class LibraryStore(Store):
 
     def rename(self, name: str, new: str) -> None:
         """Give a motion another name; beats that were set by hand keep to it."""
-        from motionloom.dance.manual_beats import rename_given_beats
+        from motionloom.dance.motion_beats.manual_beats import rename_given_beats
 
         with self.change("rename"):
             super().rename(name, new)

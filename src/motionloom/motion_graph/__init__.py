@@ -15,6 +15,6 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.settings import TransitionSettings as TransitionSettings
     from motionloom.motion_graph.settings import WalkSettings as WalkSettings
     from motionloom.motion_graph.transitions.transitions import Transitions as Transitions
-    from motionloom.motion_graph.walks.player import GraphPlayer as GraphPlayer
+    from motionloom.motion_graph.walks.graph_player import GraphPlayer as GraphPlayer
 
 __getattr__, __dir__ = imported_on_use(__name__)

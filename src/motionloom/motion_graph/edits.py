@@ -133,7 +133,7 @@ class EditedGraph:
         seconds : float
             Duration before and after the blend.
         """
-        from motionloom.motion_graph.walks.player import GraphPlayer
+        from motionloom.motion_graph.walks.graph_player import GraphPlayer
         from motionloom.motion_graph.walks.routes import Route
 
         wanted = TransitionKey.of(key)

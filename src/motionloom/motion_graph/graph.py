@@ -40,7 +40,7 @@ from motionloom.motion_graph.walks.walk_quality import moving_speeds, walk_parts
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
-    from motionloom.motion_graph.walks.player import GraphPlayer
+    from motionloom.motion_graph.walks.graph_player import GraphPlayer
 
 _REMEMBERED = 512  # transitions whose frames are cached
 _FRAME = re.compile(r"[0-9]{1,15}")
@@ -275,7 +275,7 @@ class MotionGraph:
         automatic: bool = True,
         lock_feet: bool = True,
     ) -> GraphPlayer:
-        """Endless motion, frame by frame; see `motionloom.motion_graph.walks.player`.
+        """Endless motion, frame by frame; see `motionloom.motion_graph.walks.graph_player`.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class MotionGraph:
         lock_feet : bool
             Whether feet in contact are held in place.
         """
-        from motionloom.motion_graph.walks.player import GraphPlayer
+        from motionloom.motion_graph.walks.graph_player import GraphPlayer
 
         return GraphPlayer(self, seed, start=start, automatic=automatic, lock_feet=lock_feet)
 
@@ -351,7 +351,7 @@ class MotionGraph:
         self, settings: WalkSettings, *, progress: Progress | None = None
     ) -> tuple[GraphPlayer, int]:
         """A player that performs a walk, and the number of its frames."""
-        from motionloom.motion_graph.walks.player import GraphPlayer
+        from motionloom.motion_graph.walks.graph_player import GraphPlayer
         from motionloom.motion_graph.walks.routes import plan
 
         if settings.random:

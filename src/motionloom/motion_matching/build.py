@@ -22,16 +22,20 @@ from motionloom.motion_matching.database import (
     Range,
     searchable_frames,
 )
-from motionloom.motion_matching.features import Normalization, check_roles, matching_features
-from motionloom.motion_matching.root_motion import RootMotion
-from motionloom.motion_matching.settings import MatchingSettings
-from motionloom.motion_matching.standing import (
+from motionloom.motion_matching.features import (
+    Normalization,
+    RootMotion,
+    check_roles,
+    matching_features,
+)
+from motionloom.motion_matching.generated_takes import (
     gait_changes,
     is_made,
     needs_gait_changes,
     needs_standing,
     standing_motions,
 )
+from motionloom.motion_matching.settings import MatchingSettings
 from motionloom.parallel import Progress
 from motionloom.search.index.bucket_index import BucketIndex
 

@@ -15,18 +15,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from motionloom.blending.player import FrameBlock
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import SourceStatistics
 from motionloom.motion.feet.gait import GAITS
 from motionloom.motion_matching.features import COUNT, Normalization
+from motionloom.motion_matching.generated_takes import is_made
+from motionloom.motion_matching.matching_player import WALKING_SPEED, MatchingPlayer
 from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
-from motionloom.motion_matching.standing import is_made
 from motionloom.search.index.bucket_index import BucketIndex, Finder
+from motionloom.settings import names
 
 if TYPE_CHECKING:
     from motionloom.motion_matching.coverage import Coverage
-    from motionloom.motion_matching.player import MatchingPlayer
     from motionloom.motion_matching.steering_courses import CourseResult
 
 MIRRORED = "_mirrored"
@@ -276,8 +278,6 @@ class MatchingDatabase:
 
     def player(self, **controls: Any) -> MatchingPlayer:
         """A player of this database; see `MatchingPlayer`."""
-        from motionloom.motion_matching.player import MatchingPlayer
-
         return MatchingPlayer(self, **controls)
 
     def walk(self, settings: MatchingWalkSettings | None = None, **controls: Any) -> Motion:
@@ -298,9 +298,7 @@ class MatchingDatabase:
         >>> database.walk(seconds=3, steer=("1:90",)).duration
         3.0
         """
-        from motionloom.motion_matching.walk import matched_walk
-
-        return matched_walk(self, settings or MatchingWalkSettings(**controls))
+        return _walk(self, settings or MatchingWalkSettings(**controls))
 
     def fill_gaps(self, motion: Motion, known: ArrayLike) -> Motion:
         """Replace unknown frames of a motion; see `motionloom.motion_matching.keyframes`."""
@@ -397,3 +395,45 @@ def searchable_frames(
             mask[max(frame - reach, part.start) : min(frame + reach + 1, part.stop)] = False
         mask[max(part.stop - round(_END_SECONDS * fps), part.start + 1) : part.stop] = False
     return mask if mask.any() else ~mask
+
+
+def _walk(database: MatchingDatabase, settings: MatchingWalkSettings) -> Motion:
+    """Walk as asked, with provenance and quality; see `MatchingDatabase.walk`."""
+    speed = WALKING_SPEED if settings.speed is None else settings.speed
+    facing = None if settings.facing is None else float(np.radians(settings.facing))
+    path = settings.floor_path()
+    player = MatchingPlayer(
+        database,
+        velocity=_desired(speed, float(np.radians(settings.direction)))
+        if path is None
+        else (0.0, 0.0),
+        facing=facing,
+        gait=names(settings.gait) or None,
+        path=path,
+        speed=speed,
+        dynamics=settings.dynamics,
+    )
+    seconds = settings.seconds
+    if path is not None:
+        length = float(np.linalg.norm(np.diff(np.asarray(path, np.float64), axis=0), axis=1).sum())
+        most = seconds or 2.0 * length / max(speed, 0.1) + 6.0
+        blocks, left = [], max(round(most * player.fps), 1)
+        while left > 0 and not (player.done and seconds is None):
+            blocks.append(player.read(1))
+            left -= 1
+        if seconds is None:
+            blocks.append(player.read(round(0.5 * player.fps)))
+    else:
+        blocks = []
+        until = round((seconds or 10.0) * player.fps)
+        for second, direction, new_speed in [*settings.changes(), (np.inf, 0.0, None)]:
+            frames = int(min(round(second * player.fps) if np.isfinite(second) else until, until))
+            blocks.append(player.read(max(frames - player.played, 0)))
+            speed = speed if new_speed is None else new_speed
+            player.steer(velocity=_desired(speed, direction))
+    played = FrameBlock.joined(blocks)
+    return played.to_motion(player.skeleton, player.fps, "walk").with_quality(player.quality)
+
+
+def _desired(speed: float, direction: float) -> tuple[float, float]:
+    return speed * float(np.sin(direction)), speed * float(np.cos(direction))

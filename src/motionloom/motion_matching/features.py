@@ -1,4 +1,4 @@
-"""Matching features: what a frame looks like and where it leads, 27 numbers.
+"""Matching features: 27 numbers for the pose of a frame and where it leads.
 
 =====================  =====  =======================================================
 group                  count  in the frame of the root motion
@@ -12,6 +12,12 @@ facing                 6      direction there, a unit vector: x, z each
 
 The order is that of orangeduck's Motion-Matching, so that files can be exchanged. Behind the end
 of a take the trajectory goes on with the velocity and the turn of its last frames.
+
+The *root motion* is the path of a smoothed point under the body, and where it faces. Engines call
+it the simulation bone: a game moves it, and the pose is relative to it. The
+hips sway with every step and twist with every stride, so that both are smoothed over about half a
+stride. Beyond the ends of a take the hips go on as they moved there; held still, as filters do, a
+walk would seem to stop.
 """
 
 from __future__ import annotations
@@ -23,7 +29,8 @@ from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
 from motionloom.motion import Motion
-from motionloom.motion_matching.root_motion import RootMotion
+from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
+from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.motion_matching.settings import HORIZONS, MatchingSettings
 
 Array = NDArray[np.float64]
@@ -155,3 +162,61 @@ def _rotated(vectors: Array, root: RootMotion, *, place: bool = True) -> Array:
         floor = floor - root.floor[:, None]
     floor = floor * np.exp(-1j * root.facing)[:, None]
     return np.stack([floor.imag, vectors[..., 1], floor.real], axis=-1)
+
+
+Complex = NDArray[np.complex128]
+
+_PLACE_SECONDS = 0.15  # standard deviation of the smoothing of places ...
+_FACING_SECONDS = 0.2  # ... and of facing
+_END_SECONDS = 0.3  # over which velocity at an end is measured
+
+
+@dataclass(frozen=True, eq=False)
+class RootMotion:
+    """Root motion of T frames.
+
+    Attributes
+    ----------
+    floor : ndarray of complex, shape (T,)
+        Place ``z + ix`` in metres.
+    facing : ndarray, shape (T,)
+        Radians from +Z towards +X, unwrapped.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> root = RootMotion.of(ml.demo.clip("walk"))
+    >>> bool(abs(root.facing).max() < 0.2), bool(root.floor[-1].real > 2.0)
+    (True, True)
+    """
+
+    floor: Complex
+    facing: Array
+
+    def __len__(self) -> int:
+        return len(self.floor)
+
+    @classmethod
+    def of(cls, motion: Motion) -> RootMotion:
+        """Root motion by the roles hips and, for the facing, hips and shoulders of both sides."""
+        hips = floor_complex(motion.role_positions(["hips"])[:, 0].astype(np.float64))
+        heading = motion.headings()
+        floor = _smoothed(hips, motion.fps, _PLACE_SECONDS)
+        return cls(floor, _smoothed(heading, motion.fps, _FACING_SECONDS))
+
+    def transforms(self) -> PlanarTransform:
+        """The transform of each frame from the root to the world."""
+        return PlanarTransform.from_complex(self.floor, self.facing)
+
+
+def _smoothed(values: NDArray, fps: float, seconds: float) -> NDArray:
+    """Values (T,) smoothed; beyond the ends they go on with their velocity there."""
+    width = seconds * fps
+    reach = int(4.0 * width + 1.5)
+    last = min(max(round(_END_SECONDS * fps), 1), len(values) - 1)
+    if last < 1:
+        return values.copy()
+    steps = np.arange(1, reach + 1)
+    before = values[0] - steps[::-1] * (values[last] - values[0]) / last
+    after = values[-1] + steps * (values[-1] - values[-1 - last]) / last
+    return gaussian_smooth(np.concatenate([before, values, after]), width)[reach:-reach]

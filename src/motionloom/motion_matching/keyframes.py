@@ -24,7 +24,7 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
 from motionloom.motion.smoothing import smooth_step
 from motionloom.motion_matching.database import MIRRORED
-from motionloom.motion_matching.standing import is_made
+from motionloom.motion_matching.generated_takes import is_made
 
 if TYPE_CHECKING:
     from motionloom.motion_matching.database import MatchingDatabase

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from motionloom.blending.player import FrameBlock
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.motion_matching.root_motion import RootMotion
+from motionloom.motion_matching.features import RootMotion
 
 if TYPE_CHECKING:
     from motionloom.motion_matching.database import MatchingDatabase
-    from motionloom.motion_matching.player import MatchingPlayer
+    from motionloom.motion_matching.matching_player import MatchingPlayer
 
 Array = NDArray[np.float64]
 

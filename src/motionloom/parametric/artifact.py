@@ -21,13 +21,11 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.motion.segment import positive_rate
-from motionloom.parametric.own_functions import is_reference
-from motionloom.parametric.parameter import Parameter
+from motionloom.parametric.parameter import Parameter, Scores, is_reference
 from motionloom.parametric.parameter_space import ParameterSpace
 from motionloom.parametric.parameter_text import as_parameters, parameter
 from motionloom.parametric.parameters import own, scores
 from motionloom.parametric.parametric_motion import ParametricMotion
-from motionloom.parametric.scores import Scores
 from motionloom.store.records import skeleton_from, skeleton_json
 from motionloom.store.store import Store
 

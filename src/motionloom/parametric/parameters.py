@@ -5,7 +5,7 @@ the apex of a kick* is relative to the performer. It is a signal (`motionloom.pa
 at one frame of the query, which registration maps to every other example and every blend; or at
 the frame where a joint is highest, lowest, fastest or farthest from the root in each motion; or the
 minimum, maximum or mean of a signal over frames of the query, or over all. Any function of a motion
-can be a parameter, too, and scores that are given per example (`motionloom.parametric.scores`).
+can be a parameter, too, and scores that are given per example (`motionloom.parametric.parameter`).
 
 Every built-in parameter has a text, as on the command line: ``right_ankle@33``,
 ``right_wrist@highest(left_ankle)``, ``maximum(angular_velocity(right_knee))@10-40``.
@@ -24,9 +24,16 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import hips_path
-from motionloom.parametric.own_functions import imported_function, reference_of
-from motionloom.parametric.parameter import Moment, Parameter, value_of
-from motionloom.parametric.scores import Scores, read_scores, scores_from
+from motionloom.parametric.parameter import (
+    Moment,
+    Parameter,
+    Scores,
+    imported_function,
+    read_scores,
+    reference_of,
+    scores_from,
+    value_of,
+)
 from motionloom.parametric.signals import (
     EXTREMES,
     SIGNALS,

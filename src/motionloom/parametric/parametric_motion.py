@@ -35,13 +35,21 @@ from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FootContacts
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parallel import Progress
-from motionloom.parametric.cardinal_basis import CardinalBasis
 from motionloom.parametric.parameter import Moment, Parameter
-from motionloom.parametric.parameter_space import ParameterSpace, checked_target, sampled_space
+from motionloom.parametric.parameter_space import (
+    CardinalBasis,
+    ParameterSpace,
+    checked_target,
+    sampled_space,
+)
 from motionloom.parametric.parameter_text import as_parameters
-from motionloom.parametric.redundancy import needed_examples
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
-from motionloom.parametric.weight_refinement import SAMPLES, TOLERANCE, refined_weights
+from motionloom.parametric.weight_refinement import (
+    SAMPLES,
+    TOLERANCE,
+    needed_examples,
+    refined_weights,
+)
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from motionloom.files import atomic_write
 from motionloom.motion_matching.coverage import SPEEDS, TURNS, Coverage
-from motionloom.motion_matching.root_motion import RootMotion
+from motionloom.motion_matching.features import RootMotion
 from motionloom.plots.pages.page import FAINT, TEXT, write_figure
 
 if TYPE_CHECKING:

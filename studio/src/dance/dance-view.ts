@@ -268,7 +268,7 @@ export class DanceView extends View {
     const musicCode = tune ? `tune(meter=${this.choreography!.meter}, tempo_bpm=${this.tempo})` : pythonLiteral(song);
     return html`<loom-code
       cli=${`motionloom dance ${shellWord(lib)} ${tune ? `tune --tempo ${this.tempo}` : shellWord(song)} ${who}${bars} --seed ${shellWord(seed)}${loose ? " --unsynced" : ""} -o dance.glb`}
-      python=${`import motionloom as ml; ${tune ? "from motionloom.dance.music.music import tune; " : ""}dance = ml.Library(${pythonLiteral(lib)}).choreography(${steps.join(", ")}).dance(${musicCode}, seed=${Number(seed)}${loose ? ", synced=False" : ""})`}></loom-code>`;
+      python=${`import motionloom as ml; ${tune ? "from motionloom.dance.music import tune; " : ""}dance = ml.Library(${pythonLiteral(lib)}).choreography(${steps.join(", ")}).dance(${musicCode}, seed=${Number(seed)}${loose ? ", synced=False" : ""})`}></loom-code>`;
   }
 
   /** Dance with all takes that have a rhythm. */

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.blending.player import FrameBlock, frame_count
-from motionloom.dance.dancing.player import DancePlayer
+from motionloom.dance.beat_clock import MusicClock
+from motionloom.dance.dancing.dance_player import DancePlayer
 from motionloom.dance.motion_beats.beats import beats
 from motionloom.dance.motion_beats.landings import (
     NEAR,
@@ -22,9 +23,7 @@ from motionloom.dance.motion_beats.landings import (
     landing_events,
 )
 from motionloom.dance.motion_beats.scores import BeatScore, beat_score
-from motionloom.dance.music.audio import audible
-from motionloom.dance.music.beat_clock import MusicClock
-from motionloom.dance.music.music import Music, load_music
+from motionloom.dance.music import Music, audible, load_music
 from motionloom.dance.settings import DanceSettings
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance

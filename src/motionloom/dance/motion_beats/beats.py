@@ -39,8 +39,12 @@ from motionloom.dance.motion_beats.period import (
     self_similarity,
     superposed,
 )
-from motionloom.dance.motion_beats.step_period import led_by_landings, step_period
-from motionloom.dance.motion_beats.steps import led_by_steps, step_cycle
+from motionloom.dance.motion_beats.steps import (
+    led_by_landings,
+    led_by_steps,
+    step_cycle,
+    step_period,
+)
 from motionloom.dance.motion_beats.tracking import (
     density,
     grid_phase,

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.files import parse_json, read_regular_text
 

@@ -32,7 +32,7 @@ from scipy.sparse.csgraph import connected_components
 
 from motionloom.blending.inertialization import FADE, led_on, turning
 from motionloom.dance.movements import Movement, sampled
-from motionloom.dance.transitions.graph import TransitionGraph
+from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.kernels import kernel
 from motionloom.motion import Motion
@@ -251,6 +251,10 @@ class _Ends:
         Joint positions before the end of each movement.
     heads, head_roots : ndarray, shapes (N, F, J, 4) and (N, F, 3)
         Rotations and root after its start.
+    ahead, ahead_root : ndarray, shapes (N, J, 4) and (N, 3)
+        Rotations and root one frame after its end, if it went on.
+    steps : ndarray, shape (N, 2, J + 1, 3)
+        Change per frame at its end and at its start: rotation vectors of the joints, then the root.
     """
 
     skeleton_parents: NDArray[np.int64]
@@ -263,9 +267,6 @@ class _Ends:
     ahead: Array
     ahead_root: Array
     steps: Array
-    step_roots: Array
-    starts: Array
-    start_roots: Array
     tail_push: Array
     own_push: Array
     own_step: Array
@@ -309,8 +310,8 @@ class _Ends:
         out = np.empty((len(pairs), 2 + len(self.limbs)))
         _play(
             np.ascontiguousarray(pairs), self.tails, self.heads, self.head_roots, self.ahead,
-            self.ahead_root, self.steps, self.step_roots, self.starts, self.start_roots,
-            self.skeleton_parents, self.offsets, self.limbs, fade, 1.0 / self.fps, out,
+            self.ahead_root, self.steps, self.skeleton_parents, self.offsets, self.limbs, fade,
+            1.0 / self.fps, out,
         )  # fmt: skip
         unbent = np.all(out[:, 2:] >= _BENT * self.own_limbs[pairs].min(axis=1), axis=1)
         return np.maximum(out[:, 0], self.tail_push[pairs[:, 0]]), out[:, 1], unbent
@@ -331,12 +332,13 @@ def _prepared(tail: Motion, head: Motion) -> tuple:
     step, start = led_on(*turning(ending)), led_on(*turning(starting)[::-1])
     step_root = led_on(*np.diff(paths[0], axis=0))
     start_root = led_on(*np.diff(paths[1], axis=0)[::-1])
+    steps = np.stack([np.vstack([step, step_root]), np.vstack([start, start_root])])
     places = tail.positions().astype(np.float64)
     pushes = np.linalg.norm(np.diff(places, n=2, axis=0), axis=-1) * tail.fps**2
     return (
         places, head.rotations.astype(np.float64), head.root.astype(np.float64),
         rot.multiply(rot.exp(step), ending[-1]), paths[0][-1] + step_root,
-        step, step_root, start, start_root, np.float64(pushes.max(initial=0.0)),
+        steps, np.float64(pushes.max(initial=0.0)),
     )  # fmt: skip
 
 
@@ -402,20 +404,24 @@ def _state(path: Array, fps: float, *, end: bool) -> Array:
 
 @kernel
 def _play(
-    pairs, tails, heads, head_roots, ahead, ahead_root, steps, step_roots, starts, start_roots,
-    parents, offsets, limbs, fade, dt, out,
+    pairs, tails, heads, head_roots, ahead, ahead_root, steps, parents, offsets, limbs, fade, dt,
+    out,
 ):  # fmt: skip
     """Largest acceleration (m/s^2) and step, least lengths of limbs (m) of each pair.
 
-    The seam is played as `motionloom.blending.inertialization` does.
+    `pairs` (P, 2) are movements; arrays of the N movements are those of `_Ends`. The skeleton has
+    `parents` (J,), parents first, and `offsets` (J, 3); `limbs` (L, 2) are first and last joints.
+    Fills `out` (P, 2 + L). The seam is played as `motionloom.blending.inertialization` does.
     """
     joints, frames, width = heads.shape[2], heads.shape[1], tails.shape[1]
     turns, spins = np.empty((joints, 3)), np.empty((joints, 3))
     turn, world = np.empty(4), np.empty((joints, 4))
     local, bone, vector, back = np.empty(4), np.empty(3), np.empty(3), np.empty(4)
     places = np.empty((frames + 2, joints, 3))
+    # Scratch is allocated once: a table has thousands of pairs of a few dozen frames each.
     for p in range(len(pairs)):
         a, b = pairs[p, 0], pairs[p, 1]
+        # Two frames before the seam, so that accelerations across it are second differences.
         places[0], places[1] = tails[a, width - 2], tails[a, width - 1]
         for j in range(joints):
             back[0] = heads[b, 0, j, 0]
@@ -423,7 +429,7 @@ def _play(
             multiply_into(ahead[a, j], back, turn)
             log_into(turn, turns[j])
             for c in range(3):
-                spins[j, c] = (steps[a, j, c] - starts[b, j, c]) / dt
+                spins[j, c] = (steps[a, 0, j, c] - steps[b, 1, j, c]) / dt
         for n in range(frames):
             time = n * dt
             for j in range(joints):
@@ -435,7 +441,7 @@ def _play(
                     world[j] = local
                     for c in range(3):
                         away = ahead_root[a, c] - head_roots[b, 0, c]
-                        speed = (step_roots[a, c] - start_roots[b, c]) / dt
+                        speed = (steps[a, 0, joints, c] - steps[b, 1, joints, c]) / dt
                         left = critically_damped_spring(away, speed, fade, time)[0]
                         places[n + 2, j, c] = head_roots[b, n, c] + left
                 else:
@@ -443,7 +449,7 @@ def _play(
                     rotate_into(world[parents[j]], offsets[j], bone)
                     for c in range(3):
                         places[n + 2, j, c] = places[n + 2, parents[j], c] + bone[c]
-        push = step = 0.0
+        push = step = 0.0  # squares, so that one root per pair is enough
         for n in range(1, frames + 2):
             for j in range(joints):
                 square = bend = 0.0

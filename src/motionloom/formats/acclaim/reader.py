@@ -51,7 +51,7 @@ _BLANK, _NUMBERS, _UNKNOWN = -1, -2, -3  # kinds of lines; otherwise the index o
 def read(
     path: str | Path,
     *,
-    asf: str | Path | None = None,
+    skeleton: str | Path | None = None,
     fps: float | None = None,
     unit: str | float | None = None,
     up: str | None = None,
@@ -61,7 +61,7 @@ def read(
 ) -> Motion:
     """Read one motion from an AMC file and its ASF skeleton; see `motionloom.load`.
 
-    The skeleton `asf` is by default the file with the same stem, else with the stem up to an
+    The file `skeleton` is by default the file with the same stem, else with the stem up to an
     underscore (``01.asf`` for ``01_01.amc``), else the only one in the folder. The default unit is
     that of CMU if ``:units`` has ``length 0.45``, else inferred.
     """
@@ -70,15 +70,15 @@ def read(
     if not max_gap >= 0.0:
         raise InvalidInput(f"max_gap must be zero or more seconds; got {max_gap}")
     data = file_bytes(path, "an AMC file")
-    skeleton_path = _skeleton_path(path, asf)
+    skeleton_path = _skeleton_path(path, skeleton)
     skeleton_repairs = Repairs(skeleton_path, strict=strict)
     skeleton_data = file_bytes(skeleton_path, "an ASF file")
     acclaim = read_skeleton(skeleton_data, skeleton_path, skeleton_repairs)
     frames = read_frames(data, acclaim.bones, path, repairs)
     rate = _USUAL_RATE if fps is None else float(fps)
     rotations, root = _poses(acclaim, frames, path, repairs, most=int(max_gap * rate + 1e-6))
-    skeleton = with_user_roles(_skeleton(acclaim), roles)
-    motion = Motion(skeleton, rotations, root, rate, path.stem)
+    body = with_user_roles(_skeleton(acclaim), roles)
+    motion = Motion(body, rotations, root, rate, path.stem)
     warnings = []
     if fps is None:
         warnings.append("AMC files have no frame rate; 120 is taken. Give fps to change it")

@@ -248,7 +248,7 @@ def read(
     unit: str | float | None = None,
     fps: float | None = None,
     up: str | None = None,
-    root: str | None = None,
+    skeleton: str | None = None,
     roles: str | Path | Mapping[str, str] | None = None,
     tpose: bool | None = None,
     partial: bool = False,
@@ -263,7 +263,7 @@ def read(
     columns = plain.channel_names if plain else channel_names(nodes)
     table = read_rows(text, columns or ["nothing"], path, repairs, partial=partial)
     frame_time = _frame_time(text, fps, path, repairs)
-    nodes, table = _one_figure(nodes, table, root, path)
+    nodes, table = _one_figure(nodes, table, skeleton, path)
     layout = plain or Layout(nodes)
     return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
 

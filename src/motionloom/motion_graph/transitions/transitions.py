@@ -236,7 +236,7 @@ def find_transitions(
                 made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
     whole = Transitions.joined(list(made.values()))
     if settings.rules.bridge and len(whole):
-        from motionloom.motion_graph.transitions.bridges import bridges
+        from motionloom.motion_graph.components import bridges
 
         lengths = [len(motion) for motion in motions]
         more = bridges(lengths, foot_supports, candidates, whole, maker.one_way)

@@ -247,26 +247,34 @@ def _traced(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch) ->
         *_trace(
             ground.floor[row:last].astype(np.complex128), complex(branch.transform.floor),
             float(branch.transform.yaw), branch.turning, branch.progress, branch.time, goal.path,
-            STEP, goal.guide,
-            _label_costs(goal, segments, slice(row, last)), goal.frames, 1.0 / graph.fps,
-            goal.most_turning, branch.walked,
+            goal.guide, _label_costs(goal, segments, slice(row, last)), goal.frames,
+            1.0 / graph.fps, goal.most_turning, branch.walked,
         )
     )  # fmt: skip
 
 
 @kernel
 def _trace(
-    floor, shift, yaw, turning, progress, time, path, step, guide, label_mismatch, frames, dt,
-    most, gone_before,
+    floor, shift, yaw, turning, progress, time, path, guide, label_mismatch, frames, dt, most,
+    gone_before,
 ):  # fmt: skip
-    """Kernel of `_traced`: the path `floor`, transformed and steered along the goal path."""
+    """Kernel of `_traced`: the path `floor`, transformed and steered along the goal path.
+
+    Floor positions are complex, ``x + iz``: `floor` (T,) of the hips, goal `path` (P,) with points
+    `STEP` meters apart and `guide` (G,) with one point per frame, either empty if there is none.
+    `label_mismatch` (T,) is the cost of labels. `shift` and `yaw` are the transform of the motion;
+    `turning`, `progress`, `time` and `gone_before` are the state of the parent branch; `frames` is
+    the length of the whole walk (0: until the end of the path), `most` the fastest turn in rad/s.
+    Returns the fields of `_Trace`, each (T,), written up to its `stop`.
+    """
+    # Frames must go in order: steering depends on where the walker was led before.
     count = len(floor)
     costs, along = np.empty(count), np.empty(count)
     turns, turned = np.zeros(count), np.zeros(count)
     walked = np.full(count, gone_before)
     places = np.empty(count, np.complex128)
     total, stop, bend = 0.0, -1, 0.0
-    length = (len(path) - 1) * step
+    length = (len(path) - 1) * STEP
     place = shift + np.exp(1j * yaw) * floor[0]
     for k in range(count):
         total += _TIME + label_mismatch[k]
@@ -275,21 +283,23 @@ def _trace(
             place += gone
             walked[k] = walked[k - 1] + abs(gone)
             if len(path) > 0:
-                at = min(int(progress / step), len(path) - 2)
-                tangent = (path[at + 1] - path[at]) / step
+                # Progress is the way along the path, not the nearest point of it: a path that
+                # crosses itself is walked through, and nothing is searched.
+                at = min(int(progress / STEP), len(path) - 2)
+                tangent = (path[at + 1] - path[at]) / STEP
                 progress += gone.real * tangent.real + gone.imag * tangent.imag
                 progress = max(progress, 0.0)
             if len(path) > 0 or len(guide) > 0:
                 if len(path) > 0:
-                    aim = path[min(int((progress + _LOOK_AHEAD) / step), len(path) - 1)]
+                    aim = path[min(int((progress + _LOOK_AHEAD) / STEP), len(path) - 1)]
                 else:
                     aim = guide[min(time + k + int(_LOOK_AHEAD / dt), len(guide) - 1)]
                 turning = _turning(turning, gone, aim - place, dt, most)
                 bend += turning
                 total += _TURN * (turning / dt) ** 2
         if len(path) > 0:
-            at = min(int(progress / step), len(path) - 2)
-            share = min(progress / step - at, 1.0)
+            at = min(int(progress / STEP), len(path) - 2)
+            share = min(progress / STEP - at, 1.0)
             away = place - (path[at] + share * (path[at + 1] - path[at]))
             total += away.real**2 + away.imag**2
         if len(guide) > 0:
@@ -306,7 +316,11 @@ def _trace(
 
 @kernel
 def _turning(turning, gone, aim, dt, most):
-    """Radians by which a walker moving by `gone` turns in this frame, towards `aim`."""
+    """Radians by which a walker moving by `gone` turns in this frame, towards `aim`.
+
+    Both are complex; `turning` is the turn of the last frame, from which the change is limited.
+    """
+    # Someone who stands, or has arrived, is not turned: the direction would be noise.
     wanted = 0.0
     if abs(gone) > 0.3 * dt and abs(aim) > 0.2:
         off = np.angle(aim * np.conj(gone))

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from motionloom.errors import InvalidInput
 from motionloom.motion_matching.database import MatchingDatabase
+from motionloom.motion_matching.exports.databases import write_orangeduck, write_unity
 from motionloom.motion_matching.exports.engines import write_engine
-from motionloom.motion_matching.exports.orangeduck import write_orangeduck
-from motionloom.motion_matching.exports.unity import write_unity
 
 FORMATS = {
     "orangeduck": "database.bin and features.bin",

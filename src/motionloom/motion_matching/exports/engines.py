@@ -17,7 +17,7 @@ from motionloom.files import atomic_write
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion_matching.database import MatchingDatabase, Range
-from motionloom.motion_matching.exports.bones import simulation_bone
+from motionloom.motion_matching.exports.databases import simulation_bone
 
 ROOT = "root"
 SCRIPT = "import_into_unreal.py"

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.dance.music.audio import audible
-from motionloom.dance.music.music import Music
+from motionloom.dance.music import Music, audible
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.motion import Motion

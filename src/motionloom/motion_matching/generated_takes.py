@@ -23,7 +23,7 @@ from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.kinematics.two_bone import limb_of, reach_target, with_global_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.motion_matching.root_motion import RootMotion
+from motionloom.motion_matching.features import RootMotion
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from motionloom.dance.motion_beats.candidates import Candidates
 from motionloom.dance.motion_beats.period import RATE, periods, self_similarity, superposed
 from motionloom.dance.motion_beats.tracking import density, local_periods, tracked_beats, with_ends
-from motionloom.dance.music.music import Music, Source, beat_loudness
+from motionloom.dance.music import Music, Source, beat_loudness
 from motionloom.errors import InvalidInput, MotionFormatError
 
 Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ class _Score:
 
 
 def read_midi(path: str | Path, *, meter: int | None = None, source: Source = "score") -> Music:
-    """Beats of a MIDI file; see `motionloom.dance.music.music.load_music`."""
+    """Beats of a MIDI file; see `motionloom.dance.music.load_music`."""
     if source not in ("score", "notes"):
         raise InvalidInput(f"source must be 'score' or 'notes'; got {source!r}")
     path = Path(path)

@@ -29,9 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.blending.inertialization import Inertializer
 from motionloom.blending.player import FrameBlock, Player
+from motionloom.dance.beat_clock import BeatClock, TempoClock
 from motionloom.dance.dancing.nodes import WILLING, DanceNode, between
 from motionloom.dance.dancing.steering import CONTROLS, DanceSteering
-from motionloom.dance.music.beat_clock import BeatClock, TempoClock
 from motionloom.dance.transitions.seams import SeamTable
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton

@@ -247,7 +247,7 @@ def load_graph(path: str | Path) -> TransitionGraph:
     Examples
     --------
     >>> import tempfile
-    >>> from motionloom.dance.transitions.graph import load_graph
+    >>> from motionloom.dance.transitions.movement_graph import load_graph
     >>> graph = lib.choreography(label="dance", meter=4).graph
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     print(load_graph(graph.save(f"{folder}/graph.json")).names == graph.names)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment import Timewarp
-from motionloom.dance.music.music import Music
+from motionloom.dance.music import Music
 from motionloom.errors import InvalidInput
 
 Array = NDArray[np.float64]

@@ -22,12 +22,12 @@ from motionloom.blending.player import FrameBlock, ScenePlayer
 from motionloom.blending.poses import blend_kernel
 from motionloom.crowd.hand_holds import Holds
 from motionloom.crowd.settings import SWAY
+from motionloom.dance.beat_clock import MusicClock
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.dancing.dance import beats_on_time, music_landings
 from motionloom.dance.dancing.nodes import DanceNode, between
 from motionloom.dance.motion_beats.landings import LandingFit
-from motionloom.dance.music.beat_clock import MusicClock
-from motionloom.dance.music.music import Music, beats_met
+from motionloom.dance.music import Music, beats_met
 from motionloom.dance.transitions.seams import SeamTable
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import BeatFit, QualityReport, seam_accelerations

@@ -1,0 +1,298 @@
+"""Music: beats, bars and length, from MIDI files, audio files or generated tunes.
+
+Beats of audio files are detected by librosa (extra ``audio``). Music without sound, such as a
+score, is written as a WAV file with a tone for every note and a click on every beat: enough to
+hear whether a dance is on the beat.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import wave
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
+from motionloom.files import atomic_write, check_regular
+
+Array = NDArray[np.float64]
+Source = Literal["score", "notes"]
+
+MIDI_SUFFIXES = (".mid", ".midi", ".kar", ".smf")
+AUDIO_SUFFIXES = (".wav", ".mp3", ".ogg", ".flac", ".aif", ".aiff", ".opus", ".m4a")
+
+LONGEST_SECONDS = 10 * 60.0  # of audio that are analyzed; the memory grows with them
+LARGEST_SOUND = 1 << 29  # bytes of decoded sound: ten minutes in stereo at 96 kHz fit
+RATE = 22_050  # samples per second, read and written
+
+_EDGE = 0.5  # seconds
+# Frequency, decay in seconds and loudness of the sounds of a score.
+_CLICK, _DOWNBEAT, _NOTE = (880.0, 0.06, 0.5), (1320.0, 0.08, 0.8), (330.0, 0.12, 0.12)
+
+
+@dataclass(frozen=True, eq=False)
+class Music:
+    """Beats and bars of a piece of music.
+
+    Attributes
+    ----------
+    beats : ndarray, shape (K,)
+        Times of the beats, seconds, increasing.
+    meter : int
+        Beats per bar at the start.
+    downbeats : ndarray of int
+        Indices of the beats that start a bar.
+    seconds : float
+        Duration.
+    onsets : ndarray, shape (N,)
+        Times at which notes start, seconds.
+    loudness : ndarray, shape (K,)
+        Of each beat until the next, 0 to 1; empty: unknown.
+    name : str
+    path : str
+        The file, if there is one.
+    """
+
+    beats: Array
+    meter: int
+    downbeats: NDArray[np.int64]
+    seconds: float
+    onsets: Array = field(default_factory=lambda: np.zeros(0))
+    loudness: Array = field(default_factory=lambda: np.zeros(0), kw_only=True)
+    name: str = ""
+    path: str = ""
+
+    @property
+    def bpm(self) -> float:
+        """Median number of beats per minute."""
+        return 60.0 / float(np.median(np.diff(self.beats))) if len(self.beats) > 1 else 0.0
+
+    def inner_beats(self, seconds: float) -> Array:
+        """Beats at least half a second from both ends of a dance of this length.
+
+        Nearer to the ends, a beat has motion on one side only and cannot be found.
+        """
+        return self.beats[(self.beats > _EDGE) & (self.beats < seconds - _EDGE)]
+
+    def as_dict(self) -> dict:
+        """Plain data, for JSON."""
+        return {
+            "name": self.name,
+            "seconds": self.seconds,
+            "bpm": self.bpm,
+            "meter": self.meter,
+            "beats": [round(float(beat), 5) for beat in self.beats],
+            "downbeats": self.downbeats,
+        }
+
+
+def beat_loudness(beats: Array, times: Array, powers: Array) -> Array:
+    """Root of the total power of sounds from each beat to the next, relative to the most.
+
+    Examples
+    --------
+    >>> beat_loudness(np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.2, 1.5]), np.array([2, 2, 1]))
+    array([1. , 0.5, 0. ])
+    """
+    total = np.zeros(len(beats))
+    at = np.searchsorted(beats, times, side="right") - 1
+    heard = at >= 0
+    np.add.at(total, at[heard], np.asarray(powers, np.float64)[heard])
+    most = float(total.max()) if len(total) else 0.0
+    return np.asarray(np.sqrt(total / most)) if most > 0.0 else total
+
+
+def beats_met(wanted: Array, found: Array, fps: float) -> int:
+    """Number of `wanted` times (K,) with a `found` time (N,) within one frame.
+
+    Examples
+    --------
+    >>> beats_met(np.array([0.5, 1.0, 1.5]), np.array([0.52, 1.1]), 30.0)
+    1
+    """
+    if not len(wanted) or not len(found):
+        return 0
+    off = np.abs(found[None] - wanted[:, None]).min(axis=1)
+    return int(np.sum(off <= 1.0 / fps + 1e-6))
+
+
+def load_music(path: str | Path, *, meter: int | None = None, source: Source = "score") -> Music:
+    """Read the beats of a MIDI or audio file.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.mid``; or, with the extra ``audio``, ``.wav``, ``.mp3``, ``.ogg``, ``.flac``.
+    meter : int, optional
+        Beats per bar. Default: as the file says, or 4.
+    source : {"score", "notes"}
+        For MIDI: beats from tempos and time signatures, or from note onsets. In recordings
+        of live play the tempo is often meaningless; use the notes then.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file is damaged, has no notes, or is longer than two hours.
+    MissingExtra
+        For audio files, if the extra ``audio`` is not installed.
+    """
+    path = Path(path)
+    if meter is not None and meter < 1:
+        raise InvalidInput(f"meter must be at least 1; got {meter}")
+    suffix = path.suffix.lower()
+    if suffix in MIDI_SUFFIXES:
+        from motionloom.dance.midi import read_midi
+
+        return read_midi(path, meter=meter, source=source)
+    if suffix in AUDIO_SUFFIXES:
+        return read_audio(path, meter=meter or 4)
+    known = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
+    raise MotionFormatError(f"music is read from {known}", path=path)
+
+
+def tune(
+    *,
+    bars: int = 16,
+    meter: int = 4,
+    tempo_bpm: float = 120.0,
+    seed: int | np.random.Generator = 0,
+) -> Music:
+    """A generated tune; parameters as in `motionloom.demo.tunes.write_tune`.
+
+    Examples
+    --------
+    >>> tune(bars=2, tempo_bpm=120).beats[:3]
+    array([0. , 0.5, 1. ])
+    """
+    from motionloom.demo.tunes import write_tune  # loads the whole corpus
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tune.mid"
+        music = load_music(write_tune(path, bars=bars, meter=meter, tempo_bpm=tempo_bpm, seed=seed))
+    return replace(music, path="", name=f"tune, {tempo_bpm:g} beats a minute")
+
+
+def read_audio(path: str | Path, *, meter: int = 4) -> Music:
+    """Beats of an audio file; see `load_music`.
+
+    Raises
+    ------
+    MissingExtra
+        If librosa is not installed.
+    MotionFormatError
+        If the file cannot be read, or no beats are found.
+    """
+    try:
+        import librosa
+    except ImportError:
+        raise MissingExtra(
+            f"{path}: beats of audio files need librosa; install it with "
+            "`pip install 'motionloom[audio]'`, or use a MIDI file"
+        ) from None
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+    _check_size(path)
+    try:
+        sound, rate = librosa.load(path, sr=RATE, mono=True, duration=LONGEST_SECONDS)
+    except Exception as error:  # libsndfile and audioread raise errors of various types
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise MotionFormatError(f"not a readable audio file ({what})", path=path) from None
+    if len(sound) < RATE or not np.any(np.abs(sound) > 1e-5):
+        raise MotionFormatError("it must hold at least one second of sound, not silence", path=path)
+    onsets = librosa.onset.onset_detect(y=sound, sr=rate, units="time")
+    _, beats = librosa.beat.beat_track(y=sound, sr=rate, units="time")
+    if len(beats) < 3:
+        raise MotionFormatError("no beats found", path=path)
+    return Music(
+        beats=np.asarray(beats, dtype=np.float64),
+        meter=meter,
+        downbeats=np.arange(0, len(beats), meter),
+        seconds=len(sound) / rate,
+        onsets=np.asarray(onsets, dtype=np.float64),
+        loudness=_loudness(np.asarray(sound, np.float64), float(rate), np.asarray(beats)),
+        name=path.stem,
+        path=str(path),
+    )
+
+
+def _check_size(path: Path) -> None:
+    """Raise if a file decodes to far more than music does: a small file may be hours of silence."""
+    check_regular(path)
+    try:
+        header = import_module("soundfile").info(str(path))
+    except Exception:  # a format that libsndfile does not know; librosa says what is wrong
+        return
+    seconds = min(header.frames / max(header.samplerate, 1), LONGEST_SECONDS)
+    size = 4.0 * seconds * header.samplerate * header.channels
+    if size > LARGEST_SOUND:
+        raise MotionFormatError(
+            f"expected sound of at most {LARGEST_SOUND >> 20} MB decoded; found "
+            f"{size / 2**20:.0f}: {header.channels} channels at {header.samplerate} Hz",
+            path=path,
+        )
+
+
+def _loudness(sound: NDArray, rate: float, beats: NDArray) -> NDArray:
+    """Root mean square of the sound from each beat to the next, relative to the largest."""
+    edges = np.append(np.round(beats * rate).astype(int), len(sound))
+    parts = [sound[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    loud = np.array([np.sqrt(np.mean(part**2)) if len(part) else 0.0 for part in parts])
+    return loud / loud.max() if loud.any() else loud
+
+
+def write_sound(music: Music, path: str | Path, *, seconds: float | None = None) -> Path:
+    """Write beats and notes of a piece of music as a WAV file.
+
+    Parameters
+    ----------
+    music : Music
+    path : str or Path
+        ``.wav``.
+    seconds : float, optional
+        Length. Default: as the music.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> song = Music(np.array([0.0, 0.5, 1.0]), 2, np.array([0, 2]), 1.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wave.open(str(write_sound(song, f"{folder}/song.wav"))).getnframes() / RATE
+    1.5
+    """
+    length = music.seconds if seconds is None else seconds
+    samples = np.zeros(max(round(length * RATE), 1))
+    for onset in music.onsets:
+        _add(samples, float(onset), *_NOTE)
+    down = set(int(k) for k in music.downbeats)
+    for number, beat in enumerate(music.beats):
+        _add(samples, float(beat), *(_DOWNBEAT if number in down else _CLICK))
+    loud = np.abs(samples).max(initial=0.0)
+    data = np.round(samples / max(loud, 1.0) * 30000.0).astype("<i2")
+    with atomic_write(path) as scratch, wave.open(str(scratch), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(data.tobytes())
+    return Path(path)
+
+
+def audible(music: Music, path: str | Path, seconds: float | None = None) -> Path:
+    """The music as an audio file: its own file, or written to `path` if it is a score."""
+    if Path(music.path).suffix.lower() in AUDIO_SUFFIXES:
+        return Path(music.path)
+    return write_sound(music, path, seconds=seconds)
+
+
+def _add(samples: NDArray[np.float64], start: float, pitch: float, length: float, loud: float):
+    """Add a decaying tone."""
+    first = round(start * RATE)
+    t = np.arange(round(4.0 * length * RATE)) / RATE
+    tone = loud * np.sin(2.0 * np.pi * pitch * t) * np.exp(-t / length)
+    room = samples[max(first, 0) : first + len(tone)]
+    room += tone[max(-first, 0) :][: len(room)]

@@ -1,1 +1,0 @@
-"""Music: beats of MIDI and audio files, and beat clocks."""
