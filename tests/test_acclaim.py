@@ -231,7 +231,9 @@ def test_the_skeleton_is_found_beside_the_take(take, stem, skeleton):
 def test_a_skeleton_that_is_ambiguous_must_be_given(take, tmp_path):
     path = take(HEAD + block(1), stem="05_01", skeleton="08")
     take(HEAD + block(1), stem="05_01", skeleton="09")
-    with pytest.raises(MotionFormatError, match=r"05_01.asf beside it; found 08.asf, 09.asf.*asf="):
+    with pytest.raises(
+        MotionFormatError, match=r"05_01.asf beside it; found 08.asf, 09.asf.*as skeleton"
+    ):
         ml.load(path)
     assert len(ml.load(path, asf=tmp_path / "09.asf")) == 1
     with pytest.raises(MotionFormatError, match="there is no skeleton"):

@@ -228,7 +228,7 @@ def test_shows_the_nominal_rate_and_keeps_the_exact_one(write, tmp_path):
 
 def test_a_given_rate_overrules_the_file(write):
     path = write(person(standing(3)).replace("0.0333333", "0"))
-    with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: Frame Time must be.*fps="):
+    with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: Frame Time must be.*as fps"):
         ml.load(path)
     assert ml.load(path, fps=60).fps == 60.0
     with pytest.raises(InvalidInput, match="fps must be positive; got -1"):
@@ -248,7 +248,9 @@ def test_reads_one_of_several_figures_by_name(write):
     both = "\n".join(f"{a} {b}" for a, b in zip(*rows, strict=True))
     text = f"HIERARCHY\n{heads[0]}{heads[1]}MOTION\nFrames: 4\nFrame Time: 0.0333333\n{both}\n"
     path = write(text)
-    with pytest.raises(MotionFormatError, match="2 figures, with roots 'Hips', 'Hips2'.*root="):
+    with pytest.raises(
+        MotionFormatError, match="2 figures, with roots 'Hips', 'Hips2'.*choose one as skeleton"
+    ):
         ml.load(path)
     second = ml.load(path, root="Hips2")
     npt.assert_allclose(second.positions(), ml.load(write(other, "o.bvh")).positions(), atol=1e-6)
@@ -259,7 +261,7 @@ def test_reads_one_of_several_figures_by_name(write):
 def test_a_truncated_file_is_refused_unless_partial(write):
     text = person(standing(10))
     cut = text[: text.rstrip().rfind(" ") - 200]
-    with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: .*cut off.*partial=True"):
+    with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: .*cut off.*set partial"):
         ml.load(write(cut))
     motion = ml.load(write(cut), partial=True)
     assert 1 <= len(motion) < 10

@@ -133,7 +133,7 @@ def test_another_motion_of_the_same_name_is_refused_unless_requested(lib):
     lib.add_motion(small_motion(1), name="m", labels=["a"])
     lib.add_motion(small_motion(1), name="m", labels=["b"])  # the same: only labels change
     assert lib.labels["m"] == ("b",)
-    with pytest.raises(LibraryError, match="another motion called 'm'.*replace=True"):
+    with pytest.raises(LibraryError, match="another motion called 'm'.*replace it"):
         lib.add_motion(small_motion(2), name="m")
     open_motion = lib["m"]
     before = open_motion.root.copy()

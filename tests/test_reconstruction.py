@@ -405,7 +405,7 @@ def test_usual_names_are_understood(walk):
 @pytest.mark.parametrize(
     ("labels", "roles", "message"),
     [
-        (("a", "b", "c", "d", "e", "f"), None, "none names a joint. Say which .* roles="),
+        (("a", "b", "c", "d", "e", "f"), None, "none names a joint. Say in roles which marker"),
         (SIX, {"left_wrst": "head"}, "roles has no role 'left_wrst'; did you mean left_wrist"),
         (SIX, {"head": "hed"}, "there is no marker 'hed'; did you mean head"),
         (SIX, {"head": "head", "hips": "hips"}, "at least 3 markers"),
@@ -581,7 +581,7 @@ def test_progress_counts_every_frame_once(lib, walk, mode):
 def test_feature_sets_that_markers_do_not_give_are_taken_from_the_first_pass(lib, walk):
     found = lib.reconstruct(walk, skeleton=walk, features="e30")
     assert joint_errors(walk, found)[0].mean() < 2.0
-    with pytest.raises(InvalidInput, match="e30 are not. Use e15, or mode='offline'"):
+    with pytest.raises(InvalidInput, match="e30 are not. Use e15, or the mode offline"):
         lib.reconstruct(walk, skeleton=walk, features="e30", mode="online")
 
 

@@ -182,7 +182,7 @@ def test_says_what_is_wrong(tmp_path, options, message):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("metersPerUnit = 0.01", "metersPerUnit = 0", "metersPerUnit is 0; give unit="),
+        ("metersPerUnit = 0.01", "metersPerUnit = 0", "metersPerUnit is 0; give its unit"),
         ("timeCodesPerSecond = 60", "timeCodesPerSecond = 0", "timeCodesPerSecond is 0"),
     ],
 )
@@ -229,7 +229,7 @@ def test_a_skeleton_without_an_animation_is_one_frame(tmp_path):
 
 def test_reading_can_be_given_up(tmp_path, rng):
     path = random_motion(rng).save(tmp_path / "a.usda")
-    with pytest.raises(MotionFormatError, match="reading took more than 0.001 s; .*timeout="):
+    with pytest.raises(MotionFormatError, match="reading took more than 0.001 s"):
         ml.load(path, timeout=0.001)
     with pytest.raises(InvalidInput, match="timeout must be positive"):
         ml.load(path, timeout=0)

@@ -40,7 +40,7 @@ def test_corners_are_rounded_and_no_laps_are_made(straight, corners):
     assert walk.quality.foot_slide_m < 0.015
     said = " ".join(walk.quality.warnings)
     assert f"{len(corners) - 2} corners of the path at" in said and "rounded to a radius of" in said
-    assert "the body is turned by up to" in said and "(mirror=True)" in said
+    assert "the body is turned by up to" in said and "(mirror)" in said
     rate = np.abs(np.convolve(np.diff(walk.headings()), np.ones(15) / 15, "valid")) * walk.fps
     assert rate.max() < 1.3  # rad/s: the body is never spun round
 
@@ -168,7 +168,7 @@ def test_workers_find_mirrored_motions_by_number(tmp_path):
 
 def test_a_goal_out_of_reach_in_time_is_told_with_the_time_it_takes(straight):
     said = " ".join(straight.walk(goal=(0.0, 60.0), seconds=4.0).quality.warnings)
-    assert "the goal is 60.0 m away" in said and "give more than 4 s (seconds=)" in said
+    assert "the goal is 60.0 m away" in said and "give more seconds than 4" in said
     said = " ".join(straight.walk(goal=(0.0, 4.0), seconds=4.0).quality.warnings)
     assert "give more than" not in said
 

@@ -180,7 +180,7 @@ def _motion(motions: Motions, name: str) -> Motion:
     except KeyError:
         raise InvalidInput(
             f"the family's motion {name!r} is not among the motions given; "
-            "pass the library it was found in (or query=, for the query itself)"
+            "pass the library it was found in (or a query, for the query itself)"
         ) from None
 
 

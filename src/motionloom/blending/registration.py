@@ -420,7 +420,7 @@ def _at_least_two(count: int, what: str) -> None:
     if count < 2:
         raise InvalidInput(
             f"a blend needs at least two examples; {what} has {count}. Use a larger "
-            "join_distance=, or another method="
+            "join_distance, or another method"
         )
 
 

@@ -283,7 +283,7 @@ def evaluate_clips(
         raise InvalidInput(
             f"an evaluation needs at least two clips with one label; {len(clips)} clips of "
             f"{library.path} have a label, {len(set(truth.tolist()))} different ones; label "
-            "them (motionloom label), or give labels= a CSV file with the columns clip and label"
+            "them (motionloom label), or give as labels a CSV file with the columns clip and label"
         )
     scores = {}
     for name, table in tables.items():

@@ -153,7 +153,7 @@ class FeatureSet:
         if self.samples < 1 or (self.samples > 1 and not self.window_seconds > 0.0):
             raise InvalidInput(
                 f"feature set {self.name!r}: samples must be at least 1, and several need a "
-                f"window; got samples={self.samples}, window_seconds={self.window_seconds}"
+                f"window; got {self.samples} samples and a window of {self.window_seconds} s"
             )
         if self.components is not None and not 0 < self.components <= self._frame_size:
             raise InvalidInput(
@@ -196,7 +196,7 @@ class FeatureSet:
             if self.basis is None:
                 raise InvalidInput(
                     f"{self.name} needs principal components, fitted on a library: use "
-                    f"lib.features({self.name!r}), or give basis="
+                    f"lib.features({self.name!r}), or give a basis"
                 )
             rows = self.basis.project(rows, self.components)
         if self.samples > 1:
@@ -276,8 +276,8 @@ def register_features(features: FeatureSet, *, replace: bool = False) -> Feature
     held = FEATURES.get(features.name)
     if held is not None and held != features and not replace:
         raise InvalidInput(
-            f"there is another feature set called {features.name!r}; choose another name, or pass "
-            "replace=True"
+            f"there is another feature set called {features.name!r}; choose another name, or "
+            "replace it"
         )
     FEATURES[features.name] = features
     return features

@@ -118,8 +118,8 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
     held = DISTANCES.get(distance.name)
     if (distance.name in FEATURES or (held and not _same_kind(held, distance))) and not replace:
         raise InvalidInput(
-            f"there is another distance called {distance.name!r}; choose another name, or pass "
-            "replace=True"
+            f"there is another distance called {distance.name!r}; choose another name, or "
+            "replace it"
         )
     DISTANCES[distance.name] = distance
     return distance

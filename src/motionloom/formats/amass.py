@@ -214,7 +214,9 @@ def read(
     if up is None and len(motion):
         head, *ankles = motion.role_positions(["head", "left_ankle", "right_ankle"])[..., 1].T
         if np.median(head - np.mean(ankles, axis=0)) < 0.5:  # meters; most captures stand
-            warnings.append("the figure lies down most of the time: is z up? Else pass up=")
+            warnings.append(
+                "the figure lies down most of the time: is z up? Else give the axis as up"
+            )
     scale = Unit(metres, "AMASS is in metres" if unit is None else "given")
     origin = repairs.origin("amass", scale, up=up or "z", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
@@ -310,5 +312,5 @@ def _rate(archive: _Archive, fps: float | None) -> float:
             values = archive.array(name)
             if values.size == 1 and 1e-3 <= float(values.flat[0]) <= 1e6:
                 return float(values.flat[0])
-            archive.refuse(f"{name} must be one positive number; give the rate with fps=")
-    archive.refuse("the frame rate (mocap_framerate) is missing; give it with fps=")
+            archive.refuse(f"{name} must be one positive number; give the rate as fps")
+    archive.refuse("the frame rate (mocap_framerate) is missing; give it as fps")

@@ -88,7 +88,7 @@ def infer_unit(skeleton: Skeleton) -> Unit:
             metres,
             f"{name}: nearest to a person, {height * metres:.2f} m tall",
             f"no usual unit makes this skeleton 1.4 to 2.1 m tall; taken as {name} "
-            f"({height * metres:.2f} m). Overrule with unit=",
+            f"({height * metres:.2f} m). Give unit to change it",
         )
     return _by_extent(skeleton)
 
@@ -113,7 +113,8 @@ def _by_extent(skeleton: Skeleton) -> Unit:
     return Unit(
         UNITS[name],
         f"{name}: guessed from the skeleton's extent, {extent * UNITS[name]:.2f} m",
-        f"not a skeleton of a person: unit guessed as {name} from its extent. Overrule with unit=",
+        f"not a skeleton of a person: unit guessed as {name} from its extent. "
+        "Give unit to change it",
     )
 
 
@@ -165,7 +166,7 @@ def infer_up(motion: Motion) -> tuple[str, str]:
             return "y", ""
         return "y", (
             f"the figure rests along {in_rest} though it moves upright along no axis: if the "
-            f"file's up axis is {in_rest}, pass up={in_rest!r}"
+            f"file's up axis is {in_rest}, give {in_rest} as up"
         )
     stands = _would_stand(some, in_motion)
     if in_motion == in_rest or (in_rest != "y" and stands):
@@ -175,7 +176,7 @@ def infer_up(motion: Motion) -> tuple[str, str]:
     resting = f"it rests along {in_rest}" if in_rest else "its rest pose does not stand"
     return "y", (
         f"the figure lies along {in_motion} most of the time though {resting}: "
-        f"someone lying down, or a file whose up axis is {in_motion}; then pass up={in_motion!r}"
+        f"someone lying down, or a file whose up axis is {in_motion}; then give {in_motion} as up"
     )
 
 
@@ -389,7 +390,7 @@ def infer_marker_unit(positions: NDArray[np.float64], up: str) -> Unit:
     return Unit(
         UNITS[name],
         f"{name}: the markers then span {extent * UNITS[name]:.2f} m from top to bottom",
-        f"POINT:UNITS is missing; taken as {name}. Overrule with unit=",
+        f"POINT:UNITS is missing; taken as {name}. Give unit to change it",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from motionloom.errors import InvalidInput, MotionFormatError, MotionloomError
 from motionloom.files import check_regular
 from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
+from motionloom.settings import takes
 
 if TYPE_CHECKING:
     from motionloom.motion import Markers, Motion, Scene
@@ -122,63 +123,15 @@ MOTION_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads ==
 MARKER_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads == "markers")
 
 
-def load(
-    path: str | Path,
-    *,
-    unit: str | float | None = None,
-    fps: float | None = None,
-    up: str | None = None,
-    roles: str | Path | Mapping[str, str] | None = None,
-    partial: bool = False,
-    strict: bool = False,
-    root: str | None = None,
-    keep_carrier: bool = False,
-    tpose: bool | None = None,
-    asf: str | Path | None = None,
-    max_gap: float | None = None,
-    skin: str | int | None = None,
-    animation: str | int | None = None,
-    skeleton: str | None = None,
-    timeout: float | None = None,
-) -> Motion:
-    """Read one motion from a file; the format follows the suffix.
+@takes(LoadSettings)
+def load(path: str | Path, settings: LoadSettings | None = None, **options: Any) -> Motion:
+    """Read one motion from a file; the suffix tells the format.
 
     Parameters
     ----------
     path : str or Path
         For example ``kick.bvh``, ``01_01.amc`` (its ``.asf`` is found), ``kick.glb``.
-    unit : str or float, optional
-        Unit of the file: ``"m"``, ``"cm"``, ``"mm"``, ``"inch"``, ``"foot"``, ``"cmu"`` or
-        meters per unit. Default: what the file says, else inferred from the body's size.
-    fps : float, optional
-        Frames per second. Default: that of the file.
-    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Up axis of the file. Default: what the file says, else inferred.
-    roles : mapping or path of a mapping file, optional
-        Role to joint name, in addition to the roles recognized from the names.
-    partial : bool
-        BVH: read the complete frames of a truncated file instead of refusing it.
-    strict : bool
-        Refuse everything that would otherwise be repaired.
-    root : str, optional
-        BVH: name of the ROOT to read, if the file has several figures. Default: the first.
-    keep_carrier : bool
-        Keep the joints above the hips (``root``, ``Armature``, ``Reference``). By default they are
-        composed into the hips, which become the root, and remembered in ``motion.origin.carrier``
-        (see `motionloom.motion.kinematics.root_carrier`).
-    tpose : bool, optional
-        BVH: whether frame 0 is an added T-pose. Default: detected.
-    asf : str or Path, optional
-        Acclaim: the skeleton file. Default: the one beside the ``.amc`` file.
-    max_gap : float, optional
-        Acclaim: longest run of missing frames to interpolate, in seconds. Default: 0.5.
-    skin, animation : str or int, optional
-        glTF: name or index of the skin and of the animation. Default: the first of each. FBX:
-        `animation` is the take. Default: the first with keys.
-    skeleton : str, optional
-        USD: path of the skeleton. Default: the first. FBX: name of its root. Default: the largest.
-    timeout : float, optional
-        USD, FBX: time limit in seconds. Default: 600.
+    settings : LoadSettings, optional
 
     Returns
     -------
@@ -203,50 +156,22 @@ def load(
     """
     from motionloom.motion.kinematics.root_carrier import hips_as_root
 
-    settings = LoadSettings(
-        unit=unit, fps=fps, up=up, roles=roles, partial=partial, strict=strict, root=root,
-        keep_carrier=keep_carrier, tpose=tpose, asf=asf, max_gap=max_gap, skin=skin,
-        animation=animation, skeleton=skeleton, timeout=timeout,
-    )  # fmt: skip
-    motion = _read(Path(path), "motion", replace(settings, keep_carrier=False))
-    return motion if keep_carrier else hips_as_root(motion)
+    given = LoadSettings.given(settings, options)
+    motion = _read(Path(path), "motion", replace(given, keep_carrier=False))
+    return motion if given.keep_carrier else hips_as_root(motion)
 
 
+@takes(LoadMarkersSettings)
 def load_markers(
-    path: str | Path,
-    *,
-    unit: str | float | None = None,
-    fps: float | None = None,
-    up: str | None = None,
-    partial: bool = False,
-    strict: bool = False,
-    subject: str | None = None,
-    unlabelled: bool = False,
-    zero_gaps: bool = False,
+    path: str | Path, settings: LoadMarkersSettings | None = None, **options: Any
 ) -> Markers:
-    """Read marker trajectories from a C3D file or a table; the format follows the suffix.
+    """Read markers without a skeleton from a C3D file or a table.
 
     Parameters
     ----------
     path : str or Path
         ``.c3d``, ``.csv`` or ``.parquet``.
-    unit : str or float, optional
-        Unit of the file, as for `load`. Default: what a C3D file says, else inferred; tables
-        are in meters.
-    fps : float, optional
-        Frames per second. Default: that of the file.
-    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        C3D: up axis of the file. Default: what the file says, else inferred.
-    partial : bool
-        C3D: read the complete frames of a truncated file instead of refusing it.
-    strict : bool
-        C3D: refuse everything that would otherwise be repaired.
-    subject : str, optional
-        C3D: read only the markers of this subject, whose labels are ``SUBJECT:LABEL``.
-    unlabelled : bool
-        C3D: also read points without a label.
-    zero_gaps : bool
-        C3D: treat points at exactly (0, 0, 0) as gaps.
+    settings : LoadMarkersSettings, optional
 
     Returns
     -------
@@ -268,26 +193,17 @@ def load_markers(
     ...     ml.load_markers(file).fps
     30.0
     """
-    settings = LoadMarkersSettings(
-        unit=unit, fps=fps, up=up, partial=partial, strict=strict, subject=subject,
-        unlabelled=unlabelled, zero_gaps=zero_gaps,
-    )  # fmt: skip
-    return _read(Path(path), "markers", settings)
+    return _read(Path(path), "markers", LoadMarkersSettings.given(settings, options))
 
 
+@takes(SaveSettings)
 def save(
     motion: Motion | Markers | Scene,
     path: str | Path,
-    *,
-    unit: str | float | None = None,
-    up: str | None = None,
-    order: str | None = None,
-    rest_frame: bool = False,
-    mesh: bool | str = "body",
-    compact: bool = False,
-    decimals: int = 6,
+    settings: SaveSettings | None = None,
+    **options: Any,
 ) -> Path:
-    """Write a motion, markers or a scene to a file; the format follows the suffix.
+    """Write a motion, markers or a scene to a file; the suffix tells the format.
 
     The write is atomic: the file is written under a temporary name and renamed. A motion that was
     read from a file of the same format gets the joints above its hips back.
@@ -297,24 +213,7 @@ def save(
     motion : Motion, Markers or Scene
         Only C3D and tables take markers; only glTF, USD, FBX and C3D take scenes.
     path : str or Path
-    unit : str or float, optional
-        BVH, C3D, FBX: unit of the file. Default: that of the source if it had the same format,
-        else centimeters (BVH), millimeters (C3D); FBX: centimeters.
-    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        BVH, C3D, FBX: up axis of the file. Default: y (BVH, FBX); that of the source if it was a
-        C3D file, else z (C3D).
-    order : str, optional
-        BVH: order of the rotation channels. Default: that of the source, else ``"ZYX"``.
-    rest_frame : bool
-        BVH: write the rest pose as a first frame, as CMU's conversion does.
-    mesh : {"body", "low", "sticks", "none"} or bool
-        glTF, USD, FBX: the figure that shows the motion: a neutral body, one with few triangles, an
-        octahedron per bone, or none. Skeletons without the roles of a body have sticks. True is
-        ``"body"``, False is ``"none"``.
-    compact : bool
-        glTF: rotations in 16 bits instead of 32, and one key for joints that never turn.
-    decimals : int
-        CSV: digits after the decimal point.
+    settings : SaveSettings, optional
 
     Returns
     -------
@@ -335,10 +234,7 @@ def save(
     from motionloom.motion import Markers, Motion, Scene
     from motionloom.motion.kinematics.root_carrier import with_carrier
 
-    settings = SaveSettings(
-        unit=unit, up=up, order=order, rest_frame=rest_frame, mesh=mesh, compact=compact,
-        decimals=decimals,
-    )  # fmt: skip
+    given = SaveSettings.given(settings, options)
     path = Path(path)
     kind = (
         "markers"
@@ -352,13 +248,13 @@ def save(
     if isinstance(motion, Motion) and same_format and not motion.origin.character:
         motion = with_carrier(motion)  # the file it was read from has it
     write = importlib.import_module(format.module).write
-    options = _options(write, settings, f"writing {format.name}")
-    if isinstance(motion, Motion) and motion.origin.character and mesh in ("body", True):
+    chosen = _options(write, given, f"writing {format.name}")
+    if isinstance(motion, Motion) and motion.origin.character and given.mesh in ("body", True):
         from motionloom.formats.own_character import write as write_character
 
-        if write_character(motion, path, **options):
+        if write_character(motion, path, **chosen):
             return path
-    write(motion, path, **options)
+    write(motion, path, **chosen)
     return path
 
 
@@ -458,17 +354,13 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
 
 def _options(function: Callable, settings: Settings, action: str) -> dict[str, Any]:
     """The settings that differ from their defaults, as arguments of a reader or writer."""
-    defaults = type(settings)()
     names = _option_names(function)
-    options = {}
-    for name, value in settings.arguments().items():
-        if value == getattr(defaults, name):
-            continue
+    options = settings.changed()
+    for name in options:
         if name not in names:
             raise InvalidInput(
                 f"{action} takes no option {name!r}; it takes {', '.join(names) or 'none'}"
             )
-        options[name] = value
     return options
 
 

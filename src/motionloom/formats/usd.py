@@ -75,7 +75,7 @@ def read(
     if skeleton is None and len(others) > 1:
         warnings.append(
             f"the first of {len(others)} skeletons is read; they are {', '.join(others[:8])}. "
-            "Choose with skeleton="
+            "Choose one as skeleton"
         )
     if not facts["animated"]:
         warnings.append("no animation moves this skeleton: one frame in its rest pose")
@@ -83,7 +83,7 @@ def read(
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
     metres = facts["unit"] if unit is None else unit_from(unit)
     if not 1e-6 <= metres <= 1e6:
-        raise MotionFormatError(f"metersPerUnit is {metres:g}; give unit=", path=path)
+        raise MotionFormatError(f"metersPerUnit is {metres:g}; give its unit", path=path)
     up = up or facts["up"]
     scale = Unit(metres, "metersPerUnit says so" if unit is None else "given")
     origin = repairs.origin("usd", scale, up=up, frame_time=1.0 / motion.fps, warnings=warnings)

@@ -511,19 +511,8 @@ class Motion(TimeSeries):
 
     # --- files and notebooks ------------------------------------------------------------
 
-    def save(
-        self,
-        path: str | Path,
-        *,
-        unit: str | float | None = None,
-        up: str | None = None,
-        order: str | None = None,
-        rest_frame: bool = False,
-        mesh: bool | str = "body",
-        compact: bool = False,
-        decimals: int = 6,
-    ) -> Path:
-        """Write to a file; the format follows the suffix (see `motionloom.formats.save`).
+    def save(self, path: str | Path, settings: Any = None, **options: Any) -> Path:
+        """Write to a file; the format follows the suffix, and options are those of `motionloom.save`.
 
         Examples
         --------
@@ -535,10 +524,7 @@ class Motion(TimeSeries):
         """
         from motionloom.formats import save
 
-        return save(
-            self, path, unit=unit, up=up, order=order, rest_frame=rest_frame, mesh=mesh,
-            compact=compact, decimals=decimals,
-        )  # fmt: skip
+        return save(self, path, settings, **options)
 
     def _repr_html_(self) -> str:
         from motionloom.plots.pages.player import player_html

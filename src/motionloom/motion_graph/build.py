@@ -85,7 +85,7 @@ def connected(
         raise InvalidInput(
             f"no transitions were found among {len(motions)} motions at threshold "
             f"{found.threshold:g}; raise max_distance or per_minute, add more similar motions, or "
-            "allow any foot contacts (match_feet=False)"
+            "allow any foot contacts (match_feet off)"
         )
     kept = endless(transitions.leave, transitions.enter)
     abrupt = 0

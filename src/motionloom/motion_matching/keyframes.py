@@ -190,7 +190,7 @@ def _check(database: MatchingDatabase, motion: Motion, known: NDArray[np.bool_])
     if abs(motion.fps - database.fps) > 1e-6 * database.fps:
         raise InvalidInput(
             f"the motion must have the rate of the database, {database.fps:g} fps; got "
-            f"{motion.fps:g}: resample it, or build the database with fps={motion.fps:g}"
+            f"{motion.fps:g}: resample it, or build the database at {motion.fps:g} fps"
         )
     longest = max(part.stop - part.start for part in database.ranges)
     gaps = np.diff(np.flatnonzero(known))

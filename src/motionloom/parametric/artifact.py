@@ -237,20 +237,20 @@ def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Pa
     if not reference:
         raise InvalidInput(
             f"{name} has the parameter {row['text']}, a function, which a library cannot save: it "
-            "is not defined by name in a module; give it again with by="
+            "is not defined by name in a module; give it again (by)"
         )
     if not is_trusted(function_key(reference)):
         raise InvalidInput(
             f"{name} has the parameter {row['text']}, the function {reference}, which would be "
             "imported and called, and was not chosen on this machine. If you trust it: motionloom "
-            "trust LIB; or give it with by="
+            "trust LIB; or give it again (by)"
         )
     try:
         found = own(reference, registration.placed(0))
     except InvalidInput as error:
         raise InvalidInput(
             f"{name} has the parameter {row['text']}, a function that is not what it was: {error}; "
-            "give it again with by="
+            "give it again (by)"
         ) from error
     if len(found) != len(row["axes"]):
         raise InvalidInput(

@@ -201,8 +201,8 @@ def _by_name(labels: tuple[str, ...]) -> dict[str, str]:
         if role is not None:
             if role in found:
                 raise InvalidInput(
-                    f"markers {found[role]!r} and {label!r} both look like {role}; choose one "
-                    f"with roles={{'{role}': ...}}"
+                    f"markers {found[role]!r} and {label!r} both look like {role}; choose "
+                    f"one in roles, as {role}=LABEL"
                 )
             found[role] = label
     return found
@@ -258,8 +258,8 @@ def _too_few(markers: Markers, chosen: dict[str, str], seen: dict[str, str]) -> 
     known = f"only {', '.join(chosen.values())} name joints" if chosen else "none names a joint"
     return (
         f"a body needs at least {LEAST_MARKERS} markers; of the labels {_some(markers.labels)} "
-        f"{known}. Say which marker is where: roles={{'hips': 'LABEL', 'left_wrist': 'LABEL', "
-        f"...}}; roles are {', '.join(SIX)}"
+        f"{known}. Say in roles which marker is where, as hips=LABEL,left_wrist=LABEL,...; "
+        f"roles are {', '.join(SIX)}"
     )
 
 
@@ -281,7 +281,7 @@ def _check_size(points: Array) -> None:
         if 0.5 <= size * factor <= 1.5:
             raise InvalidInput(
                 f"markers lie {2 * size:.0f} m apart: are they in {unit}? Read the file with "
-                f"unit={unit!r}, or multiply positions by {factor:g}"
+                f"unit {unit}, or multiply positions by {factor:g}"
             )
     raise InvalidInput(
         f"markers lie {2 * size:.3g} m apart; a person's are "

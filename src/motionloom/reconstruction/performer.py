@@ -97,7 +97,7 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
     if not fits:
         raise RoleError(
             f"no skeleton of the library has joints for {', '.join(signal.roles)}; "
-            "give the performer's: skeleton="
+            "give the performer's skeleton"
         )
     least = min(fit.misfit for fit, _ in fits)
     near = [(fit, names) for fit, names in fits if fit.misfit <= least + _AS_GOOD]
@@ -109,7 +109,7 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
         raise InvalidInput(
             f"the markers do not fit a skeleton of the library: the nearest would be scaled by "
             f"{best.scale:.2f}, and its proportions are off by {best.misfit:.1f} standard "
-            "deviations. Check unit and roles of the markers, or give the performer's skeleton="
+            "deviations. Check unit and roles of the markers, or give the performer's skeleton"
         )
     return best.fitted()
 

@@ -157,7 +157,7 @@ def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
     if prior.by_pose is not None:
         raise InvalidInput(
             f"online, features must be joint positions of one frame; {prior.by_pose.name} are "
-            "not. Use e15, or mode='offline'"
+            "not. Use e15, or the mode offline"
         )
     return Stream(prior, roles, fps)
 

@@ -238,7 +238,7 @@ def _elan_text(rows: Sequence[LabelRow], lengths: dict[str, float], path: Path) 
     if len(names) != 1:
         raise InvalidInput(
             f"{path}: an ELAN file holds the labels of one motion; got those of {len(names)}: "
-            "choose one by only="
+            "choose one (only)"
         )
     root = tree.Element(
         "ANNOTATION_DOCUMENT",

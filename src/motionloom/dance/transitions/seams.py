@@ -212,7 +212,7 @@ def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
             "no movement can follow another smoothly: every transition misses a foot, drops the "
             "body, or accelerates too much"
             + (f" (the best {best:.1f} times as much as the takes)" if np.isfinite(best) else "")
-            + ". Add takes, or allow rougher transitions (max_seam=)"
+            + ". Add takes, or allow rougher transitions by a larger max_seam"
         )
     if found is None or found.reached < _REACHED * most.reached:
         found, graph = most, every

@@ -51,7 +51,7 @@ _BLANK, _NUMBERS, _UNKNOWN = -1, -2, -3  # kinds of lines; otherwise the index o
 def read(
     path: str | Path,
     *,
-    asf: str | Path | None = None,
+    skeleton: str | Path | None = None,
     fps: float | None = None,
     unit: str | float | None = None,
     up: str | None = None,
@@ -61,7 +61,7 @@ def read(
 ) -> Motion:
     """Read one motion from an AMC file and its ASF skeleton; see `motionloom.load`.
 
-    The skeleton `asf` is by default the file with the same stem, else with the stem up to an
+    The file `skeleton` is by default the file with the same stem, else with the stem up to an
     underscore (``01.asf`` for ``01_01.amc``), else the only one in the folder. The default unit is
     that of CMU if ``:units`` has ``length 0.45``, else inferred.
     """
@@ -70,18 +70,18 @@ def read(
     if not max_gap >= 0.0:
         raise InvalidInput(f"max_gap must be zero or more seconds; got {max_gap}")
     data = file_bytes(path, "an AMC file")
-    skeleton_path = _skeleton_path(path, asf)
+    skeleton_path = _skeleton_path(path, skeleton)
     skeleton_repairs = Repairs(skeleton_path, strict=strict)
     skeleton_data = file_bytes(skeleton_path, "an ASF file")
     acclaim = read_skeleton(skeleton_data, skeleton_path, skeleton_repairs)
     frames = read_frames(data, acclaim.bones, path, repairs)
     rate = _USUAL_RATE if fps is None else float(fps)
     rotations, root = _poses(acclaim, frames, path, repairs, most=int(max_gap * rate + 1e-6))
-    skeleton = with_user_roles(_skeleton(acclaim), roles)
-    motion = Motion(skeleton, rotations, root, rate, path.stem)
+    body = with_user_roles(_skeleton(acclaim), roles)
+    motion = Motion(body, rotations, root, rate, path.stem)
     warnings = []
     if fps is None:
-        warnings.append("AMC files have no frame rate; 120 is taken. Overrule with fps=")
+        warnings.append("AMC files have no frame rate; 120 is taken. Give fps to change it")
     if up is None:
         up, warning = infer_up(motion)
         warnings += [warning] if warning else []
@@ -114,7 +114,7 @@ def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
     names = ", ".join(file.name for file in list(beside.values())[:8]) or "none"
     raise MotionFormatError(
         f"an AMC file needs its skeleton, {path.stem}.asf beside it; found {names}. "
-        "Choose one with asf=",
+        "Choose one as skeleton",
         path=path,
     )
 
@@ -168,7 +168,7 @@ def _poses(
             if longest > max(most, 1):
                 raise MotionFormatError(
                     f"bone {bone.name!r} has no line in {longest} consecutive frames; up to {most} "
-                    "are filled in (max_gap=)",
+                    "are filled in (max_gap)",
                     path=path,
                 )
             repairs.add(f"bone {bone.name!r} missing in {missing} frames, filled in")
@@ -202,7 +202,7 @@ def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: in
         if longest > most or missing > len(times):
             raise MotionFormatError(
                 f"{missing} frames are missing, up to {longest} on end; up to {most} are filled "
-                "in (max_gap=)",
+                "in (max_gap)",
                 path=path,
             )
         repairs.add(f"{missing} missing frames filled in, up to {longest} on end")

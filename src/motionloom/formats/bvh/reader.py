@@ -248,7 +248,7 @@ def read(
     unit: str | float | None = None,
     fps: float | None = None,
     up: str | None = None,
-    root: str | None = None,
+    skeleton: str | None = None,
     roles: str | Path | Mapping[str, str] | None = None,
     tpose: bool | None = None,
     partial: bool = False,
@@ -263,7 +263,7 @@ def read(
     columns = plain.channel_names if plain else channel_names(nodes)
     table = read_rows(text, columns or ["nothing"], path, repairs, partial=partial)
     frame_time = _frame_time(text, fps, path, repairs)
-    nodes, table = _one_figure(nodes, table, root, path)
+    nodes, table = _one_figure(nodes, table, skeleton, path)
     layout = plain or Layout(nodes)
     return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
 
@@ -289,7 +289,7 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
     if frame_time >= 1.0:
         warnings.append(
             f"Frame Time is {frame_time:g} s: if these are milliseconds or frames per second, "
-            "give the rate with fps="
+            "give the rate as fps"
         )
     origin = replace(
         repairs.origin("bvh", scale, up=up, frame_time=frame_time, warnings=warnings),
@@ -308,7 +308,7 @@ def _one_figure(nodes, table, root, path):
     if root is None and len(roots) > 1:
         raise MotionFormatError(
             f"the file holds {len(roots)} figures, with roots {', '.join(map(repr, names))}; "
-            "choose one with root=",
+            "choose one as skeleton",
             path=path,
             line=nodes[roots[1]].line,
         )
@@ -335,7 +335,7 @@ def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
     word = text.frame_time
     if word is None:
         raise MotionFormatError(
-            "Frame Time is missing; give the rate with fps=",
+            "Frame Time is missing; give the rate as fps",
             path=path,
             line=text.frame_time_line,
         )
@@ -349,7 +349,7 @@ def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
         value = float("nan")
     if not (1e-5 <= value <= 1e5):
         raise MotionFormatError(
-            f"Frame Time must be seconds per frame, found {word[:40]!r}; give the rate with fps=",
+            f"Frame Time must be seconds per frame, found {word[:40]!r}; give the rate as fps",
             path=path,
             line=text.frame_time_line,
         )

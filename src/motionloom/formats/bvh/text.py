@@ -231,7 +231,7 @@ def read_rows(
         if not partial:
             raise MotionFormatError(
                 f"Frames says {declared} but the file ends in row {len(table)}. "
-                "To read the complete rows before it, use partial=True",
+                "To read the complete rows before it, set partial",
                 path=path,
                 line=line_of(len(lengths) - 1),
             )
@@ -245,7 +245,7 @@ def read_rows(
     elif complete < declared - 1 and not partial:
         raise MotionFormatError(
             f"Frames says {declared} but the file ends after {complete} rows: it was cut off, or "
-            "the count is wrong. If these rows are all there is, read it with partial=True",
+            "the count is wrong. If these rows are all there is, set partial",
             path=path,
             line=line_of(len(lengths) - 1),
         )
@@ -342,7 +342,7 @@ def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, parti
             return rows.values[: last * width]
         raise MotionFormatError(
             f"the last row has {lengths[last]} of {width} values: the file was cut off. "
-            "To read the complete rows before it, use partial=True",
+            "To read the complete rows before it, set partial",
             path=path,
             line=line_of(last),
         )

@@ -96,7 +96,7 @@ def read(
     if up is None:
         up, reason = infer_marker_up(labels, raw, "".join(head.strings("POINT", "Y_SCREEN")[:1]))
         if "does not say" in reason:
-            warnings.append(f"up axis taken as {up}, {reason}. Overrule with up=")
+            warnings.append(f"up axis taken as {up}, {reason}. Give up to change it")
     scale = _unit(head, raw, unit, up)
     warnings += [scale.warning] if scale.warning else []
     far = np.abs(raw) > _FARTHEST / scale.metres
@@ -188,7 +188,7 @@ def _frame_count(data: bytes, head, layout, path, repairs, partial: bool) -> int
         if not partial or space == 0:
             raise MotionFormatError(
                 f"{count} frames are announced, the file has room for {space}: it is truncated. "
-                "To read the complete frames, use partial=True",
+                "To read the complete frames, set partial",
                 path=path,
             )
         repairs.add(f"{count} frames are announced, {space} are there")
@@ -238,7 +238,7 @@ def _chosen(labels, subject, unlabelled, path) -> tuple[list[str], list[int]]:
         subjects = [subject]
     if not kept:
         raise MotionFormatError(
-            f"all {len(labels)} points are without a label; to read them, use unlabelled=True",
+            f"all {len(labels)} points are without a label; set unlabelled to read them",
             path=path,
         )
     if len(subjects) == 1:
@@ -272,7 +272,7 @@ def _rate(head: C3dHeader, fps: float | None, path: Path, repairs: Repairs) -> f
     rates = [(name, rate) for name, rate in stated if np.isfinite(rate) and 1e-3 <= rate <= 1e6]
     votes = rates if {"POINT:RATE", "the header"} & {name for name, _ in rates} else []
     if not votes:
-        raise MotionFormatError("the frame rate is missing; give it with fps=", path=path)
+        raise MotionFormatError("the frame rate is missing; give it as fps", path=path)
     # POINT:RATE, unless the header and the rate of the analog data agree on another.
     agree = [sum(abs(rate / other - 1.0) < 0.01 for _, other in votes) for _, rate in votes]
     name, chosen = votes[int(np.argmax(agree))]
@@ -295,6 +295,6 @@ def _warnings(layout: DataLayout, raw: NDArray[np.float64]) -> list[str]:
     count = int(np.count_nonzero((raw == 0.0).all(axis=-1)))
     if count > 1:
         warnings.append(
-            f"{count} points lie at exactly (0, 0, 0); if these are gaps, use zero_gaps=True"
+            f"{count} points lie at exactly (0, 0, 0); if these are gaps, set zero_gaps"
         )
     return warnings

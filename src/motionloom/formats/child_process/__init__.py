@@ -67,9 +67,7 @@ def child_result(
                 stdin=subprocess.DEVNULL,
             )
         except subprocess.TimeoutExpired:
-            raise MotionFormatError(
-                f"reading took more than {timeout:g} s; for more, use timeout=", path=path
-            ) from None
+            raise MotionFormatError(f"reading took more than {timeout:g} s", path=path) from None
         try:
             facts = json.loads(done.stdout.splitlines()[-1])
         except (IndexError, ValueError):

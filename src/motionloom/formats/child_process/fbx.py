@@ -213,7 +213,7 @@ def _times(stack, keys: np.ndarray, declared: float, fps: float | None, nodes: i
         begin, end = float(keys[0]), float(keys[-1])
     frames = (end - begin) * rate + 1.0
     if not frames * nodes <= max(_ROOM, _GROWTH * nodes * len(keys)):
-        raise UnreadableFbx(f"the animation would be {frames:.3g} frames long; give a lower fps=")
+        raise UnreadableFbx(f"the animation would be {frames:.3g} frames long; give a lower fps")
     return begin + np.arange(int(np.floor(frames + _EVEN))) / rate, rate
 
 

@@ -118,5 +118,5 @@ def sample_times(samples: list[float], codes: float, fps: float | None, joints: 
     step = spacing if fps is None else codes / fps
     frames = (samples[-1] - samples[0]) / step + 1
     if frames * joints > max(_ROOM, _GROWTH * len(samples) * joints):
-        raise UnreadableUsd(f"the animation would be {frames:.3g} frames long; give a lower fps=")
+        raise UnreadableUsd(f"the animation would be {frames:.3g} frames long; give a lower fps")
     return samples[0] + np.arange(int(frames + 1e-3)) * step, codes / step

@@ -64,7 +64,7 @@ def read(
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
     metres = facts["unit"] if unit is None else unit_from(unit)
     if not 1e-6 <= metres <= 1e6:
-        raise MotionFormatError(f"its unit is {metres:g} m; give unit=", path=path)
+        raise MotionFormatError(f"its unit is {metres:g} m; give its unit", path=path)
     scale = Unit(metres, "UnitScaleFactor says so" if unit is None else "given")
     if unit is not None:
         motion = scaled_to_metres(motion, metres / facts["unit"])
@@ -143,13 +143,13 @@ def _warnings(facts: dict[str, Any], skeleton, animation) -> list[str]:
     if skeleton is None and len(others) > 1:
         warnings.append(
             f"the largest of {len(others)} skeletons is read; their roots are "
-            f"{', '.join(others[:8])}. Choose with skeleton="
+            f"{', '.join(others[:8])}. Choose one as skeleton"
         )
     if animation is None and len(takes) > 1:
         rest = [name for name in takes if name != facts["animation"]]
         warnings.append(
             f"one of {len(takes)} takes, {facts['animation']!r}, is read; the others are "
-            f"{', '.join(rest[:8])}. Choose with animation="
+            f"{', '.join(rest[:8])}. Choose one as animation"
         )
     if not facts["animated"]:
         warnings.append("no animation moves this skeleton: one frame in its rest pose")

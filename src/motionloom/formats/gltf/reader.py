@@ -213,7 +213,7 @@ _GROWTH = 64  # or, for files with many keys, per key
 def read(
     path: str | Path,
     *,
-    skin: str | int | None = None,
+    skeleton: str | int | None = None,
     animation: str | int | None = None,
     fps: float | None = None,
     unit: str | float | None = None,
@@ -230,7 +230,7 @@ def read(
     path = repairs.path
     file = GltfFile(path)
     warnings: list[str] = []
-    chosen_skin = _chosen(file, "skins", skin, warnings)
+    chosen_skin = _chosen(file, "skins", skeleton, warnings)
     chosen = _chosen(file, "animations", animation, warnings)
     if chosen_skin is not None:
         members = skin_members(file, chosen_skin)
@@ -253,13 +253,13 @@ def read(
         )
     times, rate = steady_times(curves, fps, _stated_rate(chosen_skin))
     motion = _motion(file, tree, curves, times, rate, repairs)
-    name = path.stem if skin is None else str((chosen_skin or {}).get("name") or path.stem)
+    name = path.stem if skeleton is None else str((chosen_skin or {}).get("name") or path.stem)
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
     metres = 1.0 if unit is None else unit_from(unit)
     motion = scaled_to_metres(to_y_up(motion, up or "y"), metres)
     height = body_height(motion.skeleton)
     if height is not None and not 0.5 <= height <= 4.0:
-        warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give unit=")
+        warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give its unit")
     scale = Unit(metres, "glTF is in metres" if unit is None else "given")
     origin = repairs.origin("gltf", scale, up=up or "y", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
@@ -374,4 +374,4 @@ def _check_room(file: GltfFile, curves, fps: float | None, joints: int) -> None:
     keys = sum(len(curve.times) for curve in curves.values())
     frames = frame_count(curves, fps)
     if frames * joints > max(_ROOM, _GROWTH * keys):
-        file.refuse(f"the animation would be {frames:.3g} frames long; give a lower fps=")
+        file.refuse(f"the animation would be {frames:.3g} frames long; give a lower fps")

@@ -180,7 +180,7 @@ def foot_contacts(
     """
     if not 0.0 < slow <= fast:
         raise InvalidInput(
-            f"slow must be positive and at most fast; got slow={slow}, fast={fast} m/s"
+            f"slow must be positive and at most fast; got slow {slow} and fast {fast} m/s"
         )
     for name, value in (("rise", rise), ("above_floor", above_floor)):
         if not value > 0.0:

@@ -171,7 +171,7 @@ class RoleAssignment:
                 f"no joint has the role {_listed(absent, 8)}. The skeleton has: "
                 f"{_listed(self.point_names, 40)}.\nGive the roles of joints in a mapping "
                 f'file, for example {{"{absent[0]}": "{_example(self.point_names)}"}} in '
-                'roles.json, and load with roles="roles.json"'
+                "roles.json, and give roles.json as roles"
             )
 
 

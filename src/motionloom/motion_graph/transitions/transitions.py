@@ -193,7 +193,7 @@ def find_transitions(
     if window == "directed":
         raise InvalidInput("window directed is for transitions of a file")
     if window == "kr14" and settings.rules.match_feet:
-        raise InvalidInput("window kr14 needs match_feet=False: feet are compared around (i, j)")
+        raise InvalidInput("window kr14 needs match_feet off: feet are compared around (i, j)")
     fps = motions[0].fps
     blend = max(round(settings.rules.blend_seconds * fps), 2)
     sector = max(round(settings.sector_seconds * fps), blend)

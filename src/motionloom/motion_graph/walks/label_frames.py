@@ -87,6 +87,6 @@ def _nowhere(graph: MotionGraph, label: str) -> str:
     return (
         f"no motion of the graph has the label {label!r}: {many} ({some}) "
         f"{'are' if len(lost) > 1 else 'is'} cut off ({why}). Add takes that change between "
-        f"{label!r} and the others, join the parts by bridges (bridge=True), or build a graph of "
-        f"these motions alone (label={label!r}); labels in the graph: {known}"
+        f"{label!r} and the others, join the parts by bridges (bridge), or build a graph of "
+        f"these motions alone (label {label}); labels in the graph: {known}"
     )

@@ -107,7 +107,7 @@ def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
     if values.shape not in ((2,), (3,)) or not np.isfinite(values).all():
         raise InvalidInput(f"goal must be x, z or x, z, heading; got {goal!r}")
     if seconds is None:
-        raise InvalidInput("a walk to a goal needs its duration (seconds=)")
+        raise InvalidInput("a walk to a goal needs its duration, seconds")
     frames = max(round(seconds * graph.fps), 1)
     there = complex(values[1], values[0])
     heading = float(values[2]) if len(values) == 3 else None
@@ -189,7 +189,7 @@ def label_notes(goal: Goal, rows: NDArray[np.int64], fps: float) -> list[str]:
             notes.append(
                 f"label {label!r} holds in {held / fps:.1f} of the {len(played) / fps:.1f} s "
                 "it was asked for: give it more time, add takes that have it or change to it, or "
-                "allow more transitions (per_minute=)"
+                "allow more transitions (per_minute)"
             )
         begin = int(end)
     return notes
@@ -409,7 +409,7 @@ def _no_route(graph: MotionGraph, path: Floor) -> str:
         f"no route through the graph reaches the goal without laps: {who} not go "
         f"{STEP * (len(path) - 1):.1f} m, or not turn as the path does (the longest has "
         f"{seconds:.1f} s, usual speed {usual_speed(graph):.1f} m/s). Add walking motions and "
-        "motions that turn, mirror them (mirror=True), allow more transitions (per_minute=), "
+        "motions that turn, mirror them (mirror), allow more transitions (per_minute), "
         "or draw wider bends"
     )
 

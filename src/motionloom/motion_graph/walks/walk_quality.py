@@ -72,7 +72,7 @@ def _too_far(graph: MotionGraph, fit: PathFit | None, goals: WalkSettings | None
         return []
     return [
         f"the goal is {away:.1f} m away: {away / fastest:.0f} s at the largest speed that can be "
-        f"had ({fastest:.1f} m/s); give more than {goals.seconds:g} s (seconds=)"
+        f"had ({fastest:.1f} m/s); give more seconds than {goals.seconds:g}"
     ]
 
 
@@ -119,7 +119,7 @@ def path_notes(
                 f"{len(corners)} {'corner' if one else 'corners'} of the path at {named}{more} "
                 f"{'is' if one else 'are'} rounded to a radius of {radius:g} m, cut by up to "
                 f"{away.max():.2f} m: the takes do not turn that sharply. Add takes that turn"
-                + ("" if mirrored else ", or mirror them (mirror=True)")
+                + ("" if mirrored else ", or mirror them (mirror)")
             )
     return notes + turn_notes(turns, graph.fps, "follow the path")
 
@@ -154,5 +154,5 @@ def _one_take(graph: MotionGraph, takes: TakesUsed) -> list[str]:
         return []
     return [
         f"{seconds:.0f} of {total:.0f} s are of one take ({name}): try another seed, leave it out "
-        "(exclude=), or allow more transitions (per_minute=)"
+        "(exclude), or allow more transitions (per_minute)"
     ]

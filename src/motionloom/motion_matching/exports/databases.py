@@ -151,7 +151,7 @@ def write_orangeduck(database: MatchingDatabase, folder: Path) -> list[Path]:
     if abs(database.fps - FPS) > 1e-6:
         raise InvalidInput(
             f"orangeduck's program plays {FPS:g} frames per second; the database has "
-            f"{database.fps:g}: build it with fps={FPS:g}"
+            f"{database.fps:g}: build it at {FPS:g} fps"
         )
     skeleton = database.skeleton
     joints = [

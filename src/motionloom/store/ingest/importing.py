@@ -180,8 +180,8 @@ def import_motion(
                 library.catalogue.put(labels=given)
                 return
             raise LibraryError(
-                f"{library.path}: there is another motion called {name!r}; choose a name, "
-                "or pass replace=True"
+                f"{library.path}: there is another motion called {name!r}; choose "
+                "another name, or replace it"
             )
         try:
             entry, skeleton = new_entry(

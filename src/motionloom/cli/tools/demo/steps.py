@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import motionloom as ml
 from motionloom.cli.terminal import progress
 from motionloom.cli.tools.demo.tour import Tour
 from motionloom.errors import MissingExtra
@@ -87,7 +88,7 @@ def other_body(tour: Tour) -> dict[str, Any]:
 
 def _titled(lib, advance):
     for name in lib.names:
-        yield name, lib[name], ", ".join(lib.labels(name))
+        yield name, lib[name], ", ".join(lib.labels[name])
         advance()
 
 
@@ -111,7 +112,7 @@ def match_web(tour: Tour) -> dict[str, Any]:
     from motionloom.plots.match_graph import write_match_graph
 
     tour.command(f"web {tour.place} build --label kick")
-    webs = tour.lib.build_web(label="kick")
+    webs = tour.lib.webs.build(label="kick")
     tour.say(f"{webs.pairs} pairs of motions, {webs.built} built now; {webs.bytes / 1e6:.1f} MB")
     drawn = tour.folder / "family.png"
     tour.command(f"family {tour.place} {_LEAP} --method web --label kick --max 15 -o {drawn}")
@@ -125,7 +126,7 @@ def match_web(tour: Tour) -> dict[str, Any]:
 def whole_clips(tour: Tour) -> dict[str, Any]:
     """Retrieve clips that are similar from start to end."""
     tour.command(f"search {tour.place} jump_up_p0 --method dtw-clip --k 4")
-    for match in tour.lib.search("jump_up_p0", method="dtw-clip", k=4):
+    for match in tour.lib.search("jump_up_p0", method=ml.ClipDtw(k=4)):
         tour.say(f"{match.motion}: {match.distance:.3f} m")
     return {}
 
@@ -137,7 +138,7 @@ def parametric_kick(tour: Tour) -> dict[str, Any]:
     kick, here = "kick_front_mid_right_p0:0-70", tour.folder / "kick_here.bvh"
     tour.command(f"parametrize {tour.place} {kick} --by right_ankle@33 --label kick --name kick")
     tour.command(f"synthesize {tour.place} kick --at=-0.2,0.7,0.8 -o {here}")
-    family = tour.lib.family(kick, label="kick", max_distance=0.1, max=24)
+    family = tour.lib.family(kick, label="kick", max=24, expansion=ml.Expansion(join_distance=0.1))
     space = tour.lib.parametrize(family, by="right_ankle@33", samples=150, name="kick")
     found = space.reach([-0.2, 0.7, 0.8])
     found.motion.save(here)
@@ -175,7 +176,7 @@ def dance(tour: Tour) -> dict[str, Any]:
 
     name, drawn, score = "dance_groove_p1", tour.folder / "beats.png", tour.folder / "groove.json"
     tour.command(f"beats {tour.place}:{name} -o {drawn}")
-    rhythm = tour.lib.beats(name)
+    rhythm = tour.lib.beats[name]
     write_beats(tour.lib[name], rhythm, drawn)
     tour.page.picture(drawn, "beats of a dance")
     tour.say(
@@ -230,7 +231,10 @@ def ballroom(tour: Tour) -> dict[str, Any]:
     save(made.scene, scene, compact=True)
     for path in (above, moving):
         write_top_view(
-            made.motions, path, radius=plan.settings.disc_radius, room=plan.settings.room
+            made.motions,
+            path,
+            radius=plan.settings.floor.disc_radius,
+            room=plan.settings.floor.room,
         )
     total, on_time = made.beats_on_time()
     tour.page.picture(above, "twelve couples from above")

@@ -350,7 +350,7 @@ def _retarget_limits(fit: RetargetFit) -> list[str]:
             f"the bone of the {fit.limb.replace('_', ' ')} points {fit.limb_angle_deg:.0f} degrees "
             "elsewhere than in the source: "
             + (
-                "its feet are held in other places; try keep_contacts=False, or clean the source"
+                "its feet are held in other places: switch keep_contacts off, or clean the source"
                 if leg
                 else "the hand is held at what it touches; try importance 0 for that hand"
             )
