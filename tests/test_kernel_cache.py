@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 
+import numpy as np
 import pytest
 
 from motionloom import kernel_cache
@@ -148,7 +149,7 @@ def test_processes_that_compile_at_the_same_time_leave_a_whole_cache(tmp_path, c
     """Each for other types, so that every process adds to the index of the same kernel."""
     write_module(tmp_path, 1.0)
     cache = tmp_path / "cache"
-    kinds = ["np.float32(1)", "1.0", "1", "np.int8(1)"]
+    kinds = {"np.float32(1)": np.float32(1), "1.0": 1.0, "1": 1, "np.int8(1)": np.int8(1)}
     surroundings = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
     program = "import sys, numpy as np, caller; assert caller.twice({}) == 3"
     started = [
@@ -160,8 +161,8 @@ def test_processes_that_compile_at_the_same_time_leave_a_whole_cache(tmp_path, c
     assert [process.wait() for process in started] == [0] * len(kinds)
     assert called(tmp_path, cache) == (3.0, 0)
     caller = sys.modules["caller"]
-    for kind in kinds:
-        assert caller.twice(eval(kind)) == 3
+    for one in kinds.values():
+        assert caller.twice(one) == 3
     assert len(list(cache.glob("caller.twice-*/*.nbc"))) == len(kinds)
 
 
