@@ -336,7 +336,7 @@ class MotionGraph:
 
         if settings.random:
             if settings.seconds is None:
-                raise InvalidInput("a walk without a goal needs its duration in seconds")
+                raise InvalidInput("a walk without a goal needs its duration, seconds")
             player = self.player(settings.seed, start=settings.start, lock_feet=settings.lock_feet)
             return player, frame_count(settings.seconds, None, self.fps)
         route = plan(self, settings, progress=progress)
