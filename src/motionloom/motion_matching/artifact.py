@@ -55,11 +55,16 @@ def library_database(
         "format": _FORMAT,
         "names": names,
         "labels": {name: list(library.labels(name)) for name in names},
-        "segments": {name: repr(library.segment_labels(name)) for name in segmented},
+        "segments": {name: _take_labels(library, name) for name in segmented},
         "settings": {
-            name: value
-            for name, value in settings.arguments().items()
-            if name not in ("label", "only", "exclude")
+            "mirror": settings.mirror,
+            "fps": settings.fps,
+            "foot_position": settings.foot_position,
+            "foot_velocity": settings.foot_velocity,
+            "hip_velocity": settings.hip_velocity,
+            "trajectory_position": settings.trajectory_position,
+            "trajectory_facing": settings.trajectory_facing,
+            "normalize": settings.normalize,
         },
     }
 

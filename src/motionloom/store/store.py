@@ -29,7 +29,6 @@ from motionloom.motion import Motion
 from motionloom.motion.segment import Segment, split_segment
 from motionloom.parallel import Progress
 from motionloom.store.artifacts.artifacts import Artifacts
-from motionloom.store.artifacts.release_0_1 import upgrade
 from motionloom.store.creation import check_address, create_folder, set_rate
 from motionloom.store.history import Change, changes, exchange
 from motionloom.store.ingest import importing
@@ -42,6 +41,7 @@ from motionloom.store.remote.replica import check_not_replica
 from motionloom.store.settings import ImportSettings
 from motionloom.store.stored_motions import StoredMotions
 from motionloom.store.trash import empty_trash
+from motionloom.store.upgrade import upgrade
 from motionloom.store.verify import VerifyReport, recover, verified
 
 
@@ -70,6 +70,10 @@ class Store(StoredMotions):
 
     # Kinds of artifacts that grow file by file: how their files are decoded, for `verify`.
     COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {}
+
+    def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
+        super().__init__(path, timeout=timeout)
+        upgrade(self)
 
     @classmethod
     def create(
@@ -128,8 +132,6 @@ class Store(StoredMotions):
     def writing(self) -> Iterator[None]:
         """Hold the writer lock for the ``with`` block; blocks may be nested.
 
-        A library of release 0.1 is upgraded first.
-
         Raises
         ------
         LibraryError
@@ -143,7 +145,6 @@ class Store(StoredMotions):
         with writer_lock(self.path, timeout=self.timeout):
             self._lock.held = True
             try:
-                upgrade(self)
                 yield
             finally:
                 self._lock.held = False

@@ -36,7 +36,13 @@ from motionloom.store.artifacts.folders import (
     write_checks,
 )
 from motionloom.store.catalogue import IMPORTING, Catalogue, entry_problem
-from motionloom.store.catalogue_file import FILE, is_unused, lost_frames, recovery_advice
+from motionloom.store.catalogue_file import (
+    FILE,
+    OLDEST_FORMAT,
+    is_unused,
+    lost_frames,
+    recovery_advice,
+)
 from motionloom.store.frames import (
     FOLDER,
     FrameDescription,
@@ -110,13 +116,6 @@ def _verified(store: Store, found: _Report) -> VerifyReport:
     motions = _check_frames(store, found)
     _check_orphans(store, described, found)
     artifacts = _check_artifacts(store, found)
-    if not store.catalogue.has_checks():
-        _mend(
-            found,
-            "the catalogue has no checksums yet: the next change adds them",
-            "the catalogue has checksums now",
-            store.catalogue.put_checks,
-        )
     if not isinstance(store.files, ObjectStore):
         count, size = trash_size(store.path)
         if count:
@@ -404,7 +403,8 @@ def recover(path: Path) -> int:
     with writer_lock(path, timeout=600.0):
         move_to_trash(path, [FILE + end for end in ("", "-journal", "-wal", "-shm")])
         catalogue = Catalogue(path)
-        catalogue.create({"id": uuid4().hex})
+        # In case it was a library of release 0.2: opening it upgrades its artifacts.
+        catalogue.create({"id": uuid4().hex, "format": str(OLDEST_FORMAT)})
         catalogue.close()
     store = Store(path)
     with store.writing():

@@ -5,13 +5,14 @@ artifact                kind                            identified by
 ======================  ==============================  =========================================
 frame features          name of the feature set         options: roles, rate, normalization ...
 principal components    ``basis``                       options
-neighbour index         ``blocks``, ``shards``          features, number of shards
+neighbour index         ``bucket``, ``shards``          features, number of shards
 boxes of runs           ``boxes``                       features
-whole-clip features     ``clips-...``, ``clip-heaps``   measure
+whole-clip features     ``clips-...``, ``clip-...``     measure
 match webs              ``web``                         distance, web settings: a `Collection`
 motion graph            ``motion-graph``                motions, distance, settings
 matching database       ``motion-matching``             motions, labels, settings
-graph settings, edits   ``motion-graph-...``            a name
+graph settings, edits   ``graph-settings``,             a name
+                        ``motion-graph-edits``
 parametric motion       ``parametric``                  the user's name
 choreography            ``choreography``                the user's name
 given beats, partners   ``beats``                       ``given``
@@ -22,10 +23,11 @@ All of them are folders (`motionloom.store.artifacts.folders`)::
     takes.loom/derived/KIND.KEY.VERSION/
 
 Artifacts with options as their key are made when they are needed (`Artifacts.derive`): KEY is a
-digest of the options, VERSION one of the motions, so that a library whose motions have changed has
-no current version. The next one is made from the previous one and what is new, and replaces it.
-Artifacts with a name as their key are saved by the user (`Artifacts.save`) and remain until they
-are replaced or deleted; VERSION begins with the digest of the motions they were made from.
+digest of the options (`artifact_key`), VERSION one of the motions, so that a library whose motions
+have changed has no current version. The next one is made from the previous one and what is new,
+and replaces it. Artifacts with a name as their key are saved by the user (`Artifacts.save`) and
+remain until they are replaced or deleted; VERSION begins with the digest of the motions they were
+made from.
 
 The packages only say how their artifacts are written to files and read from them.
 """
@@ -46,7 +48,6 @@ from numpy.typing import NDArray
 from motionloom.checked_arrays import open_arrays
 from motionloom.checked_files import parse_json, read_regular
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.store.artifacts import release_0_1
 from motionloom.store.artifacts.collection import Collection, LocalCollection, RemoteCollection
 from motionloom.store.artifacts.folders import (
     FOLDER,
@@ -109,12 +110,11 @@ class Artifacts:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        if isinstance(store.files, ObjectStore):
-            self._folders: LocalFolders | RemoteFolders = RemoteFolders(
-                store.files, store.catalogue
-            )
-        else:
-            self._folders = LocalFolders(store.path.absolute() / FOLDER)
+        self.folders: LocalFolders | RemoteFolders = (
+            RemoteFolders(store.files, store.catalogue)
+            if isinstance(store.files, ObjectStore)
+            else LocalFolders(store.path.absolute() / FOLDER)
+        )
 
     # --- named by the user --------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class Artifacts:
         with self._store.writing():
             version = f"{self.content_key()}-{secrets.token_hex(6)}"
             trash = self._record(f"{kind}.{name}")
-            self._folders.commit(f"{kind}.{name}", version, build, trash=trash)
+            self.folders.commit(f"{kind}.{name}", version, build, trash=trash)
 
     def load(self, kind: str, name: str) -> Artifact:
         """The artifact of that name.
@@ -167,30 +167,24 @@ class Artifacts:
             about = _described(folder)
             return Artifact(about, open_arrays(folder / _ARRAYS))
 
-        found = self._read_named(kind, name, read)
-        return found or Artifact(*release_0_1.load(self._store, kind, name))
+        return self._read_named(kind, name, read)
 
     def about(self, kind: str, name: str) -> dict[str, Any]:
         """The description of an artifact, without reading its arrays."""
-
-        def read(folder: Folder) -> dict[str, Any]:
-            return _described(folder)
-
-        found = self._read_named(kind, name, read)
-        return found if found is not None else release_0_1.about(self._store, kind, name)
+        return self._read_named(kind, name, _described)
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Names of the artifacts of a kind, sorted."""
-        stems = (folder.rpartition(".")[0] for folder in self._folders.names())
+        stems = (folder.rpartition(".")[0] for folder in self.folders.names())
         found = {stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}.")}
-        return tuple(sorted(found | set(release_0_1.names(self._store, kind))))
+        return tuple(sorted(found))
 
-    def _read_named(self, kind: str, name: str, read: Callable[[Folder], Thing]) -> Thing | None:
-        """What `read` gives of an artifact; None if release 0.1 saved it."""
+    def _read_named(self, kind: str, name: str, read: Callable[[Folder], Thing]) -> Thing:
+        """What `read` gives of an artifact."""
         failed = ""
         for _ in range(_ATTEMPTS):
-            current = versions(self._folders.names(), f"{kind}.{name}")
-            folder = self._folders.open(current[-1]) if current else None
+            current = versions(self.folders.names(), f"{kind}.{name}")
+            folder = self.folders.open(current[-1]) if current else None
             if folder is None:
                 continue  # none, or it was replaced while we looked
             try:
@@ -206,8 +200,6 @@ class Artifacts:
                     ) from None
                 failed = current[-1]
                 _drop_copies(folder)
-        if name in release_0_1.names(self._store, kind):
-            return None
         known = self.names(kind)
         if name in known:
             raise self._keeps_changing()
@@ -232,7 +224,8 @@ class Artifacts:
         kind : str
             Part of the folder's name.
         options : mapping
-            How it is made, as JSON; artifacts with different options are kept side by side.
+            How it is made (see `artifact_key`); artifacts with different options are kept side by
+            side.
         build : callable
             ``build(folder, previous)`` writes the files into the new, empty `folder`.
             `previous` is the folder of an earlier version, or None. No motion is added or
@@ -253,7 +246,7 @@ class Artifacts:
             name = f"{stem}.{self.content_key()}"
             failures = failures if name == before else 0
             before = name
-            folder = self._folders.open(name)
+            folder = self.folders.open(name)
             if folder is not None and failures < 2:
                 try:
                     check_folder(folder)
@@ -267,8 +260,8 @@ class Artifacts:
                     continue
             with self._store.writing():
                 version = self.content_key()
-                if failures >= 2 or self._folders.open(f"{stem}.{version}") is None:
-                    self._folders.commit(stem, version, build)
+                if failures >= 2 or self.folders.open(f"{stem}.{version}") is None:
+                    self.folders.commit(stem, version, build)
             failures = 0
         raise self._keeps_changing()
 
@@ -277,9 +270,9 @@ class Artifacts:
 
         `describe` reads the description of a file from the file.
         """
-        if isinstance(self._folders, RemoteFolders):
-            return RemoteCollection(self._folders.files, name, self._folders.catalogue)
-        return LocalCollection(self._folders.root / name, describe)
+        if isinstance(self.folders, RemoteFolders):
+            return RemoteCollection(self.folders.files, name, self.folders.catalogue)
+        return LocalCollection(self.folders.root / name, describe)
 
     # --- all ------------------------------------------------------------------------------
 
@@ -289,33 +282,31 @@ class Artifacts:
         A named artifact is stale if motions have changed since it was saved; it can still be
         loaded. A derived one is built anew the next time it is used.
         """
-        if isinstance(key, str) and key in release_0_1.names(self._store, kind):
-            return False  # not known; it is as good as current
-        current = versions(self._folders.names(), _stem(kind, key))
+        current = versions(self.folders.names(), _stem(kind, key))
         return not current or self._is_stale(current[-1])
 
     def delete(self, kind: str, key: Key) -> None:
         """Delete an artifact; nothing happens if there is none."""
         with self._store.writing():
             stem = _stem(kind, key)
-            current = versions(self._folders.names(), stem)
-            self._folders.remove(current, trash=bool(current) and self._record(stem))
+            current = versions(self.folders.names(), stem)
+            self.folders.remove(current, trash=bool(current) and self._record(stem))
 
     def _record(self, stem: str) -> bool:
         """Enter the current version of an artifact into the history, if a change is recorded."""
-        if isinstance(self._folders, RemoteFolders):
+        if isinstance(self.folders, RemoteFolders):
             return False  # their objects are deleted
-        current = versions(self._folders.names(), stem)
+        current = versions(self.folders.names(), stem)
         version = current[-1].rpartition(".")[2] if current else None
         return self._store.catalogue.record_artifact(stem, version)
 
     def list(self) -> list[ArtifactInfo]:
         """All artifacts, sorted by kind and key."""
         found = []
-        for name in self._folders.names():
+        for name in self.folders.names():
             kind, _, rest = name.partition(".")
             key = rest.rpartition(".")[0] or rest
-            found.append(ArtifactInfo(kind, key, self._is_stale(name), self._folders.size(name)))
+            found.append(ArtifactInfo(kind, key, self._is_stale(name), self.folders.size(name)))
         return sorted(found, key=lambda one: (one.kind, one.key))
 
     def content_key(self) -> str:
@@ -345,10 +336,24 @@ def _described(folder: Folder) -> dict[str, Any]:
     return about
 
 
+def artifact_key(options: Mapping[str, Any]) -> str:
+    """Digest of what an artifact depends on besides the motions, in hexadecimal.
+
+    `options` consist of plain values (text, numbers, booleans, None, lists, mappings from texts)
+    that the caller states one by one, and of a version that is increased when the code gives other
+    results. The digest is that of their JSON with sorted keys, so that it does not depend on what
+    classes and their fields are called.
+
+    Examples
+    --------
+    >>> artifact_key({"version": 1, "fps": 30.0}) == artifact_key({"fps": 30.0, "version": 1})
+    True
+    """
+    return text_digest(json.dumps(options, sort_keys=True), size=6)
+
+
 def _stem(kind: str, key: Key) -> str:
-    if isinstance(key, str):
-        return f"{kind}.{key}"
-    return f"{kind}.{text_digest(json.dumps(key, sort_keys=True), size=6)}"
+    return f"{kind}.{key if isinstance(key, str) else artifact_key(key)}"
 
 
 def _drop_copies(folder: Folder) -> None:
