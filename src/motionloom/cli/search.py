@@ -115,7 +115,7 @@ def family(
     lib = open_library(library)
     found = lib.family(query, **settings.arguments())
     if sweep is not None:
-        from motionloom.plots.family_sweep import write_sweep
+        from motionloom.plots.match_graph import write_sweep
 
         swept = lib.family_sweep(query, **settings.arguments())
         write_sweep(swept, sweep, used=found.join_distance)

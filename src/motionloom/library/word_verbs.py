@@ -15,7 +15,7 @@ from motionloom.store.ingest.labels import checked_labels
 from motionloom.text.settings import FINENESS
 
 if TYPE_CHECKING:
-    from motionloom.evaluation.sentences import SentenceScores
+    from motionloom.evaluation.captions import SentenceScores
     from motionloom.text.captions import Event
     from motionloom.text.clusters import Cluster
     from motionloom.text.label_files import LabelRow
@@ -312,7 +312,7 @@ class WordVerbs(Store):
             ``motion``: from captions and learnt words alone; ``with_labels``: with the labels of
             the takes, too; ``chance``.
         """
-        from motionloom.evaluation.sentences import score_sentences
+        from motionloom.evaluation.captions import score_sentences
         from motionloom.evaluation.settings import SentenceSettings
 
         settings = SentenceSettings.from_arguments(locals())

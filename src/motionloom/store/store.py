@@ -28,7 +28,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
 from motionloom.motion.segment import Segment, split_segment
 from motionloom.parallel import Progress
-from motionloom.store.artifacts.artifacts import Artifacts
+from motionloom.store.artifacts import Artifacts
 from motionloom.store.creation import check_address, create_folder, set_rate
 from motionloom.store.history import Change, changes, exchange
 from motionloom.store.ingest import importing
@@ -331,12 +331,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="stroll", labels=["walk"])
-        ...     print(made.names, made.labels("stroll"))
-        ('stroll',) ('walk',)
+        >>> lib.add_motion(ml.demo.clip("walk"), name="stroll", labels=["walk"])
+        >>> lib.labels("stroll")
+        ('walk',)
         """
         if motion.origin.character is not None:
             trust(character_key(motion.origin.character))  # chosen by the user of this machine
@@ -350,12 +347,8 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     made.set_labels("walk", ["calm", "walk"])
-        ...     print(made.labels("walk"))
+        >>> lib.set_labels("walk", ["calm", "walk"])
+        >>> lib.labels("walk")
         ('calm', 'walk')
         """
         given = checked_labels(labels)
@@ -376,13 +369,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("take_locomotion"), name="take")
-        ...     made.label("take:268-421", "jog")
-        ...     print([(str(part), label) for part, label in made.segment_labels("take")])
-        [('take:268-421', 'jog')]
+        >>> lib.label("walk:20-80", "calm")
+        >>> [(str(part), label) for part, label in lib.segment_labels("walk")]
+        [('walk:20-80', 'calm')]
         """
         name, written = split_segment(place)
         if written is None or place in self:
@@ -402,13 +391,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     made.remove("walk")
-        ...     print(made.names)
-        ()
+        >>> lib.remove("walk")
+        >>> "walk" in lib
+        False
         """
         with self.change("remove"):
             for name in names:
@@ -427,13 +412,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="86_01", labels=["walk"])
-        ...     made.rename("86_01", "calm walk")
-        ...     print(made.names, made.labels("calm walk"))
-        ('calm walk',) ('walk',)
+        >>> lib.rename("walk", "calm walk")
+        >>> lib.labels("calm walk")
+        ('walk',)
         """
         importing.check_name(new)
         with self.change("rename"):
@@ -461,16 +442,11 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     for name in ("walk", "jog"):
-        ...         made.add_motion(ml.demo.clip(name), name=name)
-        ...     with made.change("label"):
-        ...         made.label("walk", "calm")
-        ...         made.label("jog", "calm")
-        ...     print(made.undo(), made.labels("walk"), made.labels("jog"))
-        label jog, walk () ()
+        >>> with lib.change("label"):
+        ...     lib.label("walk", "calm")
+        ...     lib.label("jog", "calm")
+        >>> print(lib.undo(), lib.labels("walk"), lib.labels("jog"))
+        label jog, walk ('walk',) ('jog',)
         """
         with self.writing(), self.catalogue.recording(what):
             yield
@@ -483,13 +459,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     made.set_labels("walk", ["calm"])
-        ...     print([str(change) for change in made.history()])
-        ['label walk', 'add walk']
+        >>> lib.set_labels("walk", ["calm"])
+        >>> str(lib.history()[0])
+        'label walk'
         """
         return [change for _, change in changes(self.catalogue)]
 
@@ -503,13 +475,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     made.remove("walk")
-        ...     print(made.undo(), made.names)
-        remove walk ('walk',)
+        >>> lib.remove("walk")
+        >>> print(lib.undo(), "walk" in lib)
+        remove walk True
         """
         return self._exchange(False, "undo")
 
@@ -523,13 +491,10 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     _ = made.undo()
-        ...     print(made.names, made.redo(), made.names)
-        () add walk ('walk',)
+        >>> lib.remove("walk")
+        >>> _ = lib.undo()
+        >>> print(lib.redo(), "walk" in lib)
+        remove walk False
         """
         return self._exchange(True, "redo")
 

@@ -54,8 +54,7 @@ from motionloom.store.frames import (
     write_frame_table,
 )
 from motionloom.store.ingest.importing import frame_files, remove_files
-from motionloom.store.ingest.skeletons import StoredSkeletons
-from motionloom.store.ingest.task import content_hash, described_entry
+from motionloom.store.ingest.task import StoredSkeletons, content_hash, described_entry
 from motionloom.store.lock import writer_lock
 from motionloom.store.records import Entry, origin_from, skeleton_from
 from motionloom.store.remote.object_store import ObjectStore
@@ -363,7 +362,7 @@ def _bad_artifact(
     store: Store, folders: LocalFolders | RemoteFolders, name: str, problem: str, found: _Report
 ) -> None:
     version = name.rpartition(".")[2]
-    by_name = "-" in version  # saved by the user, see `motionloom.store.artifacts.artifacts`
+    by_name = "-" in version  # saved by the user, see `motionloom.store.artifacts`
     if not found.repair or by_name:
         line = f"{problem}; make it again" if by_name and found.repair else problem
         found.problems.append(line)

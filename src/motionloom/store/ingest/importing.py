@@ -33,11 +33,11 @@ from motionloom.store.catalogue import IMPORTING, Catalogue
 from motionloom.store.catalogue_file import recovery_advice
 from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
 from motionloom.store.ingest.labels import Labelling, checked_labels, labelling
-from motionloom.store.ingest.skeletons import StoredSkeletons
 from motionloom.store.ingest.sources import SourceFile, assign_names, find_sources, left_out
 from motionloom.store.ingest.task import (
     ImportTask,
     Outcome,
+    StoredSkeletons,
     content_hash,
     failure_reason,
     ingest,
