@@ -31,7 +31,7 @@ from motionloom.dance.transitions.learning import (
 )
 from motionloom.dance.transitions.movement_graph import TransitionGraph, combined_graph, load_graph
 from motionloom.dance.transitions.rules import load_rules, with_rules
-from motionloom.demo.actions.dances import beat_study
+from motionloom.demo.dances import beat_study
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion.rotations import quaternions as rot
 
@@ -370,7 +370,7 @@ def test_transitions_are_learnt_from_soft_memberships(dances):
 
 def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
     from motionloom.dance import choreography
-    from motionloom.dance.transitions import learning as learning as learnt_graph
+    from motionloom.dance.transitions import learning as learning as learning as learnt_graph
 
     seen = {}
 

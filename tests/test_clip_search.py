@@ -214,7 +214,7 @@ def test_rows_are_kept_with_the_library_and_follow_it(tmp_path):
     assert [hit.motion for hit in lib.search("walk", method="emd")] == ["walk"]
     lib.add_motion(ml.demo.clip("jump_up"), name="jump")
     assert [hit.motion for hit in lib.search("walk", method="emd")] == ["walk", "jump"]
-    assert len(list((lib.path / "derived").glob("clip-heaps.*"))) == 1
+    assert len(list((lib.path / "derived").glob("clip-signatures.*"))) == 1
 
 
 # --- the bound ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ compared by the joints that all of them have.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -44,7 +44,7 @@ from motionloom.features.curves import (
     rotation_curves,
     whole_turns,
 )
-from motionloom.features.frame_distances import FrameDistance, frame_distance
+from motionloom.features.frame_distances import FrameDistance, distance_key, frame_distance
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
@@ -75,21 +75,6 @@ def clip_distances(measure: ClipMeasure, clips: ClipVectors) -> NDArray[np.float
     return mirrored(rows) if measure.symmetric else rows
 
 
-def artifact_key(measure: ClipMeasure) -> str:
-    """Text that identifies a measure in the names of artifacts.
-
-    It has the class names of release 0.1, so that tables written by it are still found.
-    """
-    text = repr(measure).replace("kind='summary'", "kind='gist'")
-    if isinstance(measure, CurveMeasure):
-        for usual in (f", frames={PAPER_ROWS}", ", line_distance='time'"):
-            text = text.replace(usual, "")
-        text = f"{text[:-1]}, joints={CURVE_JOINTS})"
-    for name, old in (("EmdMeasure", "EnergyMeasure"), ("FrameDistanceMeasure", "GridMeasure")):
-        text = text.replace(f"{name}(", f"{old}(")
-    return text
-
-
 PAPER_ROWS = 128  # Tam et al. 2007, section 4
 GIST_ROWS = 64
 _SCALING_RATE = 120.0  # of CMU's takes; the query is the first 128 frames
@@ -109,10 +94,14 @@ class DtwMeasure:
     count: int
     unit: str = "m"
     band: float = BAND
-    spread: bool = field(default=False, repr=False)
+    spread: bool = False
     symmetric: ClassVar[bool] = True
 
     joints: ClassVar[tuple[str, ...]] = POSE_ROLES
+
+    @property
+    def key(self) -> dict[str, Any]:  # noqa: D102
+        return {"kind": self.kind, "count": self.count}
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
         skeleton.role_assignment.require(_LEGS if self.kind == "summary" else ("hips",))
@@ -208,9 +197,13 @@ class AngleDtwMeasure(CurveMeasure):
     unit: str = "degrees"
     frames: int = PAPER_ROWS
     band: float = BAND
-    joint_weights: JointWeights = field(default="importance", repr=False)
-    whole_turns: bool = field(default=True, repr=False)
+    joint_weights: JointWeights = "importance"
+    whole_turns: bool = True
     symmetric: ClassVar[bool] = True
+
+    @property
+    def key(self) -> dict[str, Any]:  # noqa: D102
+        return {"frames": self.frames}
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         return self.frames
@@ -329,9 +322,22 @@ class EmdMeasure(CurveMeasure):
     time_weight: float = 1.0
     frames: int = PAPER_ROWS
     line_distance: Literal["time", "perpendicular"] = "time"
-    joint_weights: JointWeights = field(default="importance", repr=False)
-    whole_turns: bool = field(default=True, repr=False)
+    joint_weights: JointWeights = "importance"
+    whole_turns: bool = True
     symmetric: ClassVar[bool] = True
+
+    @property
+    def key(self) -> dict[str, Any]:  # noqa: D102
+        return {"frames": self.frames}
+
+    @property
+    def signature_key(self) -> dict[str, Any]:
+        """What signatures depend on besides the feature vectors."""
+        return {
+            "threshold": self.threshold,
+            "time_weight": self.time_weight,
+            "line_distance": self.line_distance,
+        }
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         return self.frames
@@ -386,10 +392,14 @@ class ScalingMeasure(CurveMeasure):
     about: str = "uniform scaling of rotation curves (Keogh et al. 2004)"
     unit: str = "degrees"
     factor: float = FACTOR
-    stretch_only: bool = field(default=False, repr=False)
-    joint_weights: JointWeights = field(default="importance", repr=False)
-    whole_turns: bool = field(default=True, repr=False)
+    stretch_only: bool = False
+    joint_weights: JointWeights = "importance"
+    whole_turns: bool = True
     symmetric: ClassVar[bool] = False
+
+    @property
+    def key(self) -> dict[str, Any]:  # noqa: D102
+        return {"factor": self.factor}
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         most = scaled_lengths(PAPER_ROWS, 10 * PAPER_ROWS, self.factor)[1]
@@ -433,6 +443,10 @@ class FrameDistanceMeasure:
     band: float = BAND
     joints: tuple[str, ...] = ()
     symmetric: ClassVar[bool] = True
+
+    @property
+    def key(self) -> dict[str, Any]:  # noqa: D102
+        return {"distance": distance_key(self._distance), "count": self.count}
 
     @property
     def unit(self) -> str:  # noqa: D102

@@ -24,8 +24,8 @@ None of the weights is fitted to labels in a library. docs/evaluation.md tells h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,14 +155,15 @@ class StatisticsMeasure:
     name: str = "statistics"
     about: str = "covariance, spectrum and trend of poses and travel; length and turn"
     unit: str = "log units"
-    covariance_weight: float = field(default=1.0, repr=False)
-    spectrum_weight: float = field(default=1.0, repr=False)
-    trend_weight: float = field(default=1.0, repr=False)
-    length_weight: float = field(default=0.2, repr=False)
-    turn_weight: float = field(default=0.1, repr=False)
+    covariance_weight: float = 1.0
+    spectrum_weight: float = 1.0
+    trend_weight: float = 1.0
+    length_weight: float = 0.2
+    turn_weight: float = 0.1
     symmetric: ClassVar[bool] = True
 
     joints: ClassVar[tuple[str, ...]] = POSE_ROLES
+    key: ClassVar[dict[str, Any]] = {}
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
         skeleton.role_assignment.require(_LEGS)

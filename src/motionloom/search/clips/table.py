@@ -16,7 +16,7 @@ from motionloom.motion import Motion
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
 from motionloom.search.clips.emd_signature import EmdSignatures
-from motionloom.search.clips.measures import EmdMeasure, artifact_key
+from motionloom.search.clips.measures import EmdMeasure
 from motionloom.search.clips.statistics import StatisticsMeasure, statistic_sizes
 from motionloom.search.clips.vectors import ClipMeasure, ClipVectors
 from motionloom.store.artifacts.row_table import build_rows, load_rows
@@ -128,7 +128,9 @@ def clip_table(
             f"{first}: {left_out[first]}"
         )
     width = measure.clip_rows(library[next(iter(joints))]).shape[1]
-    options = {"version": _VERSION, "measure": artifact_key(measure)}
+    options = {
+        "version": _VERSION, "measure": measure.name, "joints": measure.joints, **measure.key
+    }  # fmt: skip
 
     def build(folder: Path, previous: Folder | None) -> None:
         build_rows(
@@ -195,9 +197,8 @@ def _stored_signatures(
             raise LibraryError(f"{folder}: damaged: signatures of other clips")
         return EmdSignatures(**arrays), whole
 
-    return library.artifacts.derive(
-        "clip-heaps", {**options, "shared": clips.joints, "kept": 2}, build=build, read=load
-    )
+    key = {**options, **measure.signature_key, "shared": clips.joints}
+    return library.artifacts.derive("clip-signatures", key, build=build, read=load)
 
 
 def _stored_statistics(

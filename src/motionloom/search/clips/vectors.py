@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +80,10 @@ class ClipMeasure(Protocol):
     @property
     def joints(self) -> tuple[str, ...]:
         """Joints that it can compare."""
+
+    @property
+    def key(self) -> Mapping[str, Any]:
+        """What `clip_rows` depends on besides the motion and the name, as plain values."""
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:
         """Those of `joints` that a skeleton has; `RoleError` if it cannot be compared."""

@@ -220,7 +220,6 @@ def open_index(
         ``bucket`` is kept with the library and memory-mapped. ``kdtree`` is SciPy's, built on
         each call. ``shards`` are bucket indexes of parts of the library, for more frames than
         fit into memory; the workers of a cluster hold some each. All give the same answers.
-        ``blocks`` is the name of ``bucket`` in release 0.1.
     shards : int, optional
         Number of shards. Default: one for every four million frames.
 
@@ -233,7 +232,6 @@ def open_index(
     """
     if kind is None:
         kind = "bucket" if len(features) <= SHARD_ROWS else "shards"
-    kind = "bucket" if kind == "blocks" else kind
     if kind not in INDEXES:
         raise InvalidInput(f"index must be one of {', '.join(INDEXES)}; got {kind!r}")
     if kind == "kdtree":
@@ -258,8 +256,7 @@ def open_index(
     options: dict[str, Any] = {"version": _VERSION, "features": made_from}
     if kind == "shards":
         options["shards"] = shards
-    artifact = "blocks" if kind == "bucket" else kind
-    return library.artifacts.derive(artifact, options, build=build, read=load)
+    return library.artifacts.derive(kind, options, build=build, read=load)
 
 
 class KDTree:

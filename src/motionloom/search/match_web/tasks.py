@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from motionloom import parallel
 from motionloom.features import FrameDistance
 from motionloom.features.feature_table import at_rate
+from motionloom.features.frame_distances import distance_key
 from motionloom.parallel import one_thread
 from motionloom.ragged import offsets_of
 from motionloom.search.match_web.build import Frames, motion_web, web_frames
@@ -142,7 +143,7 @@ def built_webs(
     library.fetch({name for row, columns in task for name in (row, *columns)})
 
     def frames(name: str) -> Frames:
-        which = (keys[name].removeprefix(_COPY), repr(distance), rate, limits.is_near)
+        which = (keys[name].removeprefix(_COPY), distance_key(distance), rate, limits.is_near)
         if which not in _held:
             _held[which] = web_frames(at_rate(library[name], rate), distance, limits)
         _held.move_to_end(which)
