@@ -17,9 +17,9 @@ from benchmarks.takes import whole_library
 from benchmarks.timing import Contestant, Log, Result, compare
 from motionloom.search.candidates import Limits, realigned
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.lazy_graph import lazy_matches
-from motionloom.search.rerank import differences
 from motionloom.search.subsequence.dtw import dtw_matches
+from motionloom.search.subsequence.lazy_graph import lazy_matches
+from motionloom.search.subsequence.rerank import differences
 
 SUMMARY = "lazy neighbourhood graph against exact DTW"
 PACKAGES = ()

@@ -23,8 +23,8 @@ from benchmarks.takes import WholeLibrary, whole_library
 from benchmarks.timing import CLOCKS, Log, Result
 from motionloom import parallel
 from motionloom.library import Library
+from motionloom.search.match_web.build import web_keys
 from motionloom.search.match_web.store import WebStore
-from motionloom.search.match_web.tasks import web_keys
 from motionloom.search.settings import NEAR_MATCHES, WebOptions
 
 SUMMARY = "match webs of near cells: a whole library, its memory and its recall"

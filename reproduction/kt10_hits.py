@@ -17,7 +17,7 @@ from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.search.candidates import Candidate, Limits, best_candidates
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.lazy_graph import lazy_matches
+from motionloom.search.subsequence.lazy_graph import lazy_matches
 from reproduction.claims import Claim, Data, not_made
 from reproduction.kt10_matching import PAPER_GRAPH, overlap
 from reproduction.kt10_poses import NEEDS_CMU

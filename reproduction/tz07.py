@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from motionloom.evaluation.clips import RECALLS, Evaluation
 from motionloom.library import Library
 from motionloom.search.clips.measures import EmdMeasure, clip_distances, measure_of
-from motionloom.search.clips.table import ClipTable, clip_table
+from motionloom.search.clips.retrieval import ClipTable, clip_table
 from motionloom.search.settings import AngleDtw, Emd, UniformScaling
 from reproduction.claims import Claim, Data, Paper, not_made
 

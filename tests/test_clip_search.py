@@ -19,10 +19,10 @@ from motionloom.search.clips.emd_signature import (
     limited_distance,
     turned_distance,
 )
-from motionloom.search.clips.features import clip_summary, travel_rows
 from motionloom.search.clips.measures import CLIP_MEASURES, ClipVectors, clip_measure, measure_of
 from motionloom.search.clips.measures import clip_distances as distances_of
-from motionloom.search.clips.table import clip_table
+from motionloom.search.clips.retrieval import clip_table
+from motionloom.search.clips.vectors import clip_summary, travel_rows
 from motionloom.search.settings import (
     METHODS,
     AngleDtw,

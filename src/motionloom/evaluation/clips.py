@@ -27,7 +27,7 @@ from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.evaluation.settings import EvaluateSettings
 from motionloom.parallel import Progress, one_thread
 from motionloom.search.clips.measures import ClipMeasure, measure_of, mirrored
-from motionloom.search.clips.table import ClipTable, clip_table, gaps_in
+from motionloom.search.clips.retrieval import ClipTable, clip_table, gaps_in
 from motionloom.store.ingest.labels import labelling
 from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.store import Store

@@ -25,7 +25,7 @@ from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.parallel import Progress
 from motionloom.search import settings
 from motionloom.search.clips.measures import measure_of
-from motionloom.search.clips.table import clip_table
+from motionloom.search.clips.retrieval import clip_table
 
 TOLERANCE = 0.02
 RESAMPLES = 2000

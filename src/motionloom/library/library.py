@@ -249,7 +249,7 @@ class Library(BlendVerbs, EvaluationVerbs, GraphVerbs, RhythmVerbs, CrowdVerbs, 
             Called with 1 for every motion.
         """
         from motionloom.search.clips.measures import CLIP_MEASURES
-        from motionloom.search.clips.table import clip_table
+        from motionloom.search.clips.retrieval import clip_table
         from motionloom.search.index.neighbours import open_index
 
         if not len(self):

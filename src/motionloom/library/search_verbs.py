@@ -277,8 +277,8 @@ class SearchVerbs(Store):
             default in families).
         rank : {"movement", "distance", "sum"}, optional
             ``dtw``: rank by movement (the default) or by the distance of poses; see
-            `motionloom.search.rerank`. ``lazy``: by the mean distance per cell (``distance``,
-            the default), or by the sum over the cells.
+            `motionloom.search.subsequence.rerank`. ``lazy``: by the mean distance per cell
+            (``distance``, the default), or by the sum over the cells.
         speed_seconds : float, optional
             ``dtw``: weight of joint speeds where start and end of a match are refined (0.15).
         bridge : int, optional

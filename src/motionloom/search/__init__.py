@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from motionloom.search.match import Match as Match
     from motionloom.search.match import Matches as Matches
     from motionloom.search.match_graph.family import grow_family as grow_family
-    from motionloom.search.match_graph.graph import Edge as Edge
-    from motionloom.search.match_graph.graph import Family as Family
-    from motionloom.search.match_graph.graph import Node as Node
+    from motionloom.search.match_graph.members import Edge as Edge
+    from motionloom.search.match_graph.members import Family as Family
+    from motionloom.search.match_graph.members import Node as Node
     from motionloom.search.methods import library_family as library_family
     from motionloom.search.methods import search as search
     from motionloom.search.settings import METHODS as METHODS
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 # Public name -> module.
 _HOMES = {
     "Dtw": "settings",
-    "Edge": "match_graph.graph",
-    "Family": "match_graph.graph",
+    "Edge": "match_graph.members",
+    "Family": "match_graph.members",
     "FamilySettings": "settings",
     "INDEXES": "index.neighbours",
     "LazyGraph": "settings",
@@ -41,7 +41,7 @@ _HOMES = {
     "Matches": "match",
     "NeighbourSettings": "settings",
     "Neighbours": "index.neighbours",
-    "Node": "match_graph.graph",
+    "Node": "match_graph.members",
     "SearchSettings": "settings",
     "WebSettings": "settings",
     "grow_family": "match_graph.family",

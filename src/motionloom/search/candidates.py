@@ -153,7 +153,7 @@ def best_candidates(
     ----------
     costs : ndarray, shape (N,)
         Cost of the best alignment that ends at each frame, as from
-        `motionloom.search.subsequence.kernel.end_costs`.
+        `motionloom.search.subsequence.end_costs.end_costs`.
     matrix_of : callable
         ``matrix_of(low, high)`` gives the distances (M, high - low) of the query's frames to
         frames `low` to `high`, in double precision.

@@ -12,13 +12,11 @@ from motionloom.features import frame_distance
 from motionloom.motion import Motion
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.clips.measures import CLIP_MEASURES
-from motionloom.search.clips.search import WholeClips, clip_search
+from motionloom.search.clips.retrieval import WholeClips, clip_search
 from motionloom.search.feedback import covers, judged, search_with_verdicts
-from motionloom.search.lazy_graph import lazy_search
 from motionloom.search.match import Match, Matches, Timeline
-from motionloom.search.match_graph.correspondence import ClearCorrespondence
-from motionloom.search.match_graph.family import grow_family
-from motionloom.search.match_graph.graph import Family, Node
+from motionloom.search.match_graph.family import ClearCorrespondence, grow_family
+from motionloom.search.match_graph.members import Family, Node
 from motionloom.search.match_graph.sweep import LimitSweep, limit_sweep
 from motionloom.search.match_web.search import web_expansion, web_search
 from motionloom.search.query import Query, as_query
@@ -34,6 +32,7 @@ from motionloom.search.settings import (
     expansion_rounds,
 )
 from motionloom.search.subsequence.dtw import dtw_search
+from motionloom.search.subsequence.lazy_graph import lazy_search
 from motionloom.settings import Settings
 from motionloom.store.store import Store
 

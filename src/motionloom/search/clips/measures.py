@@ -48,22 +48,20 @@ from motionloom.features.frame_distances import FrameDistance, frame_distance
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
-from motionloom.search.clips.features import (
-    POSE_ROLES,
-    clip_summary,
-    even_rows,
-    joint_spreads,
-    pose_rows,
-    spread_distances,
-)
 from motionloom.search.clips.statistics import StatisticsMeasure
 from motionloom.search.clips.vectors import (
+    POSE_ROLES,
     ClipMeasure,
     ClipVectors,
     banded_path,
+    clip_summary,
     enough_joints,
+    even_rows,
     joint_columns,
+    joint_spreads,
     mirrored,
+    pose_rows,
+    spread_distances,
 )
 from motionloom.search.settings import ClipMethod
 

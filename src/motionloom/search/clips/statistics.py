@@ -34,12 +34,16 @@ from motionloom.alignment.banded_dtw import BAND, Nearest
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import facing
 from motionloom.motion.resampling import resampled_length
-from motionloom.search.clips.features import POSE_ROLES, RATE, even_rows, pose_rows, travel_rows
 from motionloom.search.clips.vectors import (
+    POSE_ROLES,
+    RATE,
     ClipVectors,
     banded_path,
     enough_joints,
+    even_rows,
     joint_columns,
+    pose_rows,
+    travel_rows,
 )
 
 TRAVEL_SECONDS = 0.2  # metres that a metre per second, or a radian per second, counts for

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import parallel
-from motionloom.checked_arrays import check_offsets, open_array
+from motionloom.checked_arrays import check_offsets, open_array, release
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.ragged import offsets_of
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.mapped import release
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.artifacts.row_table import row_range, row_total
 from motionloom.store.remote.cache import local_cache

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.alignment.monotone_path import band_path
+from motionloom.alignment.valid_region import band_path
 from motionloom.kernels import kernel
 from motionloom.search.match_web.web import Web, WebLimits
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from motionloom.kernels import kernel
 from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
-from motionloom.search.match_web.index import WebIndex
+from motionloom.search.match_web.networks import WebIndex
 
 
 def web_matches(

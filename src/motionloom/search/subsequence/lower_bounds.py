@@ -41,10 +41,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import release
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
-from motionloom.search.mapped import release
-from motionloom.search.subsequence.kernel import prepared_query, slope_costs
+from motionloom.search.subsequence.end_costs import prepared_query, slope_costs
 from motionloom.search.subsequence.run_boxes import LEVELS, STRIDE, RunBoxes, first_blocks
 
 _PIECE = 1024  # frames in which one alignment is tried to find a threshold

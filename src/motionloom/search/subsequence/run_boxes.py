@@ -18,10 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_arrays import open_array
+from motionloom.checked_arrays import open_array, release
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
-from motionloom.search.mapped import release
 from motionloom.store.remote.folder import Folder
 
 STRIDE = 8  # frames per block of the finest level

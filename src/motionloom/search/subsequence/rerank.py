@@ -32,7 +32,7 @@ from motionloom.alignment.dtw import accumulated, path_to
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of, row_of
 from motionloom.search.candidates import ANY, Candidate, Limits, best_candidates
-from motionloom.search.subsequence.kernel import end_costs
+from motionloom.search.subsequence.end_costs import end_costs
 
 # One set of numbers for all of: six captured actions with each of their 55 occurrences as
 # query, 212 actions of the built-in corpus, 19 labelled exercises. Halving or doubling any of

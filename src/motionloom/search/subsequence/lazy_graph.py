@@ -33,9 +33,9 @@ from motionloom.search.candidates import ANY, Candidate, Limits, realigned
 from motionloom.search.index.neighbours import library_neighbours
 from motionloom.search.match import Timeline
 from motionloom.search.query import Query
-from motionloom.search.rerank import MORE, differences
 from motionloom.search.settings import LAZY_K, LazyGraph, SearchSettings
 from motionloom.search.subsequence.dtw import is_feature_set
+from motionloom.search.subsequence.rerank import MORE, differences
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
