@@ -34,14 +34,7 @@ from motionloom.features.feature_table import RATE, at_rate
 from motionloom.motion import Motion
 from motionloom.motion.segment import intervals
 from motionloom.ragged import offsets_of, row_of
-from motionloom.search.candidates import (
-    ANY,
-    Candidate,
-    Limits,
-    best_candidates,
-    candidates_at,
-    local_minima,
-)
+from motionloom.search.candidates import ANY, Alignments, Candidate, Limits, local_minima
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
 from motionloom.search.query import Query
@@ -174,7 +167,7 @@ def dtw_matches(
     bounds : RunBoxes or BoxedTable, optional
         Boxes of the same vectors; the results are the same with and without them.
     traced : bool
-        As in `motionloom.search.candidates.best_candidates`.
+        As in `motionloom.search.candidates.Alignments.best`.
 
     Examples
     --------
@@ -187,7 +180,9 @@ def dtw_matches(
     def matrix_of(low: int, high: int) -> NDArray[np.float64]:
         return differences(query, vectors[low:high], weights)
 
-    def found_with(enough: int) -> list[Candidate]:
+    alignments = Alignments(matrix_of, starts, len(query), steps)
+
+    def full_pass(enough: int) -> list[Candidate]:
         costs = np.full(len(vectors), np.inf, np.float32)
         runs = [(0, len(starts) - 1)] if allowed is None else intervals(allowed)
         for first, last in runs:
@@ -201,74 +196,51 @@ def dtw_matches(
                 limit=limits.max_distance * len(query) * 1.001 + 1e-2,
                 enough=enough,
             )
-        return best_candidates(
-            costs,
-            matrix_of,
-            starts,
-            length=len(query),
-            steps=steps,
-            limits=limits,
-            traced=traced,
-        )
+        return alignments.best(costs, limits=limits, traced=traced)
 
     if bounds is not None and steps == "slope":
-        bounded = _bounded_matches(query, vectors, starts, weights, allowed, limits, bounds, traced)
+        options: dict[str, Any] = {"weights": weights, "allowed": allowed}
+        bounded = _bounded_matches(query, vectors, alignments, bounds, limits, traced, options)
         if bounded is not None:
             return bounded
     if limits.max_matches is None:
-        return found_with(0)
+        return full_pass(0)
     # A match covers at most this many tiles, and as many adjacent tiles may be one match.
     enough = limits.max_matches * (2 + 2 * len(query) // TILE)
-    found = found_with(enough if enough * 3 * TILE < len(vectors) else 0)
+    found = full_pass(enough if enough * 3 * TILE < len(vectors) else 0)
     if not limits.reached(len(found)) and enough * 3 * TILE < len(vectors):
-        found = found_with(0)  # too many were suppressed
+        found = full_pass(0)  # too many were suppressed
     return found
 
 
 def _bounded_matches(
     query: NDArray[np.float32],
     vectors: NDArray[np.float32],
-    starts: NDArray[np.int64],
-    weights: NDArray[np.float32] | None,
-    allowed: NDArray[np.bool_] | None,
-    limits: Limits,
+    alignments: Alignments,
     bounds: RunBoxes | BoxedTable,
+    limits: Limits,
     traced: bool,
+    options: dict[str, Any],
 ) -> list[Candidate] | None:
     """The matches by lower bounds, or None if a full pass is needed."""
     limit = limits.max_distance * len(query) * 1.001 + 1e-2
     wanted = limits.max_matches
     if wanted is None and not np.isfinite(limit):
         return None
-    options: dict[str, Any] = {
-        "weights": weights,
-        "allowed": allowed,
-        "reach": limits.reach(len(query)),
-    }
+    reach = limits.reach(len(query))
     find: Callable[..., SparseCosts]
     if isinstance(bounds, BoxedTable):
-        find = partial(bounds.costs, query, **options)
+        find = partial(bounds.costs, query, reach=reach, **options)
     else:
-        find = BoundedPass(query, vectors, starts, bounds, **options).costs
-
-    def matrix_of(low: int, high: int) -> NDArray[np.float64]:
-        return differences(query, vectors[low:high], weights)
-
+        starts = alignments.starts
+        find = BoundedPass(query, vectors, starts, bounds, reach=reach, **options).costs
     number = 0 if wanted is None else wanted + wanted // 10 + 2
     for _ in range(_ATTEMPTS):
         sparse = find(limit=limit, wanted=number)
-        at = local_minima(sparse.costs, sparse.offsets, options["reach"])
+        at = local_minima(sparse.costs, sparse.offsets, reach)
         span = row_of(sparse.offsets, at)
-        found = candidates_at(
-            at - sparse.offsets[span] + sparse.spans[span, 1],
-            sparse.costs[at],
-            matrix_of,
-            starts,
-            length=len(query),
-            steps="slope",
-            limits=limits,
-            traced=traced,
-        )
+        ends = at - sparse.offsets[span] + sparse.spans[span, 1]
+        found = alignments.ending_at(ends, sparse.costs[at], limits=limits, traced=traced)
         if limits.reached(len(found)) or sparse.threshold >= limit:
             return found
         number *= 4  # too many were suppressed
@@ -318,14 +290,8 @@ def dtw_matches_by_distance(
         m = int(row_of(starts, low))
         return np.ascontiguousarray(matrices[m][:, low - starts[m] : high - starts[m]])
 
-    return best_candidates(
-        np.concatenate(ends),
-        matrix_of,
-        starts,
-        length=len(query),
-        steps=steps,
-        limits=limits,
-    )
+    alignments = Alignments(matrix_of, starts, len(query), steps)
+    return alignments.best(np.concatenate(ends), limits=limits)
 
 
 def _search_by_distance(
