@@ -209,7 +209,8 @@ def _value(name: str, value: Any) -> Iterator[bytes]:
     elif isinstance(value, ModuleType):
         yield value.__name__.encode()
     elif isinstance(value, type | BuiltinFunctionType | np.ufunc | FunctionType):
-        yield f"{getattr(value, '__module__', '')}.{value.__name__}".encode()
+        fields = getattr(value, "_fields", "")  # of a named tuple
+        yield f"{getattr(value, '__module__', '')}.{value.__name__}{fields}".encode()
     elif isinstance(value, tuple):
         yield f"{len(value)}".encode()
         for part in value:
@@ -265,9 +266,11 @@ class _Cache:
     def _path(self, signature, target_context) -> Path:
         import numba
 
+        kinds = getattr(signature, "args", signature)
+        named = "".join(str(kind.fields) for kind in kinds if hasattr(kind, "instance_class"))
         key = (
             self._kernel.content,
-            str(signature),
+            f"{signature}{named}",  # the types of named tuples do not name their fields
             target_context.codegen().magic_tuple(),
             numba.__version__,
             sys.version_info[:2],
@@ -324,13 +327,19 @@ def compile_listed(line: str) -> None:
     ...     "motionloom.motion.easing.critically_damped_spring (float64, float64, float64, float64)"
     ... )
     """
+    name, kinds = listed_types(line)
+    compiled: Any = kernels[name].compiled
+    if kernels[name].signature is None:
+        compiled.compile(kinds)
+
+
+def listed_types(line: str) -> tuple[str, tuple]:
+    """Name of a kernel and Numba's types of its arguments, from a line; see `listed`."""
     from numba import types
 
     name, _, signature = line.partition(" ")
-    import_module(name.rpartition(".")[0])
-    compiled: Any = kernels[name].compiled
-    if kernels[name].signature is None:
-        compiled.compile(eval(signature, {"__builtins__": {}}, vars(types)))
+    module = import_module(name.rpartition(".")[0])  # it has the classes of named tuples
+    return name, eval(signature, {"__builtins__": {}}, {**vars(module), **vars(types)})
 
 
 def compiled_signatures() -> list[str]:
@@ -340,8 +349,16 @@ def compiled_signatures() -> list[str]:
     """
     called = {id(callee) for each in kernels.values() for _, callee in _callees(each.function)}
     return [
-        f"{name} {signature}".replace(" x ", ", ")  # tuples, as they are typed
+        f"{name} ({', '.join(map(_spelled, signature))}{',' * (len(signature) == 1)})"
         for name, each in kernels.items()
         if id(each) not in called
         for signature in (getattr(each.__dict__.get("compiled"), "signatures", None) or ())
     ]
+
+
+def _spelled(kind: Any) -> str:
+    """A type of Numba as Python writes it; see `listed_types`."""
+    if hasattr(kind, "instance_class"):  # a named tuple
+        parts = "".join(f"{_spelled(part)}, " for part in kind.types)
+        return f"BaseTuple.from_types(({parts}), {kind.instance_class.__name__})"
+    return repr(kind).replace(" x ", ", ")  # tuples, as they are typed

@@ -130,6 +130,7 @@ def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]
 
 @kernel
 def _minima(matrix, starts, edges):
+    """Kernel of `matrix_minima`: flags (M, N). Comparisons with NaN are false."""
     n_rows, n_columns = matrix.shape
     out = np.zeros(matrix.shape, np.uint8)
     for i in range(n_rows):
@@ -160,6 +161,10 @@ def _minima(matrix, starts, edges):
 
 @kernel
 def _extended(matrix, minima, starts, factor):
+    """Kernel of `valid_region`: cells within `factor` times a minimum, (M, N).
+
+    Each minimum is followed in its row or column until a cell is not below its limit; NaN never is.
+    """
     n_rows = matrix.shape[0]
     out = np.zeros(matrix.shape, np.bool_)
     for k in range(len(starts) - 1):

@@ -76,6 +76,7 @@ def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> N
 
 @kernel
 def _fitted_to_nodes(path, first_a, end_a, first_b, end_b):
+    """Kernel of `fitted`: pairs (L, 2) inside both ranges, and straight lines to the corners."""
     low, high = 0, len(path)
     while low < high and (path[low, 0] < first_a or path[low, 1] < first_b):
         low += 1

@@ -26,7 +26,7 @@ the path itself is found again at the end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,13 @@ def minima_chains(
 
 @kernel
 def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, second_pass):
+    """Kernel of `minima_chains`: cells (C, 2) and offsets (chains + 1,).
+
+    Motions are the outer loop, so that chains are ordered by motion. The first look begins at
+    minima without another before them; the second at any minimum that no chain has come near
+    (`near`). Minima that the second look found to lead nowhere are marked in `taken`, or each of
+    them would be followed again from every cell before it.
+    """
     n_rows = matrix.shape[0]
     cells = np.empty((1024, 2), np.int32)
     offsets = [0]
@@ -233,44 +240,52 @@ def bridges_between(
     chain_of = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
     # Without a limit nothing is ever too far.
     nothing = np.zeros((1, 1), np.float32)
-    limit, before, after = (
-        (near.limit, near.before, near.after) if near else (-1.0, nothing, nothing)
-    )
+    rest = _Rest(near.limit, near.before, near.after) if near else _Rest(-1.0, nothing, nothing)
+    slopes = (0,) * max_slope  # see `band_path`
     return Bridges(
-        *_bridges(
-            costs,
-            starts,
-            cells,
-            offsets,
-            chain_of,
-            at,
-            other,
-            (0,) * max_slope,  # see `band_path`
-            side,
-            limit,
-            before,
-            after,
-        )  # fmt: skip
+        *_bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, rest)
     )
+
+
+class _Rest(NamedTuple):
+    """At most how far the rest of a match can lower its mean; see `NearCells`."""
+
+    limit: float  # -1: no limit
+    before: NDArray[np.float32]  # (M, N)
+    after: NDArray[np.float32]  # (M, N)
+
+
+class _Rows(NamedTuple):
+    """Two rows of the dynamic programme of `_chain_means`, W columns and a margin."""
+
+    totals: NDArray[np.float64]  # (2, max_slope + 1, W + 2)
+    counts: NDArray[np.float64]  # (2, max_slope + 1, W + 2)
+    rights: NDArray[np.float64]  # (2, max_slope) total and count of paths that go right
 
 
 @kernel
 def _enter(at, other, cells):
+    """Enter the chain cells (C, 2) into `at` (M, N), linked by `other` (C,) where they coincide."""
     for x in range(len(cells)):
         other[x] = at[cells[x, 0], cells[x, 1]]
         at[cells[x, 0], cells[x, 1]] = x
 
 
 @kernel
-def _bridges(
-    costs, starts, cells, offsets, chain_of, at, other, slopes, side, limit, before, after
-):  # fmt: skip
+def _bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, rest):
+    """Bridges from every chain to every other: leaves, arrives, cells between, offsets.
+
+    `costs` (M, N) is infinite outside the valid region. For each chain the best path to every
+    other one is updated cell by cell; `touched` lists the chains that are reached at all, so that
+    nothing of the size of all chains is cleared. The paths themselves are found last: far more
+    ends are compared than bridges kept.
+    """
     n_chains, max_slope = max(len(offsets) - 1, 1), len(slopes)
     best, source = np.full(n_chains, np.inf), np.empty(n_chains, np.int64)
     target, touched = np.empty(n_chains, np.int64), np.empty(n_chains, np.int64)
     ends, means = np.empty(side * side, np.int32), np.empty(side * side)
-    totals, counts = np.empty((2, max_slope + 1, side + 2)), np.empty((2, max_slope + 1, side + 2))
-    rights = np.empty((2, max_slope))
+    size = (2, max_slope + 1, side + 2)
+    scratch = _Rows(np.empty(size), np.empty(size), np.empty((2, max_slope)))
     leaves, arrives = np.empty(1024, np.int64), np.empty(1024, np.int64)
     between, spans = np.empty((1024, 2), np.int32), np.empty(1025, np.int64)
     spans[0] = 0
@@ -282,9 +297,8 @@ def _bridges(
         for x in range(offsets[c], offsets[c + 1]):
             i, j = cells[x, 0], cells[x, 1]
             n_ends = _chain_means(
-                costs, at, i, j, starts[motion + 1], slopes, side,
-                limit, before, after, totals, counts, rights, ends, means,
-            )  # fmt: skip
+                costs, at, i, j, starts[motion + 1], slopes, side, rest, scratch, ends, means
+            )
             for e in range(n_ends):
                 y = ends[e]
                 while y >= 0:
@@ -327,17 +341,20 @@ def _bridges(
 
 
 @kernel
-def _chain_means(
-    costs, at, i, j, end_column, slopes, side, limit, before, after,
-    totals, counts, rights, ends, means,
-):  # fmt: skip
+def _chain_means(costs, at, i, j, end_column, slopes, side, rest, scratch, ends, means):
     """Means of the cheapest paths from cell (i, j) to chain cells around it.
 
     Writes the chain cells to `ends`, the means to `means`; returns their number. Of each row of
     the dynamic programme `totals` and `counts` hold, for column w at index ``w + 1``: the cheapest
     path (0); the cheapest that may go down next (1); those with 1, 2, ... steps down at their end
     (2 ...). Those with steps to the right are carried along the row.
+
+    Rows are the outer loop, and only columns that a path of the row before reaches are visited:
+    `low` to `high`, and on to the right as long as paths lead there. With a limit, a path is
+    dropped as soon as even the best cells before and after it leave its mean above the limit.
     """
+    totals, counts, rights = scratch.totals, scratch.counts, scratch.rights
+    limit, before, after = rest.limit, rest.before, rest.after
     runs = len(slopes) - 1
     height, width = min(side, len(costs) - i), min(side, end_column - j)
     n_ends = 0
@@ -398,8 +415,8 @@ def _chain_means(
                     totals[now, run + 2, column] = np.inf
             if limit >= 0.0 and total < np.inf:
                 # As many cells as there may be, and the best there is before and after them.
-                rest = before[i, j] + after[i + r, j + w]
-                if limit * (r + w + 1) - total + rest < 0.0:
+                gain = before[i, j] + after[i + r, j + w]
+                if limit * (r + w + 1) - total + gain < 0.0:
                     total, steep_total = np.inf, np.inf
                     for run in range(runs):
                         right_total[run] = np.inf

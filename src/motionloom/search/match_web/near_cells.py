@@ -146,11 +146,13 @@ def _motions_below(bounds, starts, limit):
 
 @kernel(error_model="numpy")
 def _near(bounds, starts, motions, limit, max_slope):
-    """Rows are processed as a whole, so that loops become vector instructions.
+    """Near cells, and the largest sums before and after each cell, all (M, columns of `motions`).
 
-    Of each row, `sums[0]` are the largest sums of paths that came to a cell from another column or
-    begin there, `sums[k]` of those that have gone down k times since; `line` the largest of all.
-    Columns of the results are those of the motions that are asked for.
+    `bounds` (M, N) are compared with `limit`. A row is processed as a whole, so that loops become
+    vector instructions; a step along the row is a pass over it, `max_slope` - 1 of them. Of each
+    row, `sums[0]` are the largest sums of paths that came to a cell from another column or begin
+    there, `sums[k]` of those that have gone down k times since; `line` the largest of all. Columns
+    of the results are those of the motions that are asked for.
     """
     n_rows, n_columns = bounds.shape[0], 0
     for k in motions:
@@ -364,6 +366,7 @@ def _window_sums(points, factors, step, count):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _from_products(out, along, across, up, norms_a, norms_b):
+    """Lower bounds (M, N) from products along, across and of heights (M, N), and squared norms."""
     two, half = np.float32(2.0), np.float32(0.5)
     for i in range(out.shape[0]):
         re, im, y, line, norm = along[i], across[i], up[i], out[i], norms_a[i]

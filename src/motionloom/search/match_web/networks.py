@@ -143,7 +143,25 @@ def _useful(
     scores, offsets, chain_count, chain_of, order,
     arrival, by_arrival, leaving, by_leave, leaves, arrives,
 ):  # fmt: skip
-    """Which chain cells, from the first useful one of a chain to the last, and which bridges."""
+    """Which chain cells, from the first useful one of a chain to the last, and which bridges.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (C,)
+        Limit minus distance of every cell of chains and bridges.
+    offsets : ndarray of int64, shape (P + 1,)
+        Of the paths, chains first.
+    chain_count : int
+    chain_of : ndarray of int64, shape (chain cells,)
+    order : ndarray of int64, shape (chain cells,)
+        Chain cells by row plus column: every path visits them in this order.
+    arrival, by_arrival : ndarray of int64
+        Bridges that arrive at cell x are ``by_arrival[arrival[x]:arrival[x + 1]]``.
+    leaving, by_leave : ndarray of int64
+        Those that leave it, likewise.
+    leaves, arrives : ndarray of int64, shape (B,)
+        Chain cells that each bridge joins.
+    """
     n_cells, n_bridges = len(chain_of), len(leaves)
     ahead, behind = np.empty(n_cells), np.empty(n_cells)  # largest sums of paths to and from a cell
     whole, head, tail = np.empty(n_bridges), np.empty(n_bridges), np.empty(n_bridges)
@@ -217,6 +235,7 @@ def _long(first, last, leaves, arrives, least):
 
 @kernel
 def _root(root, c):
+    """Representative of the network of chain c; halves the path to it (union-find)."""
     while root[c] != c:
         root[c] = root[root[c]]
         c = root[c]

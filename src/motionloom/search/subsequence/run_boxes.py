@@ -160,6 +160,7 @@ def _ranges(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.
 
 @kernel
 def _least_and_greatest(rows):
+    """Least and greatest value of each feature over the rows (N, D) without missing values."""
     n_features = rows.shape[1]
     low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
     for i in range(len(rows)):
@@ -172,6 +173,7 @@ def _least_and_greatest(rows):
 
 @kernel
 def _is_finite(row):
+    """Whether all values are finite: zero times any other is NaN, and needs no branch."""
     total = np.float32(0.0)
     for d in range(len(row)):
         total += row[d] * np.float32(0.0)
