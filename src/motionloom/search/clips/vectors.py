@@ -34,6 +34,7 @@ from motionloom.motion.kinematics.body import facing
 from motionloom.motion.rotations.planar_transform import floor_complex
 
 POSE_ROLES: tuple[str, ...] = FEATURES["e15"].roles
+LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")  # needed for size and facing
 RATE = 30.0  # frames per second at which velocities are taken
 
 # Chosen on 222 CMU clips in five groups, from a matrix; docs/clips.md says how.
@@ -155,6 +156,12 @@ def enough_joints(found: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str,
             f"{', '.join(wanted)}"
         )
     return found
+
+
+def pose_joints(skeleton: Skeleton, required: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of `POSE_ROLES` that a skeleton has; `RoleError` if it lacks a required role."""
+    skeleton.role_assignment.require(required)
+    return enough_joints(tuple(role for role in POSE_ROLES if role in skeleton.roles), POSE_ROLES)
 
 
 def joint_columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.int64]:
