@@ -11,7 +11,7 @@ import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.plots.match_graph import write_sweep
 from motionloom.search import Edge, FamilySettings, Match, Node, grow_family
-from motionloom.search.match_graph.graph import with_cut_edges
+from motionloom.search.match_graph.members import with_cut_edges
 from motionloom.search.match_graph.sweep import LimitSweep, best_plateau, limit_sweep
 
 NO_PAIRS = np.empty((0, 2), np.int64)

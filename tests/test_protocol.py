@@ -11,7 +11,7 @@ from commands import ran
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation import labelled_sets
-from motionloom.evaluation import protocol_run as protocol_run as query_sets
+from motionloom.evaluation import protocol_run as query_sets
 from motionloom.evaluation.labelled_sets import (
     ClipSetSource,
     DataFolder,

@@ -36,7 +36,7 @@ from motionloom.files import csv_rows
 from motionloom.parallel import Progress
 from motionloom.store.store import Store
 from motionloom.text.caption_table import CaptionTable, caption_table
-from motionloom.text.learnt import learn_words
+from motionloom.text.learned_words import learn_words
 from motionloom.text.text_index import (
     IndexedTake,
     TextIndex,

@@ -40,10 +40,15 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.features.feature_sets import FEATURES, not_registered
-from motionloom.features.joint_angles import EulerDistance, QuaternionDistance
+from motionloom.features.joint_angles import (
+    LEE_WEIGHTS,
+    WANG_WEIGHTS,
+    EulerDistance,
+    QuaternionDistance,
+    TransitionCost,
+)
 from motionloom.features.joint_relative import JointRelativeDistance
 from motionloom.features.point_cloud import PointCloud
-from motionloom.features.transition_cost import LEE_WEIGHTS, WANG_WEIGHTS, TransitionCost
 from motionloom.motion import Motion
 
 

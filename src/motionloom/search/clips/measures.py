@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,21 +48,21 @@ from motionloom.features.frame_distances import FrameDistance, distance_key, fra
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
-from motionloom.search.clips.features import (
-    POSE_ROLES,
-    clip_summary,
-    even_rows,
-    joint_spreads,
-    pose_rows,
-    spread_distances,
-)
 from motionloom.search.clips.vectors import (
+    LEGS,
+    POSE_ROLES,
     ClipMeasure,
     ClipVectors,
     banded_path,
+    clip_summary,
     enough_joints,
+    even_rows,
     joint_columns,
+    joint_spreads,
     mirrored,
+    pose_joints,
+    pose_rows,
+    spread_distances,
 )
 from motionloom.search.methods import clip_methods
 
@@ -78,7 +78,6 @@ def clip_distances(measure: ClipMeasure, clips: ClipVectors) -> NDArray[np.float
 PAPER_ROWS = 128  # Tam et al. 2007, section 4
 GIST_ROWS = 64
 _SCALING_RATE = 120.0  # of CMU's takes; the query is the first 128 frames
-_LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")
 
 
 @dataclass(frozen=True)
@@ -104,9 +103,7 @@ class DtwMeasure:
         return {"kind": self.kind, "count": self.count}
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
-        skeleton.role_assignment.require(_LEGS if self.kind == "summary" else ("hips",))
-        found = tuple(role for role in POSE_ROLES if role in skeleton.roles)
-        return enough_joints(found, POSE_ROLES)
+        return pose_joints(skeleton, LEGS if self.kind == "summary" else ("hips",))
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         return self.count
@@ -133,16 +130,11 @@ class DtwMeasure:
         if self.spread:
             own = joint_spreads(np.asarray(query)[None, :, : 3 * len(clips.joints)])[0]
             offsets = spread_distances(own, self._spreads(clips)) / scale
-        found = dtw_nearest(
-            query,
-            clips.stack,
-            k=k,
-            band=self.band,
-            usable=clips.whole,
-            offsets=offsets,
+        near = dtw_nearest(
+            query, clips.stack, k=k, band=self.band, usable=clips.whole, offsets=offsets,
             prune=prune,
-        )
-        return Nearest(found.clips, scale * found.distances, found.computed)
+        )  # fmt: skip
+        return Nearest(near.clips, scale * near.distances, near.computed)
 
     def _spreads(self, clips: ClipVectors) -> NDArray[np.float64]:
         """Spreads of the joints of each clip, computed once."""
@@ -162,6 +154,13 @@ class CurveMeasure:
 
     joints: ClassVar[tuple[str, ...]] = CURVE_JOINTS
     joint_weights: JointWeights
+    frames: int = PAPER_ROWS
+
+    def length(self, frames: int, fps: float) -> int:  # noqa: D102
+        return self.frames
+
+    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
+        return even_rows(_curve_rows(motion), self.frames)
 
     def weights(self, joints: tuple[str, ...]) -> NDArray[np.float64]:
         """Weights of joints; their sum is 1."""
@@ -173,7 +172,8 @@ class CurveMeasure:
         return weights / weights.sum()
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
-        return _curves_of(skeleton)
+        skeleton.role_assignment.require(("hips",))
+        return enough_joints(curve_joints(skeleton), CURVE_JOINTS)
 
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
         return joint_columns(CURVE_JOINTS, joints)
@@ -205,22 +205,16 @@ class AngleDtwMeasure(CurveMeasure):
     def key(self) -> dict[str, Any]:  # noqa: D102
         return {"frames": self.frames}
 
-    def length(self, frames: int, fps: float) -> int:  # noqa: D102
-        return self.frames
-
-    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
-        return even_rows(_curve_rows(motion), self.frames)
-
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         curves = self._weighted(clips)
-        out = dtw_matrix_rows(curves.rows.reshape(clips.stack.shape), first, last, band=self.band)
+        stack = curves.rows.reshape(clips.stack.shape)
+        out = dtw_matrix_rows(stack, first, last, band=self.band)
         for i in range(first, last):
             turns = curves.turns(curves.means[i])
             turned = np.asarray(turns.any(axis=1))[:i]
             for j in np.flatnonzero(turned & np.isfinite(out[i - first, :i])):
-                other = curves.rows.reshape(clips.stack.shape)[j] + turns[j].astype(np.float32)
-                own = curves.rows.reshape(clips.stack.shape)[i]
-                out[i - first, j] = banded_dtw(own, other, band=self.band)
+                other = stack[j] + turns[j].astype(np.float32)
+                out[i - first, j] = banded_dtw(stack[i], other, band=self.band)
         return self._scale * out
 
     def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
@@ -338,12 +332,6 @@ class EmdMeasure(CurveMeasure):
             "time_weight": self.time_weight,
             "line_distance": self.line_distance,
         }
-
-    def length(self, frames: int, fps: float) -> int:  # noqa: D102
-        return self.frames
-
-    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
-        return even_rows(_curve_rows(motion), self.frames)
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         there = np.flatnonzero(clips.whole)
@@ -521,8 +509,3 @@ def clip_measure(name: str) -> ClipMeasure:
 
 def _curve_rows(motion: Motion) -> NDArray[np.float64]:
     return rotation_curves(motion).reshape(len(motion), 3 * len(CURVE_JOINTS))
-
-
-def _curves_of(skeleton: Skeleton) -> tuple[str, ...]:
-    skeleton.role_assignment.require(("hips",))
-    return enough_joints(curve_joints(skeleton), CURVE_JOINTS)

@@ -32,9 +32,7 @@ from motionloom.features.point_cloud import PointCloud
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
-from motionloom.search.match_web.encoding import WebHeader, decoded_block, described, web_header
-from motionloom.search.match_web.networks import passing
-from motionloom.search.match_web.tasks import (
+from motionloom.search.match_web.build import (
     Task,
     built_webs,
     copy_key,
@@ -44,6 +42,8 @@ from motionloom.search.match_web.tasks import (
     web_keys,
     web_tasks,
 )
+from motionloom.search.match_web.encoding import WebHeader, decoded_block, described, web_header
+from motionloom.search.match_web.networks import passing
 from motionloom.search.match_web.web import Web, WebLimits, joined
 from motionloom.search.methods import WebOptions
 from motionloom.search.methods.segments import NEAR_FRAMES, NEAR_MATCHES
