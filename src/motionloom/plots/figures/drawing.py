@@ -29,7 +29,6 @@ from motionloom.plots.figures.stick_figure import (
 
 if TYPE_CHECKING:
     from motionloom.character import SkinnedMesh
-    from motionloom.plots.figures.drawing import Camera
 
 # View -> angle of the direction of travel, from the right of the image towards the viewer, and
 # downward tilt of the camera; degrees.
