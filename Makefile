@@ -14,6 +14,9 @@ LINT := $(VENV)/.lint-ready
 STAMP := $(VENV)/.dev-ready
 # Without plugins that others bring: pytest would rewrite all of their modules.
 TEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(RUN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n 2
+# Tests of kernels that take minutes when these run as plain Python, where coverage sees their lines.
+KERNELS := $(patsubst %,tests/test_%.py,clip_kernels dtw inertialization joint_relative kernels kinematics \
+  number_rows rotations seams streaming_foot_lock two_bone valid_region window_trends)
 # Bytecode is written, also where the environment forbids it (most container images): compiling
 # sources again costs every command two seconds. What all processes import is compiled by all cores.
 export PYTHONDONTWRITEBYTECODE :=
@@ -32,7 +35,8 @@ test: page  ## all tests but the slow ones, and every example in the docs
 	$(TEST) -m "not slow"
 
 coverage: $(STAMP) page  ## which lines no test but the slow ones runs
-	$(TEST) -m "not slow" -p pytest_cov --cov --cov-report=term
+	$(TEST) -m "not slow" -p pytest_cov --cov --cov-report=
+	NUMBA_DISABLE_JIT=1 $(TEST) -m "not slow" -p pytest_cov --cov --cov-append --cov-report=term $(KERNELS)
 
 test-all: $(STAMP) page  ## the slow ones too: all of the real data, kills, large files
 	@$(RUN)/motionloom warm-up

@@ -184,7 +184,7 @@ def test_blends_graphs_dances_and_crowds_of_takes(kind, takes):
     carried = [under_a_carrier(take, kind) for take in takes]
     kicks = [register(clips[4:7], drop_unmatched=True) for clips in (takes, carried)]
     same(*(Blend(one)([0.4, 0.3, 0.3]) for one in kicks))
-    same(*(motion_graph(clips[:4]).walk(4.0, seed=3) for clips in (takes, carried)))
+    same(*(motion_graph(clips[:4]).walk(seconds=4.0, seed=3) for clips in (takes, carried)))
     steps = [Choreography.from_takes(clips[7:]) for clips in (takes, carried)]
     same(*(one.dance(one.music("tune"), seconds=4) for one in steps))
     settings = DanceFloorSettings(count=2, seconds=3.0)

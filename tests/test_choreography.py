@@ -370,7 +370,7 @@ def test_transitions_are_learnt_from_soft_memberships(dances):
 
 def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
     from motionloom.dance import choreography
-    from motionloom.dance.transitions import learning as learning as learnt_graph
+    from motionloom.dance.transitions import learning as learnt_graph
 
     seen = {}
 

@@ -95,7 +95,7 @@ def test_a_locked_transition_is_there_whatever_the_threshold(lib):
         [s == extra[0] for s in (_candidate(many, n) for n in range(len(many)))]
     ]
     assert edited.transitions.errors[k] == pytest.approx(there[0])
-    assert edited.graph.walk(5.0, seed=1).duration == 5.0
+    assert edited.graph.walk(seconds=5.0, seed=1).duration == 5.0
 
 
 def _candidate(graph, k):

@@ -349,7 +349,7 @@ def test_a_route_that_cannot_be_walked_is_reported(walks):
 
 
 def test_a_goal_is_reached_in_time(graph):
-    walk = graph.walk(8.0, goal=(3.0, 8.0), seed=1)
+    walk = graph.walk(seconds=8.0, goal=(3.0, 8.0), seed=1)
     assert len(walk) == 240
     assert np.linalg.norm(walk.root[-1, [0, 2]] - [3.0, 8.0]) < 0.8
 
@@ -429,7 +429,7 @@ def test_looking_for_a_route_can_be_watched_and_stopped(graph):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        graph.walk(4.0, goal=(0, 5), progress=stop)
+        graph.walk(seconds=4.0, goal=(0, 5), progress=stop)
 
 
 # --- files ----------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ class Kernel:
         )
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
         if config.DISABLE_JIT:
-            return copy
+            return np.errstate(all="ignore")(copy)  # compiled code does not warn
         compiled: Any
         options = {"nogil": True, **self.options}
         if self.cached:

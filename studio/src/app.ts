@@ -12,6 +12,7 @@ import "./grid/grid-view";
 import "./library/import-panel";
 import "./library/library-view";
 import "./page/code-line";
+import { loadSettings } from "./net/settings-schema";
 import { address } from "./page/route";
 import "./page/jobs-list";
 import { Layout, limited, type Part } from "./page/layout";
@@ -59,6 +60,7 @@ export class App extends LitElement {
   @state() private ready = false;
   @state() private disconnected = false;
   @state() private loaded = false; // which library is open is known
+  @state() private settings = false; // fields of settings are known
   readonly studio = new Studio();
 
   private readonly layout = new Layout();
@@ -119,6 +121,7 @@ export class App extends LitElement {
     });
     this.studio.views = new Set(VIEWS.map((one) => one.path));
     void this.studio.start();
+    void this.studio.attempt(loadSettings).then(() => (this.settings = true));
     const stage = (this.studio.stage = new Stage(this.stageHost));
     stage.addEventListener("no-webgl", (event) =>
       this.studio.notify(
@@ -208,7 +211,7 @@ export class App extends LitElement {
         <span class="state ${this.disconnected ? "disconnected" : "faint"}" role="status">${this.disconnected ? "Connection to the server lost; reconnecting…" : ""}</span>
         ${ready && name ? html`<loom-library-menu .studio=${this.studio} .name=${name}></loom-library-menu>` : ""}</header>
       ${starting && ready ? html`<loom-start .studio=${this.studio}></loom-start>` : ""}
-      <aside ?inert=${starting}>${ready && !starting ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
+      <aside ?inert=${starting}>${ready && !starting && (this.settings || this.view === VIEWS[0]) ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
       <loom-splitter name="Width of the panel" ?hidden=${starting} .panel=${this.panel} .measure=${() => this.aside.offsetWidth}
         @resize=${(event: CustomEvent<number | null>) => this.resized(this.panel, event)}></loom-splitter>
       <main ?inert=${starting}><div id="stage"></div>

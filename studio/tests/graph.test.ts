@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { transitionPairs, transitionText, type DrawnGraph } from "../src/graph/arcs";
 import { graphSettings } from "../src/graph/graph-form";
+import { useSettings } from "../src/net/settings-schema";
 import { niceStep, visibleCells } from "../src/grid/grid-map";
 import { colourAt } from "../src/grid/heat-map";
 import { bounds } from "../src/parametric/target";
@@ -26,7 +27,18 @@ describe("motion graphs", () => {
   });
   it("write transitions as the command line does", () => expect(transitionText(GRAPH, 1)).toBe("b:20,a:10"));
   it("read their settings from the address", () => {
-    expect(graphSettings({ only: "a, b,", per_minute: "90", blend: "0.5" })).toEqual({
+    const list = { type: "array", default: [] };
+    const number = { type: "number" };
+    const threshold = { anyOf: [number, { type: "null" }] };
+    const fields = {
+      within: list,
+      only: list,
+      threshold,
+      per_minute: { ...number, default: 60 },
+      blend_seconds: number,
+    };
+    useSettings({ GraphRequest: { properties: fields } });
+    expect(graphSettings({ only: "a, b,", per_minute: "90", blend_seconds: "0.5", seed: "3" })).toEqual({
       only: ["a", "b"],
       per_minute: 90,
       blend_seconds: 0.5,

@@ -34,9 +34,9 @@ def test_a_ballroom_and_a_march_are_on_the_stage(page):
     assert saved.value.suggested_filename == "ballroom.glb"
     with open(saved.value.path(), "rb") as file:
         assert file.read(4) == b"glTF"
-    # A slider makes another crowd, and the address tells which.
+    # A setting makes another crowd, and the address tells which.
     view.locator("#couples").focus()
-    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowUp")
     page.wait_for_function(MADE, arg=10)
     in_address(page, "couples=5")
     # A crowd that does not fit is refused, and the last one stays.

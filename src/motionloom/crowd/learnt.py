@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.movements import Movement, postures, warped_movement
-from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.settings import ChoreographySettings, GroupingSettings, LikelihoodSettings
 from motionloom.dance.transitions.learning import Groups, grouped_movements, k_medoids, learnt_graph
 from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.motion import Motion
@@ -148,7 +148,8 @@ def learnt_steps(
     (30, 5, ())
     """
     settings = ChoreographySettings(
-        groups=min(groups or _GROUPS, len(cuts)), min_likelihood=min_likelihood, seed=seed
+        grouping=GroupingSettings(groups=min(groups or _GROUPS, len(cuts)), seed=seed),
+        transitions=LikelihoodSettings(min_likelihood=min_likelihood),
     )
     plain = [cut.movement(beat_frames) for cut in cuts]
     apart, grouped = grouped_movements(plain, settings)
@@ -219,9 +220,10 @@ def _learnt(
     starts = [n == 0 or cuts[n].motions[0] is not cuts[n - 1].motions[0] for n in begins]
     lengths = np.diff([*begins, len(cuts)]).tolist()
     seen = (len(cuts) - len(begins)) / len(groups)
-    given = settings.min_likelihood
+    given = settings.transitions.min_likelihood
     share = seen / (seen + _PRIOR) if behaviour is None else behaviour
-    settings = replace(settings, min_likelihood=given or 0.0, behaviour=share)
+    likelihood = LikelihoodSettings(min_likelihood=given or 0.0, behavior=share)
+    settings = replace(settings, transitions=likelihood)
     every = learnt_graph(movements, lengths, apart, groups, settings, starts=starts)
     for unlikely in _UNLIKELY if given is None else (0.0,):
         graph = _with_likely_edges(every, unlikely / len(every)) if given is None else every

@@ -47,6 +47,7 @@ from motionloom.motion.diagnostics.quality import (
     quality_report,
     usual_acceleration,
 )
+from motionloom.settings import takes
 
 if TYPE_CHECKING:
     from motionloom.dance.dancing.dance import Dance
@@ -344,13 +345,18 @@ class Choreography:
             tempo_bpm = min(max(60.0 / self.period, 40.0), 200.0)
         return tune(meter=self.meter, tempo_bpm=tempo_bpm)
 
+    @takes(DanceSettings)
     def dance(
         self, music: Music | str | Path, settings: DanceSettings | None = None, **options: Any
     ) -> Motion | Scene:
         """Dance to a piece of music; several dancers make a `Scene`.
 
-        Parameters are those of `dance_to`, which also returns the music and the path through
-        the graph.
+        `dance_to` also returns the music and the path through the graph.
+
+        Parameters
+        ----------
+        music : Music, or the path of a MIDI or audio file
+        settings : DanceSettings, optional
 
         Examples
         --------
@@ -364,6 +370,7 @@ class Choreography:
         made = self.dance_to(music, settings, **options)
         return made.motions[0] if len(made.motions) == 1 else made.scene
 
+    @takes(DanceSettings)
     def dance_to(
         self,
         music: Music | str | Path,
@@ -381,8 +388,6 @@ class Choreography:
         progress : callable, optional
             Called with the number of frames that were made; a dance is made several times, until
             its landings agree with the music. An exception that it raises ends the dance.
-        **options
-            Fields of `DanceSettings`, instead of `settings`.
 
         Raises
         ------
@@ -391,7 +396,8 @@ class Choreography:
         """
         from motionloom.dance.dancing.dance import dance
 
-        return dance(self, music, settings or DanceSettings(**options), progress=progress)
+        given = DanceSettings.given(settings, options)
+        return dance(self, music, given, progress=progress)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data: the graph and the cuts of the movements."""

@@ -57,17 +57,18 @@ def analyzed_takes(
         name = next((motion.name for motion in motions if motion.name), "a take")
         try:
             beats = beats_of(motions, settings.beats)
-            if settings.align == "landings":
+            if settings.movements.align == "landings":
                 beats = beats.on_landings()
-            if beats.confidence >= settings.min_confidence and len(beats):
+            if beats.confidence >= settings.movements.min_confidence and len(beats):
                 if out:
                     motions = _like_first(motions, out[0][0])
                 out.append((motions, beats, False))
-                if settings.mirror:
+                if settings.movements.mirror:
                     out.append(([m.mirror() for m in motions], beats, True))
             else:
                 left_out[name] = (
-                    f"no rhythm (confidence {beats.confidence:.2f} < {settings.min_confidence:g})"
+                    f"no rhythm (confidence {beats.confidence:.2f} < "
+                    f"{settings.movements.min_confidence:g})"
                 )
         except InvalidInput as error:
             left_out[name] = str(error)
@@ -99,7 +100,7 @@ def movement_runs(
                 motions, beats, meter=meter, first_beat=downbeat(beats, meter),
                 beat_frames=beat_frames, mirrored=mirrored,
             )  # fmt: skip
-            even = _even_runs(cut, beats, settings) if settings.even else [(cut, True)]
+            even = _even_runs(cut, beats, settings) if settings.movements.even else [(cut, True)]
             if not any(run for run, _ in even):
                 left_out[motions[0].name] = f"without {meter} even beats on which feet land"
             runs += even
@@ -129,7 +130,7 @@ def _even_runs(
     An uneven beat is more often a missed detection than one that was danced so, and would be
     off the music.
     """
-    landed = settings.align == "landings"
+    landed = settings.movements.align == "landings"
     most = _UNEVEN_LANDINGS if landed else _UNEVEN
     period = beats.period * beats.fps
     even = [bool(np.all(np.abs(np.diff(m.beats) / period - 1.0) < most)) for m in movements]

@@ -201,6 +201,39 @@ class ChoreographySettings(MotionChoice):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PathSettings(Settings):
+    """How a dance follows a path."""
+
+    blend: Literal["least_squares", "cardinal"] = setting(
+        "least_squares",
+        "Blend weights of a dance that follows a path: non-negative least squares, or cardinal "
+        "basis functions, as in the paper.",
+        expert=True,
+    )
+    bend: bool = setting(
+        True, "Turn and shift movements towards the path, beyond blending.", expert=True
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockSettings(Settings):
+    """How the clock of a dance is corrected by what is found in it."""
+
+    corrections: int = setting(
+        6,
+        "How often landings or beats found in the dance correct its clock, at most.",
+        least=0,
+        expert=True,
+    )
+    align: Literal["landings", "beats"] = setting(
+        "landings",
+        "What corrects the clock: foot landings in the dance (landings; motion beats if there are "
+        "few), or motion beats (beats).",
+        expert=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class DanceSettings(Settings):
     """How to dance to music; see `motionloom.dance.choreography.Choreography.dance`."""
 
@@ -215,29 +248,13 @@ class DanceSettings(Settings):
     dynamics: float = setting(
         0.0, "How much loud bars prefer energetic movements; 1 is clear.", least=0.0, greatest=10.0
     )
-    blend: Literal["least_squares", "cardinal"] = setting(
-        "least_squares",
-        "Blend weights of a dance that follows a path: non-negative least squares, or cardinal "
-        "basis functions, as in the paper.",
-        expert=True,
-    )
-    bend: bool = setting(
-        True, "Turn and shift movements towards the path, beyond blending.", expert=True
-    )
-    corrections: int = setting(
-        6,
-        "How often landings or beats found in the dance correct its clock, at most.",
-        least=0,
-        expert=True,
-    )
-    align: Literal["landings", "beats"] = setting(
-        "landings",
-        "What corrects the clock: foot landings in the dance (landings; motion beats if there are "
-        "few), or motion beats (beats).",
-        expert=True,
-    )
+    path: PathSettings = setting(PathSettings(), "How a dance follows a path.")
+    clock: ClockSettings = setting(ClockSettings(), "How landings correct the clock.")
 
     @preset
     def kp03(cls) -> DanceSettings:
-        """Kim, Park and Shin 2003."""
-        return cls(blend="cardinal", bend=False, corrections=0, align="beats")
+        """Kim, Park and Shin 2003: cardinal weights, no bending, no correction."""
+        return cls(
+            path=PathSettings(blend="cardinal", bend=False),
+            clock=ClockSettings(corrections=0, align="beats"),
+        )

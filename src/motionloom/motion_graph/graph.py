@@ -38,6 +38,7 @@ from motionloom.motion_graph.transitions.transitions import Transitions, blended
 from motionloom.motion_graph.walks.label_frames import label_frames
 from motionloom.motion_graph.walks.walk_quality import moving_speeds, walk_parts
 from motionloom.parallel import Progress
+from motionloom.settings import takes
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.walks.graph_player import GraphPlayer
@@ -292,37 +293,19 @@ class MotionGraph:
 
         return GraphPlayer(self, seed, start=start, automatic=automatic, lock_feet=lock_feet)
 
+    @takes(WalkSettings)
     def walk(
         self,
-        seconds: float | None = None,
-        seed: int | np.random.Generator = 0,
+        settings: WalkSettings | None = None,
         *,
-        start: MotionFrame | str | None = None,
-        end: MotionFrame | str | None = None,
-        path: Any = None,
-        goal: Any = None,
-        labels: Any = None,
-        lock_feet: bool = True,
         progress: Progress | None = None,
+        **options: Any,
     ) -> Motion:
         """New motion: at random, along a path, to a goal, or by labels.
 
         Parameters
         ----------
-        seconds : float, optional
-            Duration. A walk along a path, or to an end pose alone, is as long as it takes.
-        seed : int or Generator
-            The same seed gives the same motion.
-        start, end : (name, frame) or "NAME:FRAME", optional
-            First and last pose.
-        path : array_like, shape (n, 2), or path of a CSV file, optional
-            Floor positions x, z in metres to walk along.
-        goal : (x, z), (x, z, heading) or "X,Z[,DEGREES]", optional
-            Position in the last frame, and heading there in radians (in texts: degrees).
-        labels : sequence of (label, seconds) or of "LABEL:SECONDS", optional
-            Labels of the motions to perform, one after the other.
-        lock_feet : bool
-            Whether feet in contact are held in place.
+        settings : WalkSettings, optional
         progress : callable, optional
             Called with the number of branches examined since the last call while a route is
             searched; an exception raised by it stops the search.
@@ -340,11 +323,8 @@ class MotionGraph:
         >>> graph.walk(seconds=20, seed=1)
         Motion('walk', 600 frames at 30 fps = 20.00 s, 21 joints)
         """
-        settings = WalkSettings(
-            seconds=seconds, seed=seed, start=start, end=end, path=path, goal=goal, labels=labels,
-            lock_feet=lock_feet,
-        )  # fmt: skip
-        player, frames = self.walk_player(settings, progress=progress)
+        given = WalkSettings.given(settings, options)
+        player, frames = self.walk_player(given, progress=progress)
         return player.record(frames=frames, name="walk")
 
     def walk_player(

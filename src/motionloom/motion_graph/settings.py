@@ -180,7 +180,11 @@ class GraphSettings(TransitionSettings, MotionChoice):
 class WalkSettings(Settings):
     """What a walk through a motion graph does; see `motionloom.motion_graph.MotionGraph.walk`."""
 
-    seconds: float | None = setting(None, "Duration.", unit="s")
+    seconds: float | None = setting(
+        None,
+        "Duration. A walk along a path, or to an end pose alone, is as long as it takes.",
+        unit="s",
+    )
     seed: int | Any = setting(0, "Random seed; another seed gives another walk.", least=0)
     start: str | Any = setting(None, "First pose.", metavar="NAME:FRAME")
     end: str | Any = setting(None, "Last pose.", metavar="NAME:FRAME")

@@ -25,7 +25,7 @@ from motionloom.motion_matching.generated_takes import is_made
 from motionloom.motion_matching.matching_player import WALKING_SPEED, MatchingPlayer
 from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
 from motionloom.search.index.bucket_index import BucketIndex, Finder
-from motionloom.settings import names
+from motionloom.settings import takes
 
 if TYPE_CHECKING:
     from motionloom.motion_matching.coverage import Coverage
@@ -280,14 +280,13 @@ class MatchingDatabase:
         """A player of this database; see `MatchingPlayer`."""
         return MatchingPlayer(self, **controls)
 
-    def walk(self, settings: MatchingWalkSettings | None = None, **controls: Any) -> Motion:
+    @takes(MatchingWalkSettings)
+    def walk(self, settings: MatchingWalkSettings | None = None, **options: Any) -> Motion:
         """A walk as asked, with provenance and quality.
 
         Parameters
         ----------
         settings : MatchingWalkSettings, optional
-        **controls
-            Its fields, instead.
 
         Examples
         --------
@@ -298,7 +297,7 @@ class MatchingDatabase:
         >>> database.walk(seconds=3, steer=("1:90",)).duration
         3.0
         """
-        return _walk(self, settings or MatchingWalkSettings(**controls))
+        return _walk(self, MatchingWalkSettings.given(settings, options))
 
     def fill_gaps(self, motion: Motion, known: ArrayLike) -> Motion:
         """Replace unknown frames of a motion; see `motionloom.motion_matching.keyframes`."""
@@ -408,7 +407,7 @@ def _walk(database: MatchingDatabase, settings: MatchingWalkSettings) -> Motion:
         if path is None
         else (0.0, 0.0),
         facing=facing,
-        gait=names(settings.gait) or None,
+        gait=settings.gait or None,
         path=path,
         speed=speed,
         dynamics=settings.dynamics,

@@ -4,14 +4,18 @@ import { css, html, nothing, svg } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import type { MatchingInfo } from "../net/types";
 import { finished, send, type Job } from "../net/api";
+import { settingsFields } from "../net/settings-schema";
 import "../page/code-line";
 import { counted, durationText } from "../page/counts";
 import { inputValue, isChecked } from "../page/form-input";
 import "../page/progress-line";
 import { sharedStyles } from "../page/style";
-import { namesOf, type TakePicker } from "../page/take-picker";
+import type { TakePicker } from "../page/take-picker";
 import "../page/take-picker";
 import { View } from "../page/view";
+import { bodyOf, fromAddress, toAddress } from "../settings/fields";
+import type { SettingsForm } from "../settings/settings-form";
+import "../settings/settings-form";
 import { Pilot } from "./pilot";
 
 const SHOWN = 10; // seconds of the cost curve
@@ -68,7 +72,7 @@ export class ControllerView extends View {
     this.stop();
   }
 
-  /** Query: within (a label), only (names with commas), all ("1"), mirror ("no"). */
+  /** Query: within (a label), only (names with commas), all ("1"), mirror ("0"). */
   protected characterChanged(): void {
     this.studio.notify("The controller shows the character from its next start.");
   }
@@ -96,12 +100,8 @@ export class ControllerView extends View {
 
   /** The takes of the address, for the server. */
   private get takes() {
-    const { within, only, mirror } = this.studio.route.query;
-    return {
-      ...(within && { within: namesOf(within) }),
-      ...(only && { only: namesOf(only) }),
-      ...(mirror === "no" && { mirror: false }),
-    };
+    const fields = settingsFields("matching");
+    return bodyOf(fields, fromAddress(fields, this.studio.route.query));
   }
 
   private stop(): void {
@@ -152,9 +152,9 @@ export class ControllerView extends View {
     const value = (id: string) => this.renderRoot.querySelector<HTMLInputElement>(`#${id}`)!.value.trim() || undefined;
     const only = this.renderRoot.querySelector<TakePicker>("loom-take-picker")!.value.join(",") || undefined;
     const within = only ? undefined : value("within");
-    const mirror = this.renderRoot.querySelector<HTMLInputElement>("#mirror")!.checked ? undefined : "no";
+    const { given } = this.renderRoot.querySelector<SettingsForm>("loom-settings-form")!;
     this.built = ""; // build again even if the address stays the same
-    this.studio.go("controller", { within, only, all: only || within ? undefined : "1", mirror });
+    this.studio.go("controller", { within, only, all: only || within ? undefined : "1", ...toAddress(given) });
   }
 
   private async measure(): Promise<void> {
@@ -165,13 +165,15 @@ export class ControllerView extends View {
   }
 
   private form() {
-    const { within = "", only = "", mirror } = this.studio.route.query;
+    const { within = "", only = "" } = this.studio.route.query;
+    const fields = settingsFields("matching", ["mirror"]);
     return html`<form @submit=${this.build}>
       <label><span class="faint">takes with the label</span><select id="within">
         <option value="">any (all takes)</option>
         ${[...this.studio.labels].map(([label, count]) => html`<option value=${label} ?selected=${label === within}>${label} (${count})</option>`)}</select></label>
       <loom-take-picker .studio=${this.studio} .names=${only} label="or chosen takes: that walk, run, turn, start and stop"></loom-take-picker>
-      <div class="row"><label class="check"><input id="mirror" type="checkbox" .checked=${mirror !== "no"} />mirrored, too</label>
+      <div class="row"><loom-settings-form .fields=${fields} .given=${fromAddress(fields, this.studio.route.query)}
+          .labels=${{ mirror: "also mirrored" }}></loom-settings-form>
         <button id="build" class="main" ?disabled=${this.job !== null}>Make a controller</button></div></form>`;
   }
 

@@ -5,37 +5,24 @@ import { customElement, state } from "lit/decorators.js";
 import { crowdMotions } from "../motion/motion";
 import type { CrowdResult } from "../net/types";
 import { download, finished, getArrays, getBytes, send, type Body } from "../net/api";
+import { settingsFields } from "../net/settings-schema";
 import { inputValue } from "../page/form-input";
 import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
+import { bodyOf, fromAddress, toAddress, valuesOf, type Field, type Given } from "../settings/fields";
+import "../settings/settings-form";
 import { FloorLines } from "../stage/floor";
 import { SoundTrack } from "./sound";
 
 type Query = Record<string, string>;
 
-/** A slider: its key in the address, label, bounds and default. */
-interface Slider {
-  key: string;
-  label: string;
-  min: number;
-  max: number;
-  step?: number;
-  value: number;
-}
-
-const BALLROOM: Slider[] = [
-  { key: "couples", label: "couples", min: 1, max: 40, value: 20 },
-  { key: "width", label: "m wide", min: 5, max: 30, value: 14 },
-  { key: "depth", label: "m deep", min: 5, max: 30, value: 10 },
-  { key: "tempo", label: "beats per minute", min: 60, max: 180, value: 90 },
-];
-const MARCH: Slider[] = [
-  { key: "ranks", label: "ranks", min: 1, max: 20, value: 10 },
-  { key: "files", label: "files", min: 1, max: 8, value: 4 },
-  { key: "tempo", label: "beats per minute", min: 60, max: 150, value: 96 },
-];
-const BOTH: Slider[] = [{ key: "seconds", label: "seconds", min: 5, max: 60, value: 20 }];
+/** Settings in the form. */
+const SHOWN = {
+  ballroom: ["couples", "width", "depth", "tempo", "seconds", "seed"],
+  march: ["ranks", "files", "tempo", "seconds", "seed"],
+};
+const LABELS = { width: "width, m", depth: "depth, m", tempo: "beats per minute" };
 const LEADER = 0x4f9fd8;
 const FOLLOWER = 0xe0823d;
 const FILE_COLOURS = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d, 0xd86464, 0x9a86e0];
@@ -45,8 +32,6 @@ export class CrowdView extends View {
   @state() private crowd: CrowdResult | null = null;
   @state() private busy = "";
   @state() private muted = false;
-  /** Values of sliders while they are dragged. */
-  @state() private dragged: Query = {};
   private track: SoundTrack | null = null;
   private floor: FloorLines | null = null;
   private shown = "";
@@ -59,7 +44,6 @@ export class CrowdView extends View {
     .kinds button { padding: 8px; }
     label { margin: 6px 0; }
     label b { font-weight: 600; }
-    input[type="number"] { width: 90px; }
     .good { color: var(--good); } .off { color: var(--bad); }
     .figures { display: grid; grid-template-columns: auto 1fr; gap: 2px 10px; margin: 6px 0; }
     .figures b { text-align: right; }
@@ -87,8 +71,8 @@ export class CrowdView extends View {
   private get kind(): "ballroom" | "march" {
     return this.query.kind === "march" ? "march" : "ballroom";
   }
-  private get sliders(): Slider[] {
-    return [...(this.kind === "march" ? MARCH : BALLROOM), ...BOTH];
+  private get fields(): Field[] {
+    return settingsFields("crowd", ["kind", "within", ...SHOWN[this.kind]]);
   }
 
   private stopSound(): void {
@@ -97,13 +81,7 @@ export class CrowdView extends View {
   }
 
   private settings(query: Query): Body<"crowds"> {
-    const numbers = this.sliders.map((one) => [one.key, Number(query[one.key] ?? one.value)]);
-    return {
-      kind: this.kind,
-      ...Object.fromEntries(numbers),
-      seed: Number(query.seed ?? 0),
-      within: query.within || null,
-    };
+    return bodyOf(this.fields, fromAddress(this.fields, query));
   }
 
   /** Make the crowd of the address, if that names a kind. */
@@ -127,7 +105,7 @@ export class CrowdView extends View {
       const { clock } = this.studio.stage;
       clock.pause();
       const { bodies } = message.meta;
-      const files = Number(query.files ?? 4);
+      const files = Number(valuesOf(this.fields, fromAddress(this.fields, query)).files);
       this.studio.show(
         crowdMotions(message).map((motion, number) => ({
           motion,
@@ -160,7 +138,6 @@ export class CrowdView extends View {
   }
 
   private change(values: Record<string, string | number | undefined>): void {
-    this.dragged = {};
     this.studio.go("crowd", { ...this.query, kind: this.kind, ...values });
   }
 
@@ -171,14 +148,6 @@ export class CrowdView extends View {
   private mute(): void {
     this.muted = !this.muted;
     if (this.track) this.track.muted = this.muted;
-  }
-
-  private slider(one: Slider) {
-    const value = this.dragged[one.key] ?? this.query[one.key] ?? String(one.value);
-    const show = (event: Event) => (this.dragged = { [one.key]: inputValue(event) });
-    return html`<label><span><b>${value}</b> ${one.label}</span>
-      <input id=${one.key} type="range" min=${one.min} max=${one.max} step=${one.step ?? 1} .value=${value}
-        @input=${show} @change=${(event: Event) => this.change({ [one.key]: inputValue(event) })} /></label>`;
   }
 
   private result() {
@@ -222,13 +191,15 @@ export class CrowdView extends View {
     const kind = this.kind;
     const made = Boolean(this.query.kind);
     const within = this.query.within ?? "";
+    const shown = settingsFields("crowd", SHOWN[kind]);
+    const cleared = Object.fromEntries(shown.map((one) => [one.name, undefined]));
     return html`<section><h2>A crowd that moves to music</h2>
       <div class="kinds" role="group" aria-label="Scene">
         <button id="ballroom" aria-pressed=${made && kind === "ballroom"} @click=${() => this.choose("ballroom")}>Ballroom</button>
         <button id="march" aria-pressed=${made && kind === "march"} @click=${() => this.choose("march")}>March</button></div>
-      ${this.sliders.map((one) => this.slider(one))}
-      <div class="row"><label>Seed <input id="seed" type="number" min="0" .value=${this.query.seed ?? "0"}
-          @change=${(event: Event) => this.change({ seed: inputValue(event) })} /></label>
+      <loom-settings-form .fields=${shown} .given=${fromAddress(shown, this.query)} .labels=${LABELS}
+        @settings=${(event: CustomEvent<Given>) => this.change({ ...cleared, ...toAddress(event.detail) })}></loom-settings-form>
+      <div class="row">
         <label>Movements <select id="within" @change=${(event: Event) => this.change({ within: inputValue(event) })}>
           <option value="" ?selected=${!within}>${kind === "march" ? "built-in soldiers" : "a built-in waltz"}</option>
           ${[...this.studio.labels.keys()].map((label) => html`<option value=${label} ?selected=${label === within}>takes with label ${label}</option>`)}</select></label></div>

@@ -5,20 +5,24 @@ import { customElement, query, state } from "lit/decorators.js";
 import { crowdMotions, wornQuery } from "../motion/motion";
 import type { Choreography, DanceHead, Music } from "../net/types";
 import { download, finished, getBytes, getJson, send, sendForArrays, type Job } from "../net/api";
+import { settingsFields } from "../net/settings-schema";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { counted } from "../page/counts";
-import { inputValue, isChecked } from "../page/form-input";
+import { inputValue } from "../page/form-input";
 import "../page/progress-line";
 import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
 import { namesOf } from "../page/take-picker";
 import "../page/take-picker";
 import { View } from "../page/view";
+import { bodyOf, fromAddress, toAddress, type Given } from "../settings/fields";
+import "../settings/settings-form";
 import "./beat-strip";
 import type { BeatStrip } from "./beat-strip";
 import { LiveDance } from "./live-dance";
 import { SoundTrack } from "./sound";
 
+const SHOWN = ["seed", "synced"];
 const SLOWEST = 40;
 const FASTEST = 200;
 
@@ -46,7 +50,6 @@ export class DanceView extends View {
     section { border-bottom: 1px solid var(--line); padding-bottom: 10px; margin-bottom: 10px; }
     section > * + * { margin-top: 8px; }
     .grow { flex: 1; min-width: 0; }
-    input[type="number"] { width: 76px; }
     .good { color: var(--good); } .off { color: var(--bad); }
     .path { font: 12px ui-monospace, monospace; overflow-wrap: anywhere; max-height: 54px; overflow: auto; }
     .drop input { width: 100%; }
@@ -169,11 +172,11 @@ export class DanceView extends View {
   }
 
   private performance(query: Record<string, string>) {
+    const fields = settingsFields("dance", SHOWN);
     return {
       choreography: this.choreography!.id,
       music: this.music!.id,
-      seed: Number(query.seed ?? 0),
-      synced: query.synced !== "no",
+      ...bodyOf(fields, fromAddress(fields, query)),
     };
   }
 
@@ -254,7 +257,7 @@ export class DanceView extends View {
     const { within = "", takes, meter, music, seed = "0", synced } = this.query;
     const lib = this.studio.library.path;
     const tune = music === "tune";
-    const loose = synced === "no";
+    const loose = synced === "0";
     const names = namesOf(takes);
     const song = this.songs.get(music)?.name ?? this.music?.file ?? "song.mid";
     const who = names.length ? `--takes ${shellWord(names.join(","))}` : `--label ${shellWord(within)}`;
@@ -313,6 +316,7 @@ export class DanceView extends View {
   }
 
   private musicSection() {
+    const fields = settingsFields("dance", SHOWN);
     const set = (event: Event) => this.setTempo(Number(inputValue(event)));
     const settled = () => {
       if (!this.live && this.query.music === "tune") this.change({ tempo: this.tempo });
@@ -336,10 +340,8 @@ export class DanceView extends View {
       <label>Tempo of the generated tune and of the live dance: ${this.tempo} beats per minute
         <input id="tempo" type="range" min=${SLOWEST} max=${FASTEST} .value=${String(this.tempo)} @input=${set} @change=${settled} /></label>
       <div class="row">
-        <label>Seed <input id="seed" type="number" min="0" .value=${this.query.seed ?? "0"}
-          @change=${(event: Event) => this.change({ seed: inputValue(event) })} /></label>
-        <label><span>On the beat</span><input type="checkbox" ?checked=${this.query.synced !== "no"}
-          @change=${(event: Event) => this.change({ synced: isChecked(event) ? undefined : "no" })} /></label>
+        <loom-settings-form .fields=${fields} .given=${fromAddress(fields, this.query)} .labels=${{ synced: "on the beat" }}
+          @settings=${(event: CustomEvent<Given>) => this.change({ seed: undefined, synced: undefined, ...toAddress(event.detail) })}></loom-settings-form>
         <button aria-pressed=${this.muted} @click=${() => this.mute()}>${this.muted ? "Muted" : "Sound on"}</button>
       </div>
       <div class="row">

@@ -103,7 +103,7 @@ export class GraphView extends View {
     return graphSettings(this.query);
   }
 
-  /** Query: within, only, all, distance, per_minute, threshold, blend (of the graph), seed, path ("x,z x,z ...") or
+  /** Query: within, only, all, distance, per_minute, threshold, blend_seconds (of the graph), seed, path ("x,z x,z ...") or
    * walk ("1") of what is walked, show ("movements"). */
   protected routeChanged(query: GraphQuery): void {
     this.seed = Number(query.seed ?? this.seed);

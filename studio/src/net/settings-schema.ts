@@ -1,5 +1,6 @@
 // Settings of the server's verbs, as its OpenAPI document describes them: where the page's forms get their fields.
 
+import { tracked } from "./pending";
 import { readFields, type Field, type Schemas } from "../settings/fields";
 
 /** Name of the schema of each form. */
@@ -18,8 +19,8 @@ const fields = new Map<SettingsName, Field[]>();
 
 /** Load the fields of all settings; views may use them afterwards. */
 export async function loadSettings(): Promise<void> {
-  const response = await fetch("openapi.json");
-  if (response.ok) useSettings((await response.json()).components.schemas);
+  const document = await tracked(fetch("openapi.json").then((response) => response.json()));
+  useSettings(document.components.schemas);
 }
 
 /** Use these schemas. */

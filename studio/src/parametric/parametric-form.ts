@@ -5,12 +5,15 @@ import { customElement, property, state } from "lit/decorators.js";
 import { fetchMotion, type MotionData } from "../motion/motion";
 import type { CodeLines, ParameterKind } from "../net/types";
 import { finished, getJson, send, type Job } from "../net/api";
+import { settingsFields } from "../net/settings-schema";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { counted } from "../page/counts";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
 import { parseSegment, segmentText, type Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
+import { bodyOf, valuesOf, type Given } from "../settings/fields";
+import "../settings/settings-form";
 
 type Source = "selection" | "label" | "family" | "takes";
 
@@ -24,6 +27,8 @@ const TITLES: Record<string, string> = {
   joint_speed: "speed of a joint at a frame",
   centre_of_mass: "centre of mass at a frame",
 };
+
+const fields = () => settingsFields("parametrize", ["samples"]);
 
 /** Fires "made" with the name of the new parametric motion as `detail`. */
 @customElement("loom-parametric-form")
@@ -40,7 +45,7 @@ export class ParametricForm extends LitElement {
   @state() private joint = "right_ankle";
   @state() private frame: number | null = null; // null: the current frame on the stage
   @state() private name = "";
-  @state() private samples = 1000;
+  @state() private given: Given = {};
   @state() private distance = "";
   @state() private job: Job | null = null;
   @state() private first: MotionData | null = null; // motion of the first example
@@ -169,7 +174,7 @@ export class ParametricForm extends LitElement {
       ...(this.distance && !whole ? { max_distance: Number(this.distance) } : {}),
       by: [this.by()],
       name: this.savedName(),
-      samples: this.samples,
+      ...bodyOf(fields(), this.given),
       leave_out_unmatched: true,
     };
   }
@@ -178,11 +183,12 @@ export class ParametricForm extends LitElement {
   private lines(): CodeLines {
     const lib = this.studio.library.path;
     const body = this.body();
+    const { samples } = valuesOf(fields(), this.given);
     const within = body.within.map((one) => ` --label ${shellWord(one)}`).join("");
     const far = "max_distance" in body ? ` --max-distance ${body.max_distance}` : "";
     const whole = this.source === "label" || this.source === "takes";
     const only = this.source === "takes" ? ` --only ${shellWord(this.takes.join(","))}` : "";
-    const options = `by=${pythonLiteral(this.by())}, samples=${this.samples}, leave_out_unmatched=True, name=${pythonLiteral(body.name)}`;
+    const options = `by=${pythonLiteral(this.by())}, samples=${samples}, leave_out_unmatched=True, name=${pythonLiteral(body.name)}`;
     if (this.source === "family") {
       return {
         cli: "",
@@ -193,7 +199,7 @@ export class ParametricForm extends LitElement {
       ? `lib.names_with(${pythonLiteral(this.query())}, ${only ? `only=[${this.takes.map(pythonLiteral).join(", ")}]` : `label=${pythonLiteral(body.within[0] ?? "")}`})`
       : `lib.family(${pythonLiteral(this.query())}${far && `, max_distance=${body.max_distance}`}${within && `, label=${pythonLiteral(body.within[0])}`})`;
     return {
-      cli: `motionloom parametrize ${shellWord(lib)} ${shellWord(this.query())}${whole ? " --whole" : ""}${within}${only}${far} --by ${shellWord(this.by())} --samples ${this.samples} --leave-out-unmatched --name ${shellWord(body.name)}`,
+      cli: `motionloom parametrize ${shellWord(lib)} ${shellWord(this.query())}${whole ? " --whole" : ""}${within}${only}${far} --by ${shellWord(this.by())} --samples ${samples} --leave-out-unmatched --name ${shellWord(body.name)}`,
       python: `import motionloom as ml; lib = ml.Library(${pythonLiteral(lib)}); lib.parametrize(${family}, ${options})`,
     };
   }
@@ -264,8 +270,8 @@ export class ParametricForm extends LitElement {
     return html`<form @submit=${this.build}>${this.exampleFields()}${this.parameterFields()}
       <div class="row"><label>name <input id="name" placeholder=${this.savedName()} .value=${this.name}
           @input=${(e: Event) => (this.name = inputValue(e))} /></label>
-        <label>samples <input type="number" min="10" max="20000" step="10" .value=${String(this.samples)}
-          @change=${(e: Event) => (this.samples = Number(inputValue(e)))} /></label></div>
+        <loom-settings-form .fields=${fields()} .given=${this.given}
+          @settings=${(event: CustomEvent<Given>) => (this.given = event.detail)}></loom-settings-form></div>
       <button class="main" id="build" ?disabled=${!this.query() || this.job !== null}>Make</button>
       <loom-progress .job=${this.job}></loom-progress>
       ${this.query() ? html`<loom-code cli=${lines.cli} python=${lines.python}></loom-code>` : ""}</form>`;

@@ -15,7 +15,7 @@ import { exportClips } from "./export-bar";
 import "./family-graph";
 import { showMatch } from "./match-overlay";
 import "./search-form";
-import { addressOf, familyBody, settingsOf, DEFAULTS, type Settings } from "./search-settings";
+import { addressOf, familyBody, settingsOf, defaultSettings, type Settings } from "./search-settings";
 import { verdicts } from "./verdicts";
 
 const SAMPLES = 24;
@@ -24,7 +24,7 @@ const CHUNK = 40;
 @customElement("loom-family-view")
 export class FamilyView extends View {
   @state() private menu: SearchMenu | null = null;
-  @state() private settings: Settings = { ...DEFAULTS };
+  @state() private settings: Settings = defaultSettings();
   @state() private family: Family | null = null;
   @state() private job: Job | null = null;
   @state() private current = 0;

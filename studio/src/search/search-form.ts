@@ -2,14 +2,24 @@
 
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
+import { settingsFields } from "../net/settings-schema";
 import type { SearchMenu } from "../net/types";
 import { codeChoice, measureName } from "../page/measure-names";
-import { inputValue, isChecked } from "../page/form-input";
+import { inputValue } from "../page/form-input";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import "../page/take-picker";
+import { valuesOf, withValues, type Given } from "../settings/fields";
+import "../settings/settings-form";
 import { methodOf, unitOf, type Settings } from "./search-settings";
 
+const LABELS = {
+  rank: "order by",
+  mirror: "also mirrored",
+  steps: "alignment steps",
+  weights: "joint weights",
+  exclude_query: "exclude the query itself",
+};
 const LARGE = 150_000; // frames of a library from which a search without features takes long
 
 @customElement("loom-search-form")
@@ -35,7 +45,7 @@ export class SearchForm extends LitElement {
     select, input:not([type="range"]):not([type="checkbox"]) { width: 100%; }
     .two { grid-column: span 2; }
     .all { grid-column: 1 / -1; margin: 0; }
-    .check { display: flex; align-items: center; gap: 6px; padding-bottom: 5px; }
+    loom-settings-form { grid-column: span 2; }
     svg { width: 100%; height: 16px; display: block; }
     details { align-self: end; padding-bottom: 4px; }
     details[open] { grid-column: 1 / -1; }
@@ -78,11 +88,15 @@ export class SearchForm extends LitElement {
     </select></label>`;
   }
 
-  private words(name: "rank" | "steps" | "weights", title: string, values: [string, string][]) {
-    return html`<label><span>${title}</span><select id=${name}
-      @change=${(event: Event) => this.set({ [name]: inputValue(event) || null } as Partial<Settings>)}>
-      ${values.map(([value, words]) => html`<option .value=${value} ?selected=${(this.settings[name] ?? "") === value}>${words}</option>`)}
-    </select></label>`;
+  /** Plain settings, as their schema describes them, as far as the method has them. */
+  private plain(names: (keyof Settings)[]) {
+    const fields = settingsFields(
+      this.family ? "family" : "search",
+      names.filter((name) => this.has(name)),
+    );
+    const given = withValues(fields, {}, this.settings as unknown as Given);
+    const read = ({ detail }: CustomEvent<Given>) => this.set(valuesOf(fields, detail) as Partial<Settings>);
+    return html`<loom-settings-form .fields=${fields} .given=${given} .labels=${LABELS} @settings=${read}></loom-settings-form>`;
   }
 
   /** A slider of whole numbers on a logarithmic scale. */
@@ -175,24 +189,11 @@ export class SearchForm extends LitElement {
       </select></label>
       ${this.has("features") ? this.choice("features", "features") : ""}
       ${this.has("distance") ? this.choice("distance", "distance of the web") : ""}
-      ${
-        settings.method === "dtw" && !this.family
-          ? this.words("rank", "order by", [
-              ["", "movement"],
-              ["distance", "pose distance"],
-            ])
-          : ""
-      }
       ${this.has("k") ? this.logSlider("k", "neighbours k", 4, 4096, menu.defaults.k) : ""}
       ${this.has("radius") ? this.radius() : ""}
       ${this.logSlider("max", this.family ? "max members" : "max matches", 1, 500, 100)}
       ${this.threshold()}
-      ${
-        this.has("mirror") && !this.family
-          ? html`<label class="check" title="Also find it with left and right exchanged: a left kick for a right one">
-        <input id="mirror" type="checkbox" .checked=${settings.mirror} @change=${(event: Event) => this.set({ mirror: isChecked(event) })} />mirrored, too</label>`
-          : ""
-      }
+      ${this.plain(["rank", "mirror"])}
       ${slow ? html`<p class="all warn">A frame distance compares all frames at query time, which takes long in a library of this size.</p>` : ""}
       <details ?open=${[settings.within, settings.only, settings.without].some((one) => one.length)}>
         <summary>more settings</summary><div>
@@ -204,29 +205,7 @@ export class SearchForm extends LitElement {
         )}
         ${this.takes("only", "only these takes: all")}
         ${this.takes("without", "without these takes: none")}
-        ${
-          this.has("steps")
-            ? this.words("steps", "tempo change", [
-                ["slope", "half to twice"],
-                ["classic", "any"],
-              ])
-            : ""
-        }
-        ${
-          this.has("weights")
-            ? this.words("weights", "joint weights", [
-                ["", this.family ? "by movement (default)" : "equal (default)"],
-                ["equal", "equal"],
-                ["moving", "by movement"],
-              ])
-            : ""
-        }
-        ${
-          this.family
-            ? ""
-            : html`<label class="check"><input id="exclude_query" type="checkbox" .checked=${settings.exclude_query}
-          @change=${(event: Event) => this.set({ exclude_query: isChecked(event) })} />exclude the query itself</label>`
-        }
+        ${this.plain(["steps", "weights", "exclude_query"])}
       </div></details>
       ${this.has("features") || this.has("distance") ? this.codes() : ""}`;
   }

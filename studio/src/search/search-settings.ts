@@ -2,39 +2,23 @@
 
 import type { SearchMenu, SearchMethod } from "../net/types";
 import type { Body } from "../net/api";
+import { settingsFields } from "../net/settings-schema";
 import { segmentText, type Studio } from "../page/studio";
+import { fromAddress, toAddress, valuesOf, withValues, type Field, type Given } from "../settings/fields";
 
 /** Settings in the form, of a search and of a family. */
-export type Settings = Required<Body<"search">> & { tiers: string; apart: number };
+export type Settings = Required<Body<"search">> & Required<Body<"families">>;
 
-export const DEFAULTS: Settings = {
-  query: "",
-  method: "dtw",
-  features: "e15",
-  distance: "pc11",
-  k: null,
-  radius: null,
-  max: 100,
-  max_distance: null,
-  within: [],
-  only: [],
-  without: [],
-  accept: [],
-  reject: [],
-  steps: "slope",
-  weights: null,
-  rank: null,
-  exclude_query: false,
-  mirror: false,
-  tiers: "all",
-  apart: 0.2,
-};
+/** The fields of both, each once. */
+function allFields(): Field[] {
+  const search = settingsFields("search");
+  const names = new Set(search.map((one) => one.name));
+  return [...search, ...settingsFields("family").filter((one) => !names.has(one.name))];
+}
 
-const TEXTS = ["query", "method", "features", "distance", "steps", "weights", "rank", "tiers"] as const;
-const NUMBERS = ["k", "radius", "max", "max_distance", "apart"] as const;
-const LISTS = ["within", "only", "without", "accept", "reject"] as const;
-const FAMILY_ONLY = ["tiers", "apart"];
-const SEARCH_ONLY = ["rank", "exclude_query", "mirror"];
+export function defaultSettings(): Settings {
+  return settingsFrom({});
+}
 
 /** Settings of the address; without a query there, the selected segment is the query. */
 export function settingsOf(studio: Studio, address: Record<string, string>): Settings {
@@ -46,26 +30,15 @@ export function settingsOf(studio: Studio, address: Record<string, string>): Set
   return settings;
 }
 
-function settingsFrom(query: Record<string, string>): Settings {
-  const settings: Settings = { ...DEFAULTS };
-  for (const key of TEXTS) if (query[key]) Object.assign(settings, { [key]: query[key] });
-  for (const key of NUMBERS) {
-    const value = Number(query[key]);
-    if (query[key] && Number.isFinite(value)) Object.assign(settings, { [key]: value });
-  }
-  for (const key of LISTS) if (query[key]) settings[key] = query[key].split(",").filter(Boolean);
-  for (const key of ["exclude_query", "mirror"] as const) settings[key] = query[key] === "1";
-  return settings;
+function settingsFrom(address: Record<string, string>): Settings {
+  const fields = allFields();
+  return { ...valuesOf(fields, fromAddress(fields, address)), query: address.query ?? "" } as unknown as Settings;
 }
 
 /** The settings that differ from the defaults, for the address. */
-export function addressOf(settings: Settings): Record<string, string | number | undefined> {
-  const changed: Record<string, string | number | undefined> = {};
-  for (const [key, value] of Object.entries(settings)) {
-    if (JSON.stringify(value) === JSON.stringify(DEFAULTS[key as keyof Settings]) || value === null) continue;
-    changed[key] = Array.isArray(value) ? value.join(",") : typeof value === "boolean" ? Number(value) : value;
-  }
-  return changed;
+export function addressOf(settings: Settings): Record<string, string | undefined> {
+  const { query, ...given } = withValues(allFields(), {}, settings as unknown as Given);
+  return toAddress(query ? { query, ...given } : given);
 }
 
 /** Whether a text is a segment, NAME:START-END in frames or seconds, or the name of a take; else it is words. */
@@ -80,26 +53,25 @@ export function methodOf(menu: SearchMenu, settings: Settings): SearchMethod {
 
 /** Body of a search request: the settings that the method takes. */
 export function searchBody(menu: SearchMenu, settings: Settings): Body<"search"> {
-  return usedSettings(menu, settings, FAMILY_ONLY);
+  return usedSettings("search", menu, settings);
 }
 
+/** Body of a family request: the maximum distance is that at which members are joined. */
 export function familyBody(menu: SearchMenu, settings: Settings): Body<"families"> {
-  const { tiers, apart, max_distance } = settings;
-  return {
-    ...usedSettings(menu, settings, [...FAMILY_ONLY, ...SEARCH_ONLY, "max_distance"]),
-    ...(max_distance === null ? {} : { join_distance: max_distance }),
-    tiers: tiers === "all" ? tiers : Number(tiers),
-    apart,
-  };
+  const { max_distance, tiers, apart } = settings;
+  const used = usedSettings("family", menu, { ...settings, max_distance: null });
+  return { ...used, ...(max_distance !== null && { join_distance: max_distance }), tiers, apart };
 }
 
-/** The settings with a value that the method takes. */
-function usedSettings(menu: SearchMenu, settings: Settings, without: string[]): { query: string } {
+/** The settings with a value that a request and its method take. */
+function usedSettings(verb: "search" | "family", menu: SearchMenu, settings: Settings): Body<"search"> {
   const { options } = methodOf(menu, settings);
-  const used = Object.entries(settings).filter(
-    ([key, value]) => value !== null && options.includes(key) && !without.includes(key),
-  );
-  return { query: settings.query, ...{ method: settings.method }, ...Object.fromEntries(used) };
+  const names = settingsFields(verb)
+    .map((one) => one.name)
+    .filter((name) => options.includes(name));
+  const values = settings as unknown as Given;
+  const used = names.filter((name) => values[name] !== null).map((name) => [name, values[name]]);
+  return { query: settings.query, method: settings.method, ...Object.fromEntries(used) };
 }
 
 /** The unit of distances. */

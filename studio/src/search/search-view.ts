@@ -16,7 +16,15 @@ import "./export-bar";
 import { cardStyles, matchCard } from "./match-card";
 import { showMatch, showQuery, type Overlay } from "./match-overlay";
 import "./search-form";
-import { addressOf, searchBody, filtersOnly, isSegment, settingsOf, DEFAULTS, type Settings } from "./search-settings";
+import {
+  addressOf,
+  searchBody,
+  filtersOnly,
+  isSegment,
+  settingsOf,
+  defaultSettings,
+  type Settings,
+} from "./search-settings";
 import { clipText, verdicts, type Verdict } from "./verdicts";
 import "./word-results";
 
@@ -33,7 +41,7 @@ const MOST_VERDICTS = 30;
 @customElement("loom-search-view")
 export class SearchView extends View {
   @state() private menu: SearchMenu | null = null;
-  @state() private settings: Settings = { ...DEFAULTS };
+  @state() private settings: Settings = defaultSettings();
   /** A description to find by, instead of a segment. */
   @state() private words = "";
   @state() private results: SearchResults | null = null;
@@ -107,7 +115,7 @@ export class SearchView extends View {
     this.words = query.words ?? "";
     if (this.words) {
       this.forget();
-      this.settings = { ...DEFAULTS };
+      this.settings = defaultSettings();
       return;
     }
     const settings = settingsOf(this.studio, query);

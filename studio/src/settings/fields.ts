@@ -105,20 +105,12 @@ function readVariants(schema: JsonSchema, schemas: Schemas): Variant[] {
   });
 }
 
+const KINDS: Record<string, Field["kind"]> = { array: "list", boolean: "check", integer: "integer", number: "number" };
+
 function kindOf(schema: JsonSchema): Field["kind"] {
   if (schema.enum) return "choice";
   if (schema.properties) return "group";
-  switch (schema.type) {
-    case "boolean":
-      return "check";
-    case "array":
-      return "list";
-    case "integer":
-    case "number":
-      return schema.type;
-    default:
-      return "text";
-  }
+  return KINDS[schema.type ?? ""] ?? "text";
 }
 
 function resolved(schema: JsonSchema, schemas: Schemas): JsonSchema {
@@ -178,7 +170,8 @@ export function parsed(field: Field, text: string): Value | undefined {
       return field.choices.includes(text) ? text : undefined;
     case "method":
       return field.variants.some((one) => one.name === text) ? text : undefined;
-    default:
+    case "group":
+    case "text":
       if (!text && field.optional) return null;
       return field.choices.length && text.trim() && Number.isFinite(number) ? number : text;
   }

@@ -154,12 +154,12 @@ def dance(
     def danced(clock: MusicClock | None) -> tuple[Dance, bool]:
         """A dance without transitions that turned out bad before, and whether it is smooth."""
         best, least, kept = None, (np.inf, 0.0), set(stumbles)
-        landed = landing = clock is not None and chosen.align == "landings"
+        landed = landing = clock is not None and chosen.clock.align == "landings"
         for left in range(_ROUNDS, 0, -1):
             player = DancePlayer(
                 steps, clock, seed=seed, first_beat=first, phrases=chosen.phrases,
-                loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.blend,
-                bend=chosen.bend, avoid=rough | stumbles,
+                loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.path.blend,
+                bend=chosen.path.bend, avoid=rough | stumbles,
             )  # fmt: skip
             frames = frame_count(seconds, None, player.fps)
             motions, nodes, movements = _recorded(player, frames, path, progress)
@@ -194,7 +194,7 @@ def dance(
         return danced(None)[0]
     best = _corrected(danced, piece, clock, chosen)
     for draw in range(1, _DRAWS):
-        if chosen.align != "landings" or _lands(best) >= _AGREE:
+        if chosen.clock.align != "landings" or _lands(best) >= _AGREE:
             break
         # Some paths through the graph put feet down between beats, whatever the clock.
         stumbles.clear()
@@ -301,12 +301,12 @@ def _corrected(
     with smooth seams is returned.
     """
     made, smooth = danced(clock)
-    if not settings.corrections:
+    if not settings.clock.corrections:
         return made
     landed = _landings_decide(made, settings)
     best, most = made, (False, -1.0)
     positions = np.arange(len(music.beats), dtype=np.float64)
-    for left in range(settings.corrections, -1, -1):
+    for left in range(settings.clock.corrections, -1, -1):
         if landed:
             found, score = _landing_events(made.motions), made.landings().share
         else:
@@ -327,7 +327,7 @@ def _landings_decide(made: Dance, settings: DanceSettings) -> bool:
 
     Where feet land on the beats that are found anyway, motion beats are the finer measure.
     """
-    if settings.align != "landings":
+    if settings.clock.align != "landings":
         return False
     landings = made.landings()
     agree = landings.share >= _AGREE and made.score().f_measure >= _AGREE

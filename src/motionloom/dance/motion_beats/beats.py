@@ -8,17 +8,16 @@ the feet tell beats from half beats.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.dance.motion_beats.candidates import (
     Candidates,
-    Kind,
     candidate_beats,
     smooth_angles,
     stillness,
@@ -53,9 +52,10 @@ from motionloom.dance.motion_beats.tracking import (
     tracked_beats,
     with_ends,
 )
-from motionloom.dance.settings import LONGEST, RHYTHMIC, SHORTEST, BeatSettings
+from motionloom.dance.settings import RHYTHMIC, BeatSettings
 from motionloom.errors import InvalidInput
 from motionloom.motion.smoothing import gaussian_smooth
+from motionloom.settings import takes
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion
@@ -178,20 +178,9 @@ class Beats:
         }
 
 
+@takes(BeatSettings)
 def beats(
-    motion: Motion | Sequence[Motion],
-    *,
-    tempo_bpm: tuple[float, float] = (60.0 / LONGEST, 60.0 / SHORTEST),
-    bpm: float | None = None,
-    first_beat: float | None = None,
-    steady: bool = False,
-    level: float = 1.0,
-    weights: Mapping[str, float] | None = None,
-    kind: Kind = "turns",
-    midway: bool = True,
-    weighted: bool = True,
-    period: Literal["combined", "periodogram"] = "combined",
-    preset: Literal["kp03"] | None = None,
+    motion: Motion | Sequence[Motion], settings: BeatSettings | None = None, **options: Any
 ) -> Beats:
     """Find the beats of a motion.
 
@@ -200,32 +189,7 @@ def beats(
     motion : Motion, or several
         Motions of characters that move together (a couple) are analysed together; they must
         have one frame rate and one length.
-    tempo_bpm : pair of float
-        Slowest and fastest plausible tempo, beats per minute.
-    bpm : float, optional
-        The tempo, if it is known: beats per minute. Then the confidence is 1.
-    first_beat : float, optional
-        Time of the first beat, seconds. Then the beats are a regular grid from it.
-    steady : bool
-        Assume a constant tempo, as in the paper.
-    level : float
-        Metrical level relative to the beats that would be found: 2 counts every other beat,
-        0.5 twice as many.
-    weights : dict, optional
-        Role or joint name to a factor on its candidate beats; 0 ignores a joint.
-    kind : {"turns", "acceleration"}
-        Candidate beats: changes of direction, or of the sign of the angular acceleration.
-    midway : bool
-        With "acceleration": if the body is slower midway between the crossings, the beats lie
-        there. A swing is fastest where its acceleration changes sign, and turns between.
-    weighted : bool
-        Weigh candidates by their size and by the stillness of the body.
-    period : {"combined", "periodogram"}
-        How the beat period is found: by periodogram, self-similarity and landings, or by the
-        highest peak of the periodogram.
-    preset : {"kp03"}, optional
-        Kim, Park and Shin 2003: crossings of the acceleration, all of the same weight, the peak of
-        the periodogram, a constant tempo.
+    settings : BeatSettings, optional
 
     Returns
     -------
@@ -245,22 +209,7 @@ def beats(
     >>> abs(found.bpm / truth.tempo_bpm - 1) < 0.01, found.rhythmic
     (True, True)
     """
-    return analyse_beats(
-        _together(motion),
-        BeatSettings(
-            tempo_bpm=tempo_bpm,
-            bpm=bpm,
-            first_beat=first_beat,
-            steady=steady,
-            level=level,
-            weights=weights,
-            kind=kind,
-            midway=midway,
-            weighted=weighted,
-            period=period,
-            preset=preset,
-        ),  # fmt: skip
-    )
+    return analyse_beats(_together(motion), BeatSettings.given(settings, options))
 
 
 def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
@@ -281,14 +230,14 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
             f"{first.name or 'the motion'}; got {settings.first_beat:g} s"
         )
     candidates = candidate_beats(
-        motions, weights=settings.weights, kind=settings.kind, weighted=settings.weighted
+        motions, weights=settings.weights, kind=settings.candidates, weighted=settings.weighted
     )
     signal = superposed(candidates)
     found = _possible_periods(motions, candidates, signal, settings)
     if not found:
         return _no_beats(candidates, first, longest)
     found, reference, times = _beats_of(candidates, signal, found, settings)
-    if settings.kind == "acceleration" and settings.midway and settings.first_beat is None:
+    if settings.candidates == "acceleration" and settings.midway and settings.first_beat is None:
         reference, times = _midway(reference, times, stillness(motions), first.fps)
     best = found[0]
     given = settings.bpm is not None or settings.first_beat is not None

@@ -374,11 +374,13 @@ def grouped_movements(
     movements: Sequence[Movement], settings: ChoreographySettings
 ) -> tuple[Array, Groups]:
     """Differences (N, N) of movements, equation (15), and their groups, section 4.1."""
-    how = MovementComparison.of(movements, settings.weights, settings.velocity_weight)
+    how = MovementComparison.of(
+        movements, settings.grouping.joint_weights, settings.grouping.velocity_weight
+    )
     apart = movement_differences(movements, how)
-    if settings.groups is not None:
-        return apart, k_medoids(apart, settings.groups, seed=settings.seed)
-    return apart, subtractive(apart, radius=settings.radius)
+    if settings.grouping.groups is not None:
+        return apart, k_medoids(apart, settings.grouping.groups, seed=settings.grouping.seed)
+    return apart, subtractive(apart, radius=settings.grouping.radius)
 
 
 def learnt_graph(
@@ -405,10 +407,12 @@ def learnt_graph(
     starts : sequence of bool, optional
         Whether each sequence begins with the start of its take. Default: all do.
     """
-    how = MovementComparison.of(movements, settings.weights, settings.velocity_weight)
+    how = MovementComparison.of(
+        movements, settings.grouping.joint_weights, settings.grouping.velocity_weight
+    )
     gaps = transition_differences(movements, how)
-    smooth = kinematic_continuity(gaps, groups.labels, sigma=settings.sigma)
-    seen = memberships(apart, groups, radius=settings.radius)
+    smooth = kinematic_continuity(gaps, groups.labels, sigma=settings.transitions.sigma)
+    seen = memberships(apart, groups, radius=settings.grouping.radius)
     learnt = baum_welch(Ragged.from_lengths(seen, list(lengths)).rows, starts=starts)
     members = []
     for group, centre in enumerate(groups.centres):
@@ -417,5 +421,6 @@ def learnt_graph(
         members.append([int(centre), *map(int, nearest)])
     return combined_graph(
         smooth, learnt.transitions, learnt.start, members,
-        behaviour=settings.behaviour, min_likelihood=settings.min_likelihood,
+        behaviour=settings.transitions.behavior,
+        min_likelihood=settings.transitions.min_likelihood,
     )  # fmt: skip
