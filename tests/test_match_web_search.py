@@ -207,7 +207,7 @@ def test_a_library_without_webs_says_how_to_build_them(tmp_path):
 
 
 def test_the_commands_search_the_web(lib):
-    words = [str(lib.path), QUERY, "--method", "web", "--threshold", "0.1", "--json"]
+    words = [str(lib.path), QUERY, "--method", "web", "--join-distance", "0.1", "--json"]
     rows = CliRunner().invoke(app, ["search", *words, "--tiers", "all"])
     assert rows.exit_code == 0, rows.output
     graph = CliRunner().invoke(app, ["family", *words])

@@ -21,7 +21,7 @@ def main():
             lib.add_motion(ml.demo.clip(f"kick_{kind}_right"), name=kind)
         for words in (
             ["web", str(lib.path), "build"],
-            ["family", str(lib.path), "front_low:10-60", "--method", "web", "--threshold", "0.1",
+            ["family", str(lib.path), "front_low:10-60", "--method", "web", "--join-distance", "0.1",
              "-o", str(HERE / "family.png")],
         ):  # fmt: skip
             done = CliRunner().invoke(app, words)
