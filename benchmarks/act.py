@@ -23,8 +23,7 @@ from motionloom import demo
 from motionloom.errors import MotionloomError
 from motionloom.library import ActedScript, Library
 from motionloom.motion import Motion
-from motionloom.text.captions import events
-from motionloom.text.predicates import predicates
+from motionloom.text.captions import events, predicates
 from motionloom.text.signals import body_signals
 
 SUMMARY = "scripts acted over the corpus and CMU, with what captions of the result show"

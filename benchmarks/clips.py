@@ -25,8 +25,8 @@ from motionloom.features.earth_mover import transport
 from motionloom.formats import load
 from motionloom.motion import Motion
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
-from motionloom.search.clips.features import even_rows
 from motionloom.search.clips.measures import PAPER_ROWS
+from motionloom.search.clips.vectors import even_rows
 
 SUMMARY = "Earth Mover's Distance and DTW of whole clips, and an index of 3,000"
 # The packages after the fifth are dependencies of the others.

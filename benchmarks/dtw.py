@@ -20,7 +20,7 @@ from benchmarks.takes import whole_library
 from benchmarks.timing import Contestant, Log, Missing, Result, compare
 from motionloom.search.candidates import Limits
 from motionloom.search.subsequence.dtw import dtw_matches
-from motionloom.search.subsequence.kernel import end_costs
+from motionloom.search.subsequence.end_costs import end_costs
 
 SUMMARY = "subsequence DTW over the whole library"
 # The packages after the second are dependencies of tslearn.

@@ -15,11 +15,11 @@ import numpy as np
 from benchmarks import Settings
 from benchmarks.takes import whole_library
 from benchmarks.timing import Contestant, Log, Result, compare
-from motionloom.search.candidates import Limits, realigned
+from motionloom.search.candidates import Alignments, Limits
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.lazy_graph import lazy_matches
-from motionloom.search.rerank import differences
 from motionloom.search.subsequence.dtw import dtw_matches
+from motionloom.search.subsequence.lazy_graph import lazy_matches
+from motionloom.search.subsequence.rerank import differences
 
 SUMMARY = "lazy neighbourhood graph against exact DTW"
 PACKAGES = ()
@@ -87,7 +87,7 @@ def _graph(neighbours, rows, starts, k, bridge, query):
         )
     found = lazy_matches(offsets, near, gaps, starts, bridge=reach, limits=limits)
     matrix_of = lambda low, high: differences(query, rows[low:high])  # noqa: E731
-    return realigned(found, matrix_of, starts, length=length, steps="slope")[:_BEST]
+    return Alignments(matrix_of, starts, length).realigned(found)[:_BEST]
 
 
 def _buckets(index, rows, query, k):

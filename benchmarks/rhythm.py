@@ -28,7 +28,7 @@ from motionloom.dance.motion_beats.scores import beat_score
 from motionloom.dance.motion_beats.tracking import density
 from motionloom.dance.music import Music
 from motionloom.dance.settings import ChoreographySettings
-from motionloom.demo.actions.dances import STUDIES, beat_study
+from motionloom.demo.dances import STUDIES, beat_study
 from motionloom.formats import load
 from motionloom.motion import Motion
 

@@ -33,9 +33,8 @@ from motionloom.parallel import on_cluster
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.index.neighbours import open_index
 from motionloom.search.index.shards import Shards
-from motionloom.search.rerank import MORE
-from motionloom.search.subsequence.dtw import dtw_matches, moving_weights
-from motionloom.search.subsequence.parts import BoxedTable
+from motionloom.search.subsequence.dtw import BoxedTable, dtw_matches, moving_weights
+from motionloom.search.subsequence.rerank import MORE
 from motionloom.search.subsequence.run_boxes import RunBoxes
 from motionloom.store.artifacts.row_table import row_range
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import motionloom as ml
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.search.clips.measures import clip_distances, clip_measure
-from motionloom.search.clips.table import clip_table
+from motionloom.search.clips.retrieval import clip_table
 from motionloom.search.feedback import CONTRAST, combined_distances
 
 CONTRASTS = (0.0, 0.25, 0.5, 0.75, 1.0, 2.0)

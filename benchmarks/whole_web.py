@@ -24,8 +24,8 @@ from benchmarks.takes import WholeLibrary, whole_library
 from benchmarks.timing import CLOCKS, Log, Result
 from motionloom import parallel
 from motionloom.library import Library
+from motionloom.search.match_web.build import web_keys
 from motionloom.search.match_web.store import WebStore
-from motionloom.search.match_web.tasks import web_keys
 from motionloom.search.methods import WebOptions
 from motionloom.search.methods.segments import NEAR_MATCHES
 

@@ -31,7 +31,7 @@ from motionloom.dance.motion_beats.scores import beat_score
 from motionloom.dance.movements import sampled
 from motionloom.dance.music import Music, load_music
 from motionloom.dance.settings import ChoreographySettings
-from motionloom.demo.actions.dances import beat_study
+from motionloom.demo.dances import beat_study
 from motionloom.demo.tunes import write_tune
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, landings

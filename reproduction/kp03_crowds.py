@@ -30,7 +30,7 @@ from motionloom.crowd.strides import marching_steps, stride_cuts
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.settings import ChoreographySettings
 from motionloom.dance.transitions.learning import grouped_movements
-from motionloom.demo.crowd_takes import waltz_take
+from motionloom.demo.waltz import waltz_take
 from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import landings

@@ -15,9 +15,9 @@ from motionloom.evaluation.retrieval import Task, read_tasks
 from motionloom.features import distance_matrix, feature_set
 from motionloom.library import Library
 from motionloom.motion import Motion
-from motionloom.search.candidates import Candidate, Limits, best_candidates
+from motionloom.search.candidates import Alignments, Candidate, Limits
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.lazy_graph import lazy_matches
+from motionloom.search.subsequence.lazy_graph import lazy_matches
 from reproduction.claims import Claim, Data, not_made
 from reproduction.kt10_matching import PAPER_GRAPH, overlap
 from reproduction.kt10_poses import NEEDS_CMU
@@ -39,14 +39,9 @@ def figure_3(data: Data) -> Iterator[Claim]:
     query = data.cmu[take][first:last]
     cloud = distance_matrix(query, motion, "pc1")
     costs, _ = accumulated(cloud, steps="classic", subsequence=True)
-    exact = best_candidates(
-        costs[-1],
-        lambda low, high: cloud[:, low:high],
-        np.array([0, len(motion)]),
-        length=len(query),
-        steps="classic",
-        limits=Limits(max_matches=2),
-    )
+    starts = np.array([0, len(motion)])
+    alignments = Alignments(lambda low, high: cloud[:, low:high], starts, len(query), "classic")
+    exact = alignments.best(costs[-1], limits=Limits(max_matches=2))
     grids, found, opposite = {}, {}, {}
     for name in GRID_SETS:
         measure = feature_set(name, normalize="paper")

@@ -13,8 +13,8 @@ from motionloom.features.feature_table import LibraryFeatures
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.neighbours import open_index
-from motionloom.search.lazy_graph import lazy_matches
 from motionloom.search.subsequence.dtw import dtw_matches
+from motionloom.search.subsequence.lazy_graph import lazy_matches
 from reproduction.claims import Claim, Data, not_made
 from reproduction.kt10_poses import NEEDS_CMU, processor_ms
 

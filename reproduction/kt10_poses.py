@@ -94,7 +94,7 @@ def figure_1(data: Data) -> Iterator[Claim]:
 def _draw_neighbours(library: Library, features: LibraryFeatures, near: list, data: Data) -> None:
     import matplotlib.pyplot as plt
 
-    from motionloom.plots.figures.camera import Camera
+    from motionloom.plots.figures.drawing import Camera
 
     camera = Camera(view="three-quarter")
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 import motionloom as ml
 from motionloom.evaluation.clips import RECALLS, Evaluation
 from motionloom.library import Library
-from motionloom.search.clips.measures import EmdMeasure, clip_distances, measure_of
-from motionloom.search.clips.table import ClipTable, clip_table
+from motionloom.search.clips.measures import EmdMeasure, clip_distances
+from motionloom.search.clips.retrieval import ClipTable, clip_table
 from motionloom.search.methods import AngleDtw, Emd, UniformScaling
 from reproduction.claims import Claim, Data, Paper, not_made
 
@@ -329,7 +329,7 @@ PARTS = (features, figure_4, figure_5, figure_6, table_1, ground_distance, illus
 
 def _table(data: Data, method: Emd | AngleDtw | UniformScaling) -> ClipTable:
     assert data.clips is not None
-    return clip_table(data.clips, measure_of(method))
+    return clip_table(data.clips, method.measure())
 
 
 def _points(table: ClipTable) -> NDArray[np.int64]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from motionloom.demo.actions.gait import jog
 from motionloom.demo.balance import Balance
 from motionloom.demo.body import assemble, frame_times
+from motionloom.demo.gait import jog
 from motionloom.demo.performers import performer as numbered
 from motionloom.demo.plan import HANGING_LEG, OTHER, MotionPlan
 from motionloom.motion import Motion

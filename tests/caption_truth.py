@@ -17,8 +17,7 @@ from acted_events import Shown, acted_events
 
 import motionloom as ml
 from motionloom.evaluation.protocol_run import write_marked
-from motionloom.text.captions import Event, events
-from motionloom.text.predicates import predicates
+from motionloom.text.captions import Event, events, predicates
 from motionloom.text.signals import body_signals
 
 WITHIN = 0.2  # seconds, between the moments of events

@@ -6,7 +6,7 @@ import pytest
 from benchmarks import Settings, rhythm
 from benchmarks.takes import measured_rhythms
 from benchmarks.timing import Missing
-from motionloom.demo.actions.dances import beat_study
+from motionloom.demo.dances import beat_study
 
 
 def quiet(text):

@@ -11,8 +11,7 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.text.captions import Event, captions, clock, counted, events
-from motionloom.text.predicates import Condition, predicates
+from motionloom.text.captions import Condition, Event, captions, clock, counted, events, predicates
 from motionloom.text.signals import NEEDED, body_signals
 
 # Predicates of what the corpus does not show: none of them may be found in it.

@@ -259,20 +259,6 @@ def test_a_library_has_one_skeleton_per_performer(tmp_path, workers):
     assert keys[0] == keys[1]
 
 
-def test_takes_that_release_0_1_stored_with_a_carrier_are_read_again(walk, tmp_path, monkeypatch):
-    file = under_a_carrier(walk, "fixed").save(tmp_path / "a.bvh", unit="m")
-    with ml.Library.create(tmp_path / "old.loom") as lib:
-        with monkeypatch.context() as old:
-            old.setattr("motionloom.motion.kinematics.root_carrier.body_root", lambda skeleton: 0)
-            lib.add(file, unit="m")
-        assert lib.store.skeleton(lib.store.entry("a").skeleton).names[0] == "Reference"
-        assert lib["a"].skeleton.names[0] == "Hips"
-        report = lib.add(file, unit="m")
-        assert (report.added, report.replaced) == (1, 1)
-        assert lib.store.skeleton(lib.store.entry("a").skeleton).names[0] == "Hips"
-        assert lib.add(file, unit="m").skipped == 1
-
-
 def test_takes_of_one_body_are_not_retargeted(monkeypatch):
     """Files that are not in a library keep the rounding of their bones."""
     takes = [noisy(ml.demo.clip(name), seed) for seed, name in enumerate(("walk", "walk_left"))]

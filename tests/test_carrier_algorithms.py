@@ -39,17 +39,15 @@ def takes():
 
 @pytest.fixture(scope="module")
 def libraries(takes, tmp_path_factory):
-    """Libraries of the same takes: plain, and stored below a carrier as release 0.1 did."""
+    """Libraries of the same takes: plain, and recorded below a carrier."""
     made = {}
     for kind in ("plain", *KINDS):
         lib = ml.Library.create(tmp_path_factory.mktemp("carriers") / f"{kind}.loom")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("motionloom.store.ingest.importing.hips_as_root", lambda motion: motion)
-            for take in takes:
-                lib.add_motion(take if kind == "plain" else under_a_carrier(take, kind))
+        for take in takes:
+            lib.add_motion(take if kind == "plain" else under_a_carrier(take, kind))
         made[kind] = lib
     key = made["fixed"].entries()[0].skeleton
-    assert made["fixed"].skeleton(key).names[0] == "Reference"
+    assert made["fixed"].skeleton(key).names[0] == "Hips"
     yield made
     for lib in made.values():
         lib.close()
@@ -67,7 +65,7 @@ def pair(request, libraries):
     return libraries["plain"], libraries[request.param]
 
 
-def test_motions_of_an_old_library_have_the_hips_as_root(pair):
+def test_motions_of_a_library_have_the_hips_as_root(pair):
     plain, carried = pair
     for name in plain.names:
         same(carried[name], plain[name], atol=1e-5)

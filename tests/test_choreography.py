@@ -31,7 +31,7 @@ from motionloom.dance.transitions.learning import (
 )
 from motionloom.dance.transitions.movement_graph import TransitionGraph, combined_graph, load_graph
 from motionloom.dance.transitions.rules import load_rules, with_rules
-from motionloom.demo.actions.dances import beat_study
+from motionloom.demo.dances import beat_study
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion.rotations import quaternions as rot
 

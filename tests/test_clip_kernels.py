@@ -28,7 +28,7 @@ from motionloom.features.curves import (
 )
 from motionloom.features.earth_mover import earth_mover_distance, transport_cost
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.search.clips.features import even_rows
+from motionloom.search.clips.vectors import even_rows
 
 
 def walk_curves(rng, count, length, width, step=3.0):

@@ -19,10 +19,10 @@ from motionloom.search.clips.emd_signature import (
     limited_distance,
     turned_distance,
 )
-from motionloom.search.clips.features import clip_summary, travel_rows
-from motionloom.search.clips.measures import CLIP_MEASURES, ClipVectors, clip_measure, measure_of
+from motionloom.search.clips.measures import ClipVectors, clip_measure
 from motionloom.search.clips.measures import clip_distances as distances_of
-from motionloom.search.clips.table import clip_table
+from motionloom.search.clips.retrieval import clip_table
+from motionloom.search.clips.vectors import clip_summary, travel_rows
 from motionloom.search.methods import (
     METHODS,
     AngleDtw,
@@ -30,9 +30,11 @@ from motionloom.search.methods import (
     ClipStatistics,
     Emd,
     UniformScaling,
+    clip_methods,
 )
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up", "punch_mid_right")
+CLIP_MEASURES = tuple(clip_methods())
 QUICK = [name for name in CLIP_MEASURES if name != "dtw-pc11"]
 
 
@@ -86,12 +88,12 @@ def test_statistics_are_those_of_their_definition(lib):
 def test_each_weight_counts_and_none_is_refused(lib):
     parts = ["covariance", "spectrum", "trend", "length", "turn"]
     whole = distances_of(
-        clip_measure("statistics"), clip_table(lib, CLIP_MEASURES["statistics"]).clips
+        clip_measure("statistics"), clip_table(lib, clip_measure("statistics")).clips
     )
     total = np.zeros_like(whole)
     for part, weight in zip(parts, (1.0, 1.0, 1.0, 0.2, 0.1), strict=True):
         alone = {f"{other}_weight": weight if other == part else 0.0 for other in parts}
-        measure = measure_of(ClipStatistics(**alone))
+        measure = ClipStatistics(**alone).measure()
         one = distances_of(measure, clip_table(lib, measure).clips)
         assert one.max() > 0.0
         total += one
@@ -196,7 +198,7 @@ def test_the_spread_of_the_joints_is_added(lib):
     """`dtw-clip` with and without: the difference, by its definition."""
     with_spread, without = (
         distances_of(measure, clip_table(lib, measure).clips)
-        for measure in (measure_of(ClipDtw()), measure_of(ClipDtw(joint_spread=False)))
+        for measure in (ClipDtw().measure(), ClipDtw(joint_spread=False).measure())
     )
     poses = [clip_summary(lib[name], 64)[:, :15] for name in lib.names]
     spreads = [[math.log(np.std(column) + 0.02) for column in rows.T] for rows in poses]
@@ -214,7 +216,7 @@ def test_rows_are_kept_with_the_library_and_follow_it(tmp_path):
     assert [hit.motion for hit in lib.search("walk", method="emd")] == ["walk"]
     lib.add_motion(ml.demo.clip("jump_up"), name="jump")
     assert [hit.motion for hit in lib.search("walk", method="emd")] == ["walk", "jump"]
-    assert len(list((lib.path / "derived").glob("clip-heaps.*"))) == 1
+    assert len(list((lib.path / "derived").glob("clip-signatures.*"))) == 1
 
 
 # --- the bound ------------------------------------------------------------------------------
@@ -281,7 +283,7 @@ def test_angles_on_both_sides_of_half_a_turn_are_near(rng, method):
         curves.reshape(-1, 3).astype(np.float32), np.arange(0, 385, 128), ("left_elbow",)
     )
     for whole_turns, near in ((True, 0.5), (False, None)):
-        measure = measure_of(method(whole_turns=whole_turns))
+        measure = method(whole_turns=whole_turns).measure()
         distances = distances_of(measure, clips)
         found = [measure.nearest(curves[0], clips, k=3, prune=p) for p in (True, False)]
         for one in found:
@@ -341,9 +343,9 @@ def test_joints_are_weighted_alike_by_all_measures_of_curves(lib):
         text = "left_shoulder=0,right_shoulder=0.0"
         again = lib.search("walk_p0", method=name, joint_weights=text)
         assert [hit.distance for hit in again] == legs
-        measure = measure_of(METHODS[name](joint_weights="equal"))
+        measure = METHODS[name](joint_weights="equal").measure()
         assert measure.weights(("left_hand", "left_elbow")).tolist() == [0.5, 0.5]
-        measure = measure_of(METHODS[name]())
+        measure = METHODS[name]().measure()
         assert measure.weights(("left_hand", "left_elbow")) == pytest.approx([1 / 11, 10 / 11])
 
 

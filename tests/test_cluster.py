@@ -41,8 +41,8 @@ from motionloom.parallel import (
 )
 from motionloom.parallel.cluster import pass_on
 from motionloom.search.clips.measures import clip_distances
-from motionloom.search.clips.table import clip_table
-from motionloom.search.match_web import tasks as web_tasks
+from motionloom.search.clips.retrieval import clip_table
+from motionloom.search.match_web import build as web_tasks
 from motionloom.search.match_web.store import WebStore
 
 NAMES = ("walk", "jog", "kick_front_high_right", "kick_front_low_right", "punch_high_left")

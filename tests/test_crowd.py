@@ -11,7 +11,7 @@ from motionloom.crowd.built_in import cut_at_beats
 from motionloom.crowd.settings import BallroomSettings, MarchSettings, load_crowd_settings
 from motionloom.crowd.steering import contact_time, moved_discs, near_pairs
 from motionloom.dance.dancing.nodes import travel_weights
-from motionloom.demo.crowd_takes import waltz_take
+from motionloom.demo.waltz import waltz_take
 from motionloom.errors import InvalidInput
 from tests.naive.discs import first_contact
 

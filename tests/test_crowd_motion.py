@@ -18,7 +18,7 @@ from motionloom.dance.choreography_file import choreography_from
 from motionloom.dance.dancing.dance import beats_on_time
 from motionloom.dance.dancing.dance_player import DancePlayer
 from motionloom.dance.movements import warped_movement
-from motionloom.demo.crowd_takes import march_takes, waltz_take
+from motionloom.demo.waltz import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import floor_penetration, quality_report
 from motionloom.motion.feet.streaming import StreamingFootLock

@@ -8,7 +8,7 @@ from motionloom.alignment import STEPS, subsequence_alignment, warp
 from motionloom.errors import InvalidInput
 from motionloom.search.candidates import Limits
 from motionloom.search.subsequence.dtw import dtw_matches, moving_weights
-from motionloom.search.subsequence.kernel import end_costs
+from motionloom.search.subsequence.end_costs import end_costs
 
 
 def walks(rng, lengths, size=3):

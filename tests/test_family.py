@@ -12,7 +12,7 @@ from motionloom.alignment import align_in_region, valid_region
 from motionloom.errors import InvalidInput, MissingExtra
 from motionloom.features import distance_matrix
 from motionloom.search import Match, Node, grow_family
-from motionloom.search.match_graph.correspondence import ClearCorrespondence
+from motionloom.search.match_graph.family import ClearCorrespondence
 from motionloom.search.query import as_query
 
 FPS = 30.0

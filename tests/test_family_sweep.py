@@ -9,9 +9,9 @@ from naive.match_graph import cut_off, family_size
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.plots.family_sweep import write_sweep
+from motionloom.plots.match_graph import write_sweep
 from motionloom.search import Edge, FamilySettings, Match, Node, grow_family
-from motionloom.search.match_graph.graph import with_cut_edges
+from motionloom.search.match_graph.members import with_cut_edges
 from motionloom.search.match_graph.sweep import LimitSweep, best_plateau, limit_sweep
 
 NO_PAIRS = np.empty((0, 2), np.int64)

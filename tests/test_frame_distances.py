@@ -23,8 +23,15 @@ from motionloom.features import (
     register_distance,
 )
 from motionloom.features.euclidean import euclidean_matrix
-from motionloom.features.joint_angles import JOINT_PARENTS, JOINTS, EulerDistance, joint_rotations
-from motionloom.features.transition_cost import LEE_WEIGHTS, WANG_WEIGHTS, TransitionCost
+from motionloom.features.joint_angles import (
+    JOINT_PARENTS,
+    JOINTS,
+    LEE_WEIGHTS,
+    WANG_WEIGHTS,
+    EulerDistance,
+    TransitionCost,
+    joint_rotations,
+)
 from motionloom.motion.rotations import quaternions as rot
 
 ALL = [*DISTANCES, *(name for name in FEATURES if not name.startswith("pca"))]

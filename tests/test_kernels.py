@@ -22,7 +22,7 @@ from motionloom.features.earth_mover import earth_mover_distance
 from motionloom.formats import load
 from motionloom.formats.bvh import reader
 from motionloom.formats.number_rows import _scan, number_rows
-from motionloom.kernels import kernel, kernels, listed
+from motionloom.kernels import kernel, kernels, listed, listed_types
 from motionloom.motion.kinematics import forward
 
 
@@ -207,8 +207,8 @@ def test_the_list_for_warming_up_covers_every_kernel_with_types_of_numba():
             callees = motionloom.kernels._callees(kernels[name].function)
             reached += [f"{callee.__module__}.{callee.__name__}" for _, callee in callees]
     assert left == set(), "not in kernel_signatures.txt; CONTRIBUTING.md says how to record them"
-    for name, _, signature in lines:
-        kinds = eval(signature, {"__builtins__": {}}, vars(types))
+    for line in listed():
+        name, kinds = listed_types(line)
         assert len(kinds) == kernels[name].function.__code__.co_argcount, name
         assert all(isinstance(kind, types.Type) for kind in kinds), name
 

@@ -7,8 +7,8 @@ from test_dtw import walks
 
 from motionloom.search.candidates import Limits
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.lazy_graph import lazy_matches
 from motionloom.search.subsequence.dtw import dtw_matches
+from motionloom.search.subsequence.lazy_graph import lazy_matches
 
 
 def summary(found):

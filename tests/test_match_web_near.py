@@ -6,12 +6,16 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.features.matrix import prepared_frames
-from motionloom.features.window_trends import window_trends
 from motionloom.search import settings as search_settings
 from motionloom.search.match_web import store as web_store
-from motionloom.search.match_web.bridges import bridges_between
 from motionloom.search.match_web.build import motion_web
-from motionloom.search.match_web.near_cells import COARSER, near_cells, with_neighbours
+from motionloom.search.match_web.chains import bridges_between
+from motionloom.search.match_web.near_cells import (
+    COARSER,
+    near_cells,
+    window_trends,
+    with_neighbours,
+)
 from motionloom.search.match_web.networks import useful_paths
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import WebLimits, build_web

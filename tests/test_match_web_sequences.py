@@ -9,7 +9,7 @@ from naive import web_search as naive
 import motionloom as ml
 from motionloom.features import frame_distance
 from motionloom.search.candidates import Limits
-from motionloom.search.match_web.index import web_index
+from motionloom.search.match_web.networks import web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.web import Web, build_web
 

@@ -11,7 +11,7 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.features.matrix import prepared_frames
-from motionloom.search.match_web import tasks as web_tasks
+from motionloom.search.match_web import build as web_tasks
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import WebLimits

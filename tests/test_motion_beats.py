@@ -14,8 +14,8 @@ from motionloom.dance.motion_beats.candidates import EVIDENT, Candidates, candid
 from motionloom.dance.motion_beats.period import contrast, periodogram, simple_ratio, superposed
 from motionloom.dance.motion_beats.scores import beat_score
 from motionloom.dance.motion_beats.tracking import grid_phase, steady_beats
-from motionloom.demo.actions.dances import beat_study
-from motionloom.demo.crowd_takes import waltz_take
+from motionloom.demo.dances import beat_study
+from motionloom.demo.waltz import waltz_take
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.rotations import quaternions as rot
 

@@ -22,7 +22,7 @@ from motionloom.configuration import trust_settings
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.parallel import completed, executor, on_cluster
 from motionloom.search.index.neighbours import open_index
-from motionloom.search.match_web import tasks as web_tasks
+from motionloom.search.match_web import build as web_tasks
 from motionloom.search.match_web.store import WebStore
 from motionloom.store.remote.cache import Cache, local_cache
 from motionloom.store.remote.folder import between, joined

@@ -31,9 +31,8 @@ from motionloom.plots import (
     write_mp4,
     write_strip,
 )
-from motionloom.plots.figures.camera import VIEWS, Camera
+from motionloom.plots.figures.drawing import VIEWS, Camera, figure_strokes, grid_step
 from motionloom.plots.figures.stick_figure import COLOURS, LEFT, MIDDLE, RIGHT, stick_figure
-from motionloom.plots.figures.strokes import figure_strokes, grid_step
 from motionloom.plots.pages.player import MISSING, asset_text, clip_data, quantize_positions
 
 ANY = pytest.mark.parametrize("make", [walker, beast, snake, ball])
@@ -209,7 +208,7 @@ def test_a_motion_in_place_needs_no_plan():
 
 def test_a_limb_that_comes_at_the_viewer_is_seen_more_from_the_front():
     from motionloom.motion.rotations import quaternions as rot
-    from motionloom.plots.figures.camera import camera_for
+    from motionloom.plots.figures.drawing import camera_for
 
     still = walker(speed=0.0)
     lift = np.sin(np.linspace(0.0, np.pi, len(still))) * 1.4
@@ -305,7 +304,7 @@ def test_nothing_to_draw_is_said_so(tmp_path):
 
 
 def test_a_body_covers_its_bones_and_its_near_side_is_painted_last():
-    from motionloom.plots.figures.body_figure import body_figure
+    from motionloom.plots.figures.drawing import body_figure
 
     walk = demo.clip("walk")
     camera = Camera(view="side")

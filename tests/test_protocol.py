@@ -10,7 +10,8 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.evaluation import labelled_sets, query_sets
+from motionloom.evaluation import labelled_sets
+from motionloom.evaluation import protocol_run as query_sets
 from motionloom.evaluation.labelled_sets import (
     ClipSetSource,
     DataFolder,
@@ -27,7 +28,7 @@ from motionloom.evaluation.protocol import (
     judged,
     score_clips,
 )
-from motionloom.evaluation.query_sets import (
+from motionloom.evaluation.protocol_run import (
     MarkedQuery,
     marked_places,
     query_set,

@@ -28,9 +28,9 @@ from motionloom.reconstruction.heading import HeadingPath, MarkerFrame, smooth_h
 from motionloom.reconstruction.local_model import LocalModel, local_model
 from motionloom.reconstruction.offline import ReconstructionRules, solve_sequence
 from motionloom.reconstruction.online import Stream, solve_frames
-from motionloom.reconstruction.performer import fitted_skeleton
 from motionloom.reconstruction.pose_solver import SLACKS, Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
+from motionloom.reconstruction.reconstruction import fitted_skeleton
 from motionloom.reconstruction.settings import ReconstructSettings
 from tests.naive import reconstruction as naive
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from motionloom.search.candidates import Candidate, Limits
-from motionloom.search.rerank import rerank, speeds
 from motionloom.search.subsequence.dtw import dtw_matches
+from motionloom.search.subsequence.rerank import rerank, speeds
 from tests.naive.settling import movement_distance
 
 RATE = 30.0

@@ -232,13 +232,17 @@ def test_an_index_follows_the_library(tmp_path):
     assert names == {"walk", "again"}
     lib.remove("walk")
     assert {h.motion for h in lib.search("again:0-20", method=ml.LazyGraph(k=100))} == {"again"}
-    kept = [folder for folder in (tmp_path / "growing.loom" / "derived").glob("blocks.*")]
+    kept = [folder for folder in (tmp_path / "growing.loom" / "derived").glob("bucket.*")]
     assert len(kept) == 1
 
 
 @pytest.mark.parametrize(
     ("method", "file"),
-    [("lazy", "blocks.*/low.npy"), ("emd", "clip-heaps.*/mass.npy"), ("emd", "clips-emd.*/*.npy")],
+    [
+        ("lazy", "bucket.*/low.npy"),
+        ("emd", "clip-signatures.*/mass.npy"),
+        ("emd", "clips-emd.*/*.npy"),
+    ],
 )
 def test_a_damaged_index_is_made_again(tmp_path, method, file):
     lib = ml.Library.create(tmp_path / "takes.loom")
@@ -310,12 +314,6 @@ def test_a_method_may_be_given_as_settings(lib):
     assert lib.search(query, method=LazyGraph(k=64), max=3).to_json() == by_name.to_json()
     with pytest.raises(InvalidInput, match="k: set on the method itself, LazyGraph"):
         lib.search(query, method=LazyGraph(), k=64)
-
-
-def test_the_bucket_index_keeps_its_old_name(lib):
-    near = lib.neighbours("walk_p0:0-4", k=2, index="blocks")
-    again = lib.neighbours("walk_p0:0-4", k=2, index="bucket")
-    assert [[h.text for h in row] for row in near] == [[h.text for h in row] for row in again]
 
 
 def test_tiers_may_be_written_out(lib):

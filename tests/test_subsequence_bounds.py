@@ -8,10 +8,9 @@ import motionloom as ml
 from motionloom.parallel import on_cluster
 from motionloom.search.candidates import Limits
 from motionloom.search.subsequence import dtw
-from motionloom.search.subsequence.dtw import dtw_matches
-from motionloom.search.subsequence.kernel import end_costs
+from motionloom.search.subsequence.dtw import BoxedTable, dtw_matches, motion_parts
+from motionloom.search.subsequence.end_costs import end_costs
 from motionloom.search.subsequence.lower_bounds import BoundedPass
-from motionloom.search.subsequence.parts import BoxedTable, motion_parts
 from motionloom.search.subsequence.run_boxes import LEVELS, STRIDE, RunBoxes, first_blocks
 
 

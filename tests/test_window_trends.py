@@ -7,7 +7,7 @@ import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.features.frame_distances import frame_distance
 from motionloom.features.matrix import DistanceMatrix, prepared_frames
-from motionloom.features.window_trends import TrendMatrix, window_trends
+from motionloom.search.match_web.near_cells import TrendMatrix, window_trends
 
 NAMES = ("walk", "jog", "kick_front_high_right")
 

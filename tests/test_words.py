@@ -11,7 +11,8 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.text import learnt, text_search, vocabulary
+from motionloom.text import learned_words as learnt
+from motionloom.text import text_search, vocabulary
 from motionloom.text.caption_table import KIND as CAPTIONS
 from motionloom.text.label_files import read_labels
 from motionloom.text.text_index import KIND as INDEX

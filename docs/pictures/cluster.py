@@ -17,7 +17,7 @@ import numpy as np
 
 import motionloom as ml
 from motionloom.parallel import completed, executor, local_cluster, on_cluster
-from motionloom.search.match_web import tasks as web_tasks
+from motionloom.search.match_web import build as web_tasks
 from motionloom.search.match_web.store import WebStore
 
 FRAMES = 6_000

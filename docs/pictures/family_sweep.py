@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import motionloom as ml
-from motionloom.plots.family_sweep import write_sweep
+from motionloom.plots.match_graph import write_sweep
 
 HERE = Path(__file__).parent
 

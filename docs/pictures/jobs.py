@@ -18,9 +18,8 @@ from motionloom.demo.tunes import write_tune
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.motion_graph import motion_graph
 from motionloom.motion_matching import MatchingSettings, matching_database
-from motionloom.plots.figures import strokes as ink
-from motionloom.plots.figures.body_figure import body_figure
-from motionloom.plots.figures.camera import floor_direction
+from motionloom.plots.figures import drawing as ink
+from motionloom.plots.figures.drawing import body_figure, floor_direction
 from motionloom.plots.figures.stick_figure import stick_figure
 
 HERE = Path(__file__).parent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 import os
 import zipfile
 import zlib
@@ -55,6 +56,19 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
         raise
     except Exception as error:  # NumPy's reader of headers raises whatever its parser raises
         raise _damaged(path, error) from None
+
+
+def release(*arrays: NDArray[Any]) -> None:
+    """Unmap the pages of memory-mapped files that were read so far.
+
+    They stay in the system's cache as long as there is room, and are mapped again when they are
+    read; without this a process that reads here and there would hold whole files in the end.
+    Arrays in memory are not affected.
+    """
+    for array in arrays:
+        mapping = getattr(array, "_mmap", None)
+        if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):  # Linux
+            mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def page_checksum(path: Path, *, keep: bool = False) -> tuple[int, int]:

@@ -236,7 +236,8 @@ def _content(function: FunctionType) -> Iterator[bytes]:
         if isinstance(value, ModuleType):
             yield value.__name__.encode()
         elif callable(value):  # what a kernel contains is added by itself
-            yield f"{getattr(value, '__module__', '')}.{value.__name__}".encode()
+            fields = getattr(value, "_fields", "")  # of a named tuple
+            yield f"{getattr(value, '__module__', '')}.{value.__name__}{fields}".encode()
         else:
             yield pickle.dumps(value)
 
@@ -265,21 +266,26 @@ def compile_listed(line: str) -> None:
 
     Examples
     --------
-    >>> compile_listed(
-    ...     "motionloom.motion.smoothing.critically_damped_spring (float64, float64, float64, float64)"
-    ... )
+    >>> four = "(float64, float64, float64, float64)"
+    >>> compile_listed(f"motionloom.motion.smoothing.critically_damped_spring {four}")
     """
     import numba
-    from numba import types
 
     config: Any = numba.config
-    name, _, signature = line.partition(" ")
-    import_module(name.rpartition(".")[0])
-    kinds = eval(signature, {"__builtins__": {}}, vars(types))
+    name, kinds = listed_types(line)
     if not config.DISABLE_JIT:
         kernels[name].with_compiled(
             lambda compiled: kernels[name].signature or compiled.compile(kinds)
         )
+
+
+def listed_types(line: str) -> tuple[str, tuple]:
+    """Name of a kernel and Numba's types of its arguments, from a line; see `listed`."""
+    from numba import types
+
+    name, _, signature = line.partition(" ")
+    module = import_module(name.rpartition(".")[0])  # it has the classes of named tuples
+    return name, eval(signature, {"__builtins__": {}}, {**vars(module), **vars(types)})
 
 
 def compiled_signatures() -> list[str]:
@@ -289,8 +295,16 @@ def compiled_signatures() -> list[str]:
     """
     called = {id(callee) for each in kernels.values() for _, callee in _callees(each.function)}
     return [
-        f"{name} {signature}".replace(" x ", ", ")  # tuples, as they are typed
+        f"{name} ({', '.join(map(_spelled, signature))}{',' * (len(signature) == 1)})"
         for name, each in kernels.items()
         if id(each) not in called
         for signature in (getattr(each.__dict__.get("compiled"), "signatures", None) or ())
     ]
+
+
+def _spelled(kind: Any) -> str:
+    """A type of Numba as Python writes it; see `listed_types`."""
+    if hasattr(kind, "instance_class"):  # a named tuple
+        parts = "".join(f"{_spelled(part)}, " for part in kind.types)
+        return f"BaseTuple.from_types(({parts}), {kind.instance_class.__name__})"
+    return repr(kind).replace(" x ", ", ")  # tuples, as they are typed

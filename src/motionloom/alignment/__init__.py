@@ -1,9 +1,15 @@
 """Time alignment: dynamic time warping, valid region, monotone paths, timewarps."""
 
 from motionloom.alignment.dtw import STEPS, Alignment, corresponding, subsequence_alignment, warp
-from motionloom.alignment.monotone_path import MAX_SLOPE, align_in_region, clear_alignment
 from motionloom.alignment.timewarp import Timewarp
-from motionloom.alignment.valid_region import ALPHA, matrix_minima, valid_region
+from motionloom.alignment.valid_region import (
+    ALPHA,
+    MAX_SLOPE,
+    align_in_region,
+    clear_alignment,
+    matrix_minima,
+    valid_region,
+)
 
 __all__ = [
     "ALPHA",

@@ -243,6 +243,7 @@ def _stack(clips: ArrayLike) -> NDArray[np.float32]:
 
 @kernel
 def _cost(a, b, reach):
+    """Squared distance of rows `a` (n, D) and columns `b` (D, m); see `_fill`."""
     n, m = len(a), b.shape[1]
     cells = np.empty(m, np.float32)
     return _fill(a, b, reach, np.inf, np.zeros(n + 1), cells, np.empty(m + 1), np.empty(m + 1))
@@ -296,6 +297,10 @@ def _fill(a, b, reach, limit, rest, cells, above, here):
 
 @kernel
 def _matrix_rows(rows, columns, reach, usable, first, last):
+    """Squared distances of clips `first` to `last` to those up to them; NaN for unusable ones.
+
+    `rows` (C, T, D) and `columns` (C, D, T) are the same clips. The buffers are shared by all.
+    """
     count, length, _ = rows.shape
     out = np.full((last - first, count), np.nan)
     rest = np.zeros(length + 1)

@@ -204,6 +204,11 @@ def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
 
 @kernel
 def _slope(matrix, subsequence, toll):
+    """Costs and steps (M, N), slope-limited; `toll` is the cost of a step off the diagonal.
+
+    A held column takes two rows at once: the cell between is added with the step, and no cell of
+    the same row is needed.
+    """
     n_rows, n_columns = matrix.shape
     costs = np.full(matrix.shape, np.inf)
     came = np.zeros(matrix.shape, np.int8)
@@ -224,6 +229,7 @@ def _slope(matrix, subsequence, toll):
 
 @kernel
 def _slope_path(came, end):
+    """The path (M, 2) that ends in column `end`; slope-limited paths visit each row once."""
     n_rows = came.shape[0]
     path = np.empty((n_rows, 2), np.int64)
     i, j = n_rows - 1, end
@@ -241,6 +247,7 @@ def _slope_path(came, end):
 
 @kernel
 def _classic(matrix, subsequence, toll):
+    """Costs and steps (M, N) with classic steps; `toll` is the cost of a step off the diagonal."""
     n_rows, n_columns = matrix.shape
     costs = np.full(matrix.shape, np.inf)
     came = np.zeros(matrix.shape, np.int8)
@@ -265,6 +272,7 @@ def _classic(matrix, subsequence, toll):
 
 @kernel
 def _classic_path(came, end):
+    """The path (L, 2) that ends in column `end`."""
     path = np.empty((came.shape[0] + came.shape[1], 2), np.int64)
     i, j, at = came.shape[0] - 1, end, len(path)
     while True:

@@ -158,6 +158,10 @@ def _place(i, p, n):
 # Sums may be taken in any order, so that four run at a time.
 @kernel(fastmath={"reassoc"})
 def _cost(query, clip, least, most, limit):
+    """Least squared distance of a query (n, D) to the first `least` to `most` frames of a clip.
+
+    Infinite if it exceeds `limit`: sums only grow, and are abandoned beyond the best so far.
+    """
     n, width = query.shape
     best = np.inf
     for p in range(least, most + 1):
@@ -207,6 +211,10 @@ def _bounds(query, rows, starts, lengths, usable, prune):
 
 @kernel
 def _nearest(query, rows, starts, lengths, order, bounds, k):
+    """The `k` nearest clips, their squared distances, and the number of distances begun.
+
+    In the order of their `bounds` (C,): the first bound above the k-th distance ends the search.
+    """
     found = np.full(k, -1)
     costs = np.full(k, np.inf)
     computed = 0

@@ -1,13 +1,24 @@
-"""Valid region of time alignments: near one-dimensional minima of the distance matrix.
+"""Valid region of a distance matrix, and time alignments through it (Kovar & Gleicher 2004).
 
-Hold a frame of one motion fixed and vary that of the other: where the distance has a local
-minimum, the two frames clearly correspond. An alignment of similar motions runs along such
-minima, or close by: noise moves them by a frame, and while a pose is held their place is
-arbitrary. So each minimum is extended along its row or column until the distance exceeds it by
-a given fraction. The cells covered are the *valid region* (Kovar & Gleicher 2004, section 3.1).
+*Region.* Hold a frame of one motion fixed and vary that of the other: where the distance has a
+local minimum, the two frames clearly correspond. An alignment of similar motions runs along such
+minima, or close by: noise moves them by a frame, and while a pose is held their place is arbitrary.
+So each minimum is extended along its row or column until the distance exceeds it by a given
+fraction. The cells covered are the *valid region* [1]_. The fraction is that of the paper's
+distance, which is a sum of squares: distances in metres are its root, and 15 % of the square are 7
+% of the root.
 
-The fraction is that of the paper's distance, which is a sum of squares: distances in metres are its
-root, and 15 % of the square are 7 % of the root.
+*Alignment.* A path through the matrix goes one cell down, right, or both at a time, and at most
+`max_slope` frames of one motion correspond to a single frame of the other: its slope stays
+between ``1 / max_slope`` and `max_slope`. It may be restricted to a region. Where there is no such
+path, the motions do not correspond. The dynamic programme keeps, for each cell, the cheapest path
+for each number of consecutive steps to the right or down that lead to it: with a slope of at most
+k there are ``2 k - 1`` such states.
+
+References
+----------
+.. [1] L. Kovar, M. Gleicher. Automated extraction and parameterization of motions in large
+   data sets. SIGGRAPH 2004, section 3.1.
 """
 
 from __future__ import annotations
@@ -17,12 +28,13 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.alignment.dtw import checked_matrix
+from motionloom.alignment.dtw import Alignment, checked_matrix
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 
 ALPHA = 0.15  # of the squared distance; Kovar & Gleicher 2004, section 3.1
 HORIZONTAL, VERTICAL = 1, 2
+MAX_SLOPE = 3  # local changes of speed by up to this factor count as timing
 
 
 def matrix_minima(
@@ -118,6 +130,7 @@ def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]
 
 @kernel
 def _minima(matrix, starts, edges):
+    """Kernel of `matrix_minima`: flags (M, N). Comparisons with NaN are false."""
     n_rows, n_columns = matrix.shape
     out = np.zeros(matrix.shape, np.uint8)
     for i in range(n_rows):
@@ -148,6 +161,10 @@ def _minima(matrix, starts, edges):
 
 @kernel
 def _extended(matrix, minima, starts, factor):
+    """Kernel of `valid_region`: cells within `factor` times a minimum, (M, N).
+
+    Each minimum is followed in its row or column until a cell is not below its limit; NaN never is.
+    """
     n_rows = matrix.shape[0]
     out = np.zeros(matrix.shape, np.bool_)
     for k in range(len(starts) - 1):
@@ -177,3 +194,234 @@ def _extended(matrix, minima, starts, factor):
                         out[r, j] = True
                         r += 1
     return out
+
+
+def align_in_region(
+    matrix: ArrayLike,
+    region: ArrayLike | None = None,
+    *,
+    start: tuple[int, int] | None = None,
+    end: tuple[int, int] | None = None,
+    max_slope: int = MAX_SLOPE,
+) -> Alignment | None:
+    """The cheapest time alignment from one cell to another, if there is any.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (M, N)
+        Distances between the frames of two motions. NaN cells are never visited.
+    region : array_like of bool, shape (M, N), optional
+        Cells that the path may visit. Default: all.
+    start, end : tuple of int, optional
+        Row and column of the first and of the last cell. Default: the matrix's corners.
+    max_slope : int
+        Frames of one motion that correspond to a frame of the other, at most.
+
+    Returns
+    -------
+    alignment : Alignment or None
+        Path and cost; None where no path leads from `start` to `end`.
+
+    Raises
+    ------
+    InvalidInput
+        If shapes do not fit, a cell is outside the matrix, or `max_slope` is below 1.
+
+    Examples
+    --------
+    >>> matrix = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0]))
+    >>> found = align_in_region(matrix)
+    >>> found.cost, found.path.tolist()
+    (0.0, [[0, 0], [1, 1], [1, 2], [2, 3]])
+
+    One frame cannot correspond to four others when three is the limit:
+
+    >>> align_in_region(np.zeros((1, 4))) is None
+    True
+    """
+    matrix = checked_matrix(matrix)
+    shape = matrix.shape
+    if region is not None:
+        allowed = np.asarray(region, dtype=np.bool_)
+        if allowed.shape != shape:
+            raise InvalidInput(f"region must have the matrix's shape {shape}; got {allowed.shape}")
+        matrix = np.where(allowed, matrix, np.nan)
+    if max_slope < 1:
+        raise InvalidInput(f"max_slope must be at least 1; got {max_slope}")
+    first = _cell("start", start, (0, 0), shape)
+    last = _cell("end", end, (shape[0] - 1, shape[1] - 1), shape)
+    if first[0] > last[0] or first[1] > last[1]:
+        return None
+    rows, columns = last[0] - first[0] + 1, last[1] - first[1] + 1
+    low, high = np.zeros(rows, np.int64), np.full(rows, columns - 1)
+    slopes = (0,) * max_slope
+    path, cost = band_path(matrix, first[0], first[1], low, high, 0, columns - 1, slopes)
+    return Alignment(cost, path + np.array(first)) if len(path) else None
+
+
+def clear_alignment(
+    matrix: ArrayLike,
+    *,
+    start: tuple[int, int] | None = None,
+    end: tuple[int, int] | None = None,
+    margin: int = 1,
+    alpha: float = ALPHA,
+    max_slope: int = MAX_SLOPE,
+) -> Alignment | None:
+    """The cheapest time alignment within the valid region of a matrix, if there is any.
+
+    Two segments whose boundaries were found by a search begin and end a few frames apart, so cells
+    near both ends count as valid, too.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (M, N)
+        Distances between the frames of two motions; more frames than those that are aligned make
+        the minima near the ends of the alignment known.
+    start, end : tuple of int, optional
+        Row and column of the first and of the last cell. Default: the matrix's corners.
+    margin : int
+        Rows and columns after `start` and before `end` that are valid in any case.
+    alpha : float
+        As in `motionloom.alignment.valid_region`.
+    max_slope : int
+
+    Returns
+    -------
+    alignment : Alignment or None
+        None: the segments do not correspond clearly (Kovar & Gleicher 2004, criterion 2).
+
+    Examples
+    --------
+    >>> frames = np.arange(9.0)
+    >>> clear_alignment(np.abs(np.subtract.outer(frames, frames))).cost
+    0.0
+    >>> clear_alignment(np.add.outer(frames, frames[::-1])) is None
+    True
+    """
+    matrix = checked_matrix(matrix)
+    first = _cell("start", start, (0, 0), matrix.shape)
+    last = _cell("end", end, (matrix.shape[0] - 1, matrix.shape[1] - 1), matrix.shape)
+    region = valid_region(matrix, alpha=alpha)
+    region[first[0] : first[0] + margin, first[1] : first[1] + margin] = True
+    region[
+        max(last[0] - margin + 1, 0) : last[0] + 1, max(last[1] - margin + 1, 0) : last[1] + 1
+    ] = True
+    return align_in_region(matrix, region, start=first, end=last, max_slope=max_slope)
+
+
+def _cell(
+    name: str, given: tuple[int, int] | None, default: tuple[int, int], shape: tuple[int, ...]
+) -> tuple[int, int]:
+    if given is None:
+        return default
+    row, column = int(given[0]), int(given[1])
+    if not (0 <= row < shape[0] and 0 <= column < shape[1]):
+        raise InvalidInput(f"{name} must be a cell of the matrix of shape {shape}; got {given}")
+    return row, column
+
+
+@kernel
+def band_path(matrix, row, column, low, high, first, last, slopes):
+    """Kernel: the cheapest path through a band of a matrix, and its cost.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (M, N)
+        NaN cells are never visited.
+    row, column : int
+        Cell (r, c) of the band is ``matrix[row + r, column + c]``.
+    low, high : ndarray of int64, shape (R,)
+        First and last column of each row of the band; never decreasing.
+    first, last : int
+        Column of the path in the first and in the last row.
+    slopes : tuple of int
+        As many as `max_slope`: the compiler knows the length of a tuple, and unrolls loops.
+
+    Returns
+    -------
+    path : ndarray of int64, shape (L, 2)
+        Cells of the band; empty if there is no path.
+    cost : float
+    """
+    # States: 0 diagonal step or start; s < max_slope: s consecutive steps to the right;
+    # above: consecutive steps down; then the cheapest of all, and the cheapest that may go down
+    # next. Only costs are kept, no origins: taking a minimum needs no branch, finding its place
+    # does, and that is needed along the path alone.
+    n_rows, width = len(low), 0
+    for r in range(n_rows):
+        width = max(width, high[min(r + 1, n_rows - 1)] - low[r] + 1)
+    runs = len(slopes) - 1
+    states = 2 * runs + 1
+    least, level = states, states + 1
+    # Row r and column c of the band are at [r + 1, c - low[r] + 1]; around it is infinity.
+    costs = np.empty((n_rows + 1, width + 1, states + 2))
+    costs[0] = np.inf
+    for r in range(n_rows):
+        shift = low[r] - low[r - 1] if r > 0 else 0
+        count = high[r] - low[r] + 1
+        for s in range(states + 2):
+            costs[r + 1, 0, s] = np.inf
+        steep = np.inf  # cost to the cell on the left of a path that may go right next
+        for w in range(1, count + 1):
+            value = matrix[row + r, column + low[r] + w - 1]
+            if np.isnan(value):
+                value = np.inf
+            diagonal = costs[r, w + shift - 1, least] + value
+            if r == 0 and low[0] + w - 1 == first:
+                diagonal = value
+            costs[r + 1, w, 0] = diagonal
+            flat = diagonal
+            for run in range(runs, 1, -1):
+                right = costs[r + 1, w - 1, run - 1] + value
+                costs[r + 1, w, run] = right
+                flat = right if right < flat else flat
+            if runs > 0:
+                right = steep + value
+                costs[r + 1, w, 1] = right
+                flat = right if right < flat else flat
+            costs[r + 1, w, level] = flat
+            steep, before = diagonal, level
+            for run in range(runs + 1, states):
+                down = costs[r, w + shift, before] + value
+                costs[r + 1, w, run] = down
+                steep = down if down < steep else steep
+                before = run
+            costs[r + 1, w, least] = steep if steep < flat else flat
+        for w in range(count + 1, high[min(r + 1, n_rows - 1)] - low[r] + 2):
+            for s in range(states + 2):
+                costs[r + 1, w, s] = np.inf
+    path = np.empty((n_rows + high[-1] - low[0] + 1, 2), np.int64)
+    at = len(path)
+    r, c = n_rows - 1, last
+    state = _least(costs, n_rows, last - low[-1] + 1, 1, states)
+    cost = costs[n_rows, last - low[-1] + 1, state]
+    if cost == np.inf:
+        return path[at:], cost
+    while True:
+        at -= 1
+        path[at, 0], path[at, 1] = r, c
+        if r == 0 and c == first:
+            return path[at:].copy(), cost
+        before = state - 1
+        if state <= runs:
+            c -= 1
+        if state == 0 or state > runs:
+            r -= 1
+        if state == 0:
+            before = _least(costs, r + 1, c - low[r] + 1, 1, states)
+        elif state == 1:
+            before = _least(costs, r + 1, c - low[r] + 1, runs + 1, states)
+        elif state == runs + 1:
+            before = _least(costs, r + 1, c - low[r] + 1, 1, runs + 1)
+        state = before
+
+
+@kernel
+def _least(costs, row, column, first, last):
+    """The cheapest of state 0 and of states `first` to `last` of a cell; 0 if they are equal."""
+    best = 0
+    for s in range(first, last):
+        if costs[row, column, s] < costs[row, column, best]:
+            best = s
+    return best

@@ -18,7 +18,7 @@ from motionloom.motion import Motion, Skeleton, Source
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.motion.kinematics.root_carrier import body_skeleton, hips_as_root
 from motionloom.motion.retargeting.retarget import on_skeleton
-from motionloom.search.match_graph.graph import Family
+from motionloom.search.match_graph.members import Family
 
 _MARGIN = 0.5  # seconds around a segment, to detect contacts and minima at its ends
 

@@ -50,7 +50,7 @@ from motionloom.motion.diagnostics.quality import (
     quality_report,
 )
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.search.match_graph.graph import Edge, Family, cheapest_paths
+from motionloom.search.match_graph.members import Edge, Family, cheapest_paths
 from motionloom.settings import takes
 
 Array = NDArray[np.float64]

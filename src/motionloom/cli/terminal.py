@@ -163,7 +163,7 @@ def draw_worst(motions: Sequence[Motion], file: Path | None) -> None:
     """Draw the worst second of the motion whose worst frame is farthest beyond its limit."""
     if file is None:
         return
-    from motionloom.plots.worst_second import write_worst_second
+    from motionloom.plots.figures.filmstrip import write_worst_second
 
     measured = [motion for motion in motions if motion.quality and motion.quality.worst]
     worst = max(measured, key=_severity, default=motions[0])

@@ -16,7 +16,7 @@ from motionloom.dance.choreography import Choreography
 from motionloom.dance.motion_beats.beats import huber_beats
 from motionloom.dance.motion_beats.candidates import candidate_beats
 from motionloom.dance.transitions.movement_graph import TransitionGraph
-from motionloom.demo.crowd_takes import march_takes, waltz_take
+from motionloom.demo.waltz import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 
@@ -64,7 +64,7 @@ def cut_at_beats(
 
     Examples
     --------
-    >>> from motionloom.demo.crowd_takes import waltz_take
+    >>> from motionloom.demo.waltz import waltz_take
     >>> made = cut_at_beats([waltz_take()], meter=3, nodes=2)
     >>> made.meter, [len(group) for group in made.graph.members]
     (3, [15, 15])

@@ -60,7 +60,7 @@ class Holds:
         Examples
         --------
         >>> import motionloom as ml
-        >>> from motionloom.demo.crowd_takes import waltz_take
+        >>> from motionloom.demo.waltz import waltz_take
         >>> Holds.of([waltz_take().motions]).mates
         array([ 3, -1, -1,  0])
         """

@@ -11,12 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from motionloom.demo.actions.dances import groove, sway
-from motionloom.demo.actions.gait import jog, step_up, walk
-from motionloom.demo.actions.jumps import cartwheel, hop, jump
-from motionloom.demo.actions.targets import kick, punch, reach, sit_and_stand
+from motionloom.demo.dances import groove, sway
+from motionloom.demo.gait import jog, step_up, walk
+from motionloom.demo.jumps import cartwheel, hop, jump
 from motionloom.demo.performers import SIDES
 from motionloom.demo.plan import SIGN, MotionPlan
+from motionloom.demo.targets import kick, punch, reach, sit_and_stand
 
 Recipe = Callable[[MotionPlan], object]
 

@@ -20,14 +20,14 @@ from pathlib import Path
 import numpy as np
 
 from motionloom import parallel
-from motionloom.demo.actions.gait import walk
-from motionloom.demo.actions.waltz import waltz
 from motionloom.demo.body import frame_times, solve_motion
 from motionloom.demo.catalogue import CLIPS, Recipe
+from motionloom.demo.gait import walk
 from motionloom.demo.performers import PERFORMERS
 from motionloom.demo.performers import performer as numbered
 from motionloom.demo.plan import MotionPlan, on_grid
 from motionloom.demo.truth import Truth, truth_of
+from motionloom.demo.waltz import waltz
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.motion import Motion

@@ -26,8 +26,8 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.evaluation.settings import EvaluateSettings
 from motionloom.parallel import Progress, one_thread
-from motionloom.search.clips.measures import ClipMeasure, measure_of, mirrored
-from motionloom.search.clips.table import ClipTable, clip_table, gaps_in
+from motionloom.search.clips.measures import ClipMeasure, mirrored
+from motionloom.search.clips.retrieval import ClipTable, clip_table, gaps_in
 from motionloom.store.ingest.labels import labelling
 from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.store import Store
@@ -269,7 +269,7 @@ def evaluate_clips(
     >>> found.methods["dtw-clip"].mean_average_precision
     1.0
     """
-    measures = {name: measure_of(method) for name, method in settings.clip_methods().items()}
+    measures = {name: method.measure() for name, method in settings.clip_methods().items()}
     by_name, unmatched = motion_labels(library, settings.labels, settings.label_column)
     tables, prepared = {}, {}
     for name, measure in measures.items():

@@ -24,8 +24,7 @@ from motionloom.evaluation.labelled_sets import LabelledSet
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.parallel import Progress
 from motionloom.search import settings
-from motionloom.search.clips.measures import measure_of
-from motionloom.search.clips.table import clip_table
+from motionloom.search.clips.retrieval import clip_table
 
 TOLERANCE = 0.02
 RESAMPLES = 2000
@@ -182,7 +181,7 @@ def score_clips(
     for method, options in candidates.items():
         precisions[method], nearest[method] = {}, {}
         for option in options:
-            table = clip_table(labelled.library, measure_of(option))
+            table = clip_table(labelled.library, option.measure())
             numbers = {name: n for n, name in enumerate(table.names)}
             chosen = np.array([numbers[name] for name in labelled.clips])
             key = (str(labelled.library.path), method, shown(option))

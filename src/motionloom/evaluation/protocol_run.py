@@ -1,9 +1,22 @@
-"""The protocol over several sets in one go, and its page."""
+"""The protocol over several sets in one go, and its page.
+
+Sets of subsequence queries are plug-ins, queries and the true occurrences of their actions.
+
+==================== =======================================================================
+``corpus-takes``     actions in long takes of the built-in corpus, each searched in its take
+``cmu-queries``      marked actions of CMU takes (`queries/dev.csv`), each occurrence a query
+``cmu-marks``        more of them, marked for this project (`cmu_marks.csv` beside this file)
+``bandai-sessions``  Bandai-Namco clips of a style one after the other, searched in all styles
+==================== =======================================================================
+
+As in `motionloom.evaluation.retrieval`, a match is a hit if it overlaps an occurrence by half.
+"""
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,21 +24,269 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom import demo
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.clips import motion_labels
-from motionloom.evaluation.labelled_sets import CLIP_SETS, DataFolder, clip_set, own_set
+from motionloom.evaluation.labelled_sets import (
+    CLIP_SETS,
+    DataFolder,
+    bandai_clips,
+    clip_set,
+    own_set,
+    remove_folder,
+)
 from motionloom.evaluation.protocol import (
     CLIP_CANDIDATES,
     Protocol,
+    SetScores,
     each_setting,
     judged,
     score_clips,
+    shown,
 )
-from motionloom.evaluation.query_sets import DTW_CANDIDATES, QUERY_SETS, query_set, score_queries
+from motionloom.evaluation.retrieval import Range, read_tasks, score
 from motionloom.evaluation.settings import PAPER_NAMES, ProtocolSettings
 from motionloom.files import atomic_write
+from motionloom.formats import load
+from motionloom.motion import Motion
 from motionloom.parallel import Progress
+from motionloom.search.methods import Dtw
+from motionloom.search.retrieval import search
+from motionloom.search.settings import SearchSettings
 from motionloom.store.store import Store
+
+DTW_CANDIDATES: dict[str, tuple[Dtw, ...]] = {
+    "dtw": (
+        Dtw(),
+        Dtw(speed_seconds=0.4),
+        Dtw(weights="moving"),
+        Dtw(rank="distance"),
+        Dtw(weights="moving", rank="distance"),
+        Dtw(rank="distance", speed_seconds=0.0),
+    )
+}
+"""Settings of subsequence DTW to choose from; as a method each is judged alone, too."""
+
+
+Place = tuple[str, float, float]
+
+
+@dataclass(frozen=True)
+class MarkedQuery:
+    """A query in a library, and where its action occurs: motion, start and end in seconds."""
+
+    place: Place
+    action: str
+    performer: str
+    occurrences: tuple[Place, ...]
+    optional: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class QuerySet:
+    """Queries in a library."""
+
+    name: str
+    library: Store
+    queries: tuple[MarkedQuery, ...]
+
+
+Made = tuple[list[Motion], list[MarkedQuery]]
+_MOST_QUERIES = 6  # occurrences of one action of one take that are queries
+_NEITHER = {"walk": ("spiral_walk", "march")}
+
+
+def corpus_takes(data: DataFolder) -> Made:
+    """Long takes of two performers; the other leg, arm or side counts neither way."""
+    motions, queries = [], []
+    for take in ("take_locomotion", "take_strikes", "take_reaches", "take_dances"):
+        for performer in (0, 2):
+            made = demo.annotated(take, performer=performer)
+            motions.append(made.motion)
+            fps, actions = made.motion.fps, made.truth.actions
+
+            def at(action, name: str = made.name, fps: float = fps) -> Place:
+                return name, action.start_frame / fps, action.end_frame / fps
+
+            alike: dict[tuple, list] = {}
+            for act in actions:
+                alike.setdefault((act.action, _limb(act)), []).append(act)
+            for (action, limb), same in alike.items():
+                if len(same) < 2:
+                    continue
+                neither = tuple(
+                    at(a)
+                    for a in actions
+                    if a.action in _NEITHER.get(action, ())
+                    or (a.action == action and _limb(a) != limb)
+                )
+                every = tuple(at(a) for a in same)
+                queries += [
+                    MarkedQuery(each, action, str(performer), every, neither)
+                    for each in _some(every)
+                ]
+    return motions, queries
+
+
+def _limb(action) -> object:
+    given = action.parameters
+    return given.get("leg") or given.get("arm") or given.get("side")
+
+
+def cmu_queries(data: DataFolder) -> Made:
+    """Actions of CMU takes that were marked by hand; several occurrences of each are queries."""
+    tasks = read_tasks(data.folder("queries") / "dev.csv")
+    files = data.takes()
+    motions = [load(files[name]) for name in sorted({task.motion for task in tasks})]
+    queries = []
+    for task in tasks:
+        every = tuple((task.motion, *each) for each in task.occurrences)
+        optional = tuple((task.motion, *each) for each in task.optional)
+        queries += [
+            MarkedQuery(each, task.name, task.motion.split("_")[0], every, optional)
+            for each in _some(every)
+        ]
+    return motions, queries
+
+
+def cmu_marks(data: DataFolder) -> Made:
+    """Repeated actions of other CMU takes, in seconds.
+
+    Cut where heights or reaches of joints pass a limit or turn, then looked at one by one. Optional
+    are the other side, and weaker ones (a low kick beside high ones).
+    """
+    with Path(__file__).with_name("cmu_marks.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    files = data.takes()
+    motions = [load(files[name]) for name in sorted({row["take"] for row in rows})]
+    queries = []
+    for row in rows:
+        every, optional = (
+            marked_places(row["take"], row[name]) for name in ("occurrences", "optional")
+        )
+        action, subject = f"{row['action']} {row['take']}", row["take"].split("_")[0]
+        queries += [MarkedQuery(each, action, subject, every, optional) for each in _some(every)]
+    return motions, queries
+
+
+def marked_places(take: str, text: str) -> tuple[Place, ...]:
+    """Places ``START-END;START-END``, in seconds of a take."""
+    ends = (part.split("-") for part in text.split(";") if part)
+    return tuple((take, float(start), float(end)) for start, end in ends)
+
+
+def bandai_sessions(data: DataFolder) -> Made:
+    """All clips of a style one after the other, shuffled; a query of each content and style."""
+    rng = np.random.default_rng(0)
+    by_style: dict[str, list] = {}
+    for clip in bandai_clips(data):
+        by_style.setdefault(clip.performer, []).append(clip)
+    motions: list[Motion] = []
+    marks: dict[str, list[Place]] = {}
+    for style, clips in sorted(by_style.items()):
+        order = [clips[k] for k in rng.permutation(len(clips))]
+        first = order[0].motion
+        parts = [clip.motion for clip in order]
+        motions.append(
+            Motion(
+                first.skeleton,
+                np.concatenate([part.rotations for part in parts]),
+                np.concatenate([part.root for part in parts]),
+                first.fps,
+                name=style,
+            )
+        )
+        ends = np.cumsum([0, *(len(part) for part in parts)]) / first.fps
+        for clip, a, b in zip(order, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            marks.setdefault(clip.label, []).append((style, a, b))
+    queries = []
+    for content, every in marks.items():
+        for style in by_style:
+            own = [each for each in every if each[0] == style]
+            queries.append(MarkedQuery(own[rng.integers(len(own))], content, style, tuple(every)))
+    return motions, queries
+
+
+QUERY_SETS: dict[str, Callable[[DataFolder], Made]] = {
+    "corpus-takes": corpus_takes,
+    "cmu-queries": cmu_queries,
+    "cmu-marks": cmu_marks,
+    "bandai-sessions": bandai_sessions,
+}
+"""Sets of queries by name. Add a row to add a set."""
+
+
+def _some(every: Sequence[Place]) -> list[Place]:
+    picked = np.linspace(0, len(every) - 1, min(len(every), _MOST_QUERIES)).round().astype(int)
+    return [every[k] for k in picked]
+
+
+def query_set(name: str, data: DataFolder) -> QuerySet:
+    """The set of that name; a library of its motions is made in the kept folder once."""
+    motions, queries = QUERY_SETS[name](data)
+    path = data.kept / f"{name}.loom"
+    if not path.exists():
+        data.kept.mkdir(parents=True, exist_ok=True)
+        scratch = Path(f"{path.with_suffix('')}.making.loom")
+        remove_folder(scratch)
+        library = Store.create(scratch)
+        for motion in motions:
+            library.add_motion(motion)
+        scratch.rename(path)
+    return QuerySet(name, Store(path), tuple(queries))
+
+
+def score_queries(
+    given: QuerySet,
+    candidates: dict[str, tuple[Dtw, ...]],
+    *,
+    progress: Progress | None = None,
+) -> SetScores:
+    """Every query with every setting; those within one take are searched in that take."""
+    precisions: dict[str, dict[str, NDArray[np.float64]]] = {}
+    nearest: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for method, options in candidates.items():
+        precisions[method], nearest[method] = {}, {}
+        for option in options:
+            found = [_precision(given.library, query, option) for query in given.queries]
+            precisions[method][shown(option)] = np.array(found)
+            nearest[method][shown(option)] = (np.array(found) >= 1.0).astype(np.float64)
+        if progress is not None:
+            progress(1)
+    return SetScores(
+        given.name,
+        tuple(query.action for query in given.queries),
+        tuple(query.performer for query in given.queries),
+        precisions,
+        nearest,
+        len(given.queries),
+        str(given.library.path),
+    )
+
+
+def _precision(library: Store, query: MarkedQuery, method: Dtw) -> float:
+    name, start, end = query.place
+    entry = library.entry(name)
+    first, last = round(start * entry.fps), min(round(end * entry.fps), entry.frames)
+    takes = {motion for motion, *_ in query.occurrences}
+    settings = SearchSettings(
+        method=method,
+        max=None if len(takes) == 1 else 5 * len(query.occurrences),
+        only=tuple(takes) if len(takes) == 1 else None,
+    )
+    hits = search(library, f"{name}:{first}-{last}", settings)
+    # Motions are put on one time axis, far apart.
+    far = {motion: 1e6 * n for n, motion in enumerate(library.names)}
+
+    def on_axis(motion: str, start: float, end: float) -> Range:
+        return far[motion] + start, far[motion] + end
+
+    return score(
+        [on_axis(hit.motion, hit.start, hit.end) for hit in hits],
+        [on_axis(*each) for each in query.occurrences],
+        [on_axis(*each) for each in query.optional],
+    ).average_precision
+
 
 CLIP_DEFAULT, QUERY_DEFAULT = "statistics", "dtw: default"
 _MARKS = ("<!-- protocol -->", "<!-- end protocol -->")

@@ -13,6 +13,8 @@ window then fall into residue classes modulo the stride; each has products of it
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +29,94 @@ _PITCH = 584  # a tile with margins; an odd number of cache lines, so that joint
 _uint = np.uint64  # indices without a sign are not tested for being negative
 
 
+class Clouds(NamedTuple):
+    """Frames of a motion; see `motionloom.features.matrix.PreparedFrames`.
+
+    Attributes
+    ----------
+    points : ndarray, shape (T + margins, 3 * P)
+        x of all points, then z, then heights; frame t of the windows begins at row t.
+    centres : ndarray of complex, shape (T,)
+    norms : ndarray, shape (T,)
+    """
+
+    points: NDArray[np.float64]
+    centres: NDArray[np.complex128]
+    norms: NDArray[np.float64]
+
+
+class _Window(NamedTuple):
+    """Poses of a window, K of them, at a stride.
+
+    Attributes
+    ----------
+    stride : int
+        Frames between two rows, or two columns, of the matrix.
+    weights : ndarray, shape (K,)
+    residues : ndarray of int64, shape (Q,)
+        Residues modulo the stride that poses have: Q classes.
+    classes : ndarray of int64, shape (K,)
+        Class of each pose.
+    shifts : ndarray of int64, shape (K,)
+        Rows of the matrix from the first pose to each, rising; the last is the window's reach.
+    """
+
+    stride: int
+    weights: NDArray[np.float64]
+    residues: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    shifts: NDArray[np.int64]
+
+
+class _Tile(NamedTuple):
+    """A tile of the matrix of two motions: `rows` by `columns` cells from (`top`, `left`) on.
+
+    `column` is the first column of the second motion in the matrix of all.
+    """
+
+    column: int
+    top: int
+    left: int
+    rows: int
+    columns: int
+
+
+class _Scratch(NamedTuple):
+    """Memory of one tile, allocated once. H: its height plus the reach of a window; C: 3 P, padded.
+
+    Attributes
+    ----------
+    frames : ndarray, shape (Q, H, C)
+        Coordinates of the rows' frames, one frame after the other: read one at a time.
+    columns : ndarray, shape (Q, C, pitch)
+        Those of the columns' frames, one coordinate after the other: read eight frames at a time.
+    products : ndarray, shape (Q * H * 3 * lanes of a strip,)
+        Inner products of single frames, by row and then by diagonal.
+    flags : ndarray of uint8, shape (side, blocks)
+        Whether a row has a marked cell in a block of eight diagonals.
+    rows : ndarray of int64, shape (2, strips)
+        First and last marked row of each strip of four blocks.
+    latest : ndarray of int64, shape (4,)
+        Last marked row so far of each block of the strip that is followed.
+    sums : ndarray, shape (3 * lanes of a strip,)
+        Sums over a window of the three kinds of products.
+    about : ndarray, shape (3, side)
+        Centre (real and imaginary part) and norm of each column of the tile.
+    base : ndarray of uint64, shape (K,)
+        Where the products of each pose begin, from those of the row.
+    """
+
+    frames: NDArray[np.float64]
+    columns: NDArray[np.float64]
+    products: NDArray[np.float64]
+    flags: NDArray[np.uint8]
+    rows: NDArray[np.int64]
+    latest: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    about: NDArray[np.float64]
+    base: NDArray[np.uint64]
+
+
 class Corridor:
     """Window sums at one stride, with the memory that they need.
 
@@ -36,7 +126,7 @@ class Corridor:
         Points of a frame.
     step : int
         Frames between two poses of a window.
-    weights : ndarray, shape (samples,)
+    weights : ndarray, shape (K,)
         Of the poses of a window.
     stride : int
     """
@@ -50,17 +140,17 @@ class Corridor:
         strips = 2 * self.side // (_STRIP * _LANES) + 1
         coordinates = 3 * _JOINTS * -(-points // _JOINTS)
         count, height = len(residues), self.side + reach
-        self._window = (stride, weights, residues, classes.reshape(-1), shifts)
-        self._memory = (
-            np.zeros((count, height, coordinates)),
-            np.zeros((count, coordinates, _PITCH)),
-            np.zeros(count * height * 3 * _ROW),
-            np.zeros((self.side, strips * _STRIP), np.uint8),
-            np.zeros((2, strips), np.int64),
-            np.zeros(_STRIP, np.int64),
-            np.zeros(3 * _ROW),
-            np.zeros((3, self.side)),
-            np.zeros(len(weights), np.uint64),
+        self._window = _Window(stride, weights, residues, classes.reshape(-1), shifts)
+        self._scratch = _Scratch(
+            frames=np.zeros((count, height, coordinates)),
+            columns=np.zeros((count, coordinates, _PITCH)),
+            products=np.zeros(count * height * 3 * _ROW),
+            flags=np.zeros((self.side, strips * _STRIP), np.uint8),
+            rows=np.zeros((2, strips), np.int64),
+            latest=np.zeros(_STRIP, np.int64),
+            sums=np.zeros(3 * _ROW),
+            about=np.zeros((3, self.side)),
+            base=np.zeros(len(weights), np.uint64),
         )
 
     @property
@@ -73,8 +163,8 @@ class Corridor:
         out: NDArray[np.float64],
         where: NDArray[np.uint8],
         column: int,
-        a: tuple[NDArray, NDArray, NDArray],
-        b: tuple[NDArray, NDArray, NDArray],
+        a: Clouds,
+        b: Clouds,
     ) -> None:
         """Write distances of two motions, at least in the cells that `where` marks.
 
@@ -84,39 +174,57 @@ class Corridor:
         where : ndarray of uint8, shape (M, N)
         column : int
             First column of the motion `b`.
-        a, b : tuple
-            Points, centres and norms, as in `motionloom.features.matrix.PreparedFrames`.
+        a, b : Clouds
         """
         flat = where.reshape(-1)
         words = flat[: len(flat) // 8 * 8].view(np.uint64)
-        side, (stride, *_) = self.side, self._window
-        rows, columns = len(out), -(-len(b[1]) // stride)
+        side = self.side
+        rows, columns = len(out), -(-len(b.centres) // self._window.stride)
         for top in range(0, rows, side):
             for left in range(0, columns, side):
                 shape = min(side, rows - top), min(side, columns - left)
-                _fill(
-                    out, flat, words, column, top, left, *shape, *a, *b,
-                    *self._window, *self._memory, _uint(_LANES),
-                )  # fmt: skip
+                tile = _Tile(column, top, left, *shape)
+                _fill(out, flat, words, tile, a, b, self._window, self._scratch, _uint(_LANES))
 
 
 @kernel(error_model="numpy", fastmath={"contract"})
-def _fill(
-    out, where, words, column, top, left, n_rows, n_columns,
-    points_a, centres_a, norms_a, points_b, centres_b, norms_b,
-    stride, weights, residues, classes, shifts,
-    frames, columns, products, flags, rows, latest, sums, about, base, lanes,
-):  # fmt: skip
-    """A tile of a matrix; diagonal d of it is that of row i and column ``i + d - n_rows + 1``.
+def _fill(out, where, words, tile, a, b, window, scratch, lanes):
+    """Distances of a tile of a matrix; diagonal d of it has row i and column ``i + d - rows + 1``.
 
-    Four blocks of diagonals are followed from their first to their last marked cell: the frames
-    that they meet, and the products of a window, stay in the innermost cache.
+    Parameters
+    ----------
+    out : ndarray, shape (M, N)
+        Cells of marked blocks are written.
+    where : ndarray of uint8, shape (M * N,)
+        Cells that are needed are not 0.
+    words : ndarray of uint64, shape (M * N // 8,)
+        The same memory, eight cells at a time: most are empty.
+    tile : _Tile
+    a, b : Clouds
+    window : _Window
+    scratch : _Scratch
+    lanes : uint64
+        `_LANES`, as a number that the compiler does not know.
+
+    Notes
+    -----
+    Strips of four blocks of diagonals are followed one after the other, from their first to their
+    last marked row. A window moves along its diagonal by one row at a time: only the products of
+    one row are new, and those of the rest of the window, and the frames that the strip meets, are
+    still in the innermost cache. Products are computed up to `reach` rows ahead of a marked cell.
+    All in double precision, as squared norms are subtracted. A missing frame (NaN) makes the cells
+    of its windows NaN.
     """
-    reach, samples, count = shifts[-1], len(weights), len(residues)
-    third = points_a.shape[1] // 3
+    n_rows, n_columns, top, left = tile.rows, tile.columns, tile.top, tile.left
+    stride, weights, shifts = window.stride, window.weights, window.shifts
+    columns, frames, products = scratch.columns, scratch.frames, scratch.products
+    flags, rows, latest, sums = scratch.flags, scratch.rows, scratch.latest, scratch.sums
+    about, base = scratch.about, scratch.base
+    reach, samples, count = shifts[-1], len(weights), len(window.residues)
+    third = a.points.shape[1] // 3
     coordinates, height = columns.shape[1], n_rows + reach
     west, east = _flag(
-        flags, rows, where, words, out.shape[1], top, column + left, n_rows, n_columns
+        flags, rows, where, words, out.shape[1], top, tile.column + left, n_rows, n_columns
     )  # fmt: skip
     if east <= west:
         return  # nothing is marked
@@ -124,19 +232,20 @@ def _fill(
     west, east = max(west - _LANES + 1, 0), min(east + _LANES - 1, n_columns)
     north, south = rows[0].min(), rows[1].max() + 1
     for q in range(count):
-        first, other = left * stride + residues[q], top * stride + residues[q]
+        residue = window.residues[q]
+        first, other = left * stride + residue, top * stride + residue
         _gather(
-            columns[q], _LANES, 1, _PITCH, points_b, first, stride, west, east + reach, third
+            columns[q], _LANES, 1, _PITCH, b.points, first, stride, west, east + reach, third
         )  # fmt: skip
         _gather(
-            frames[q], 0, coordinates, 1, points_a, other, stride, north, south + reach, third
+            frames[q], 0, coordinates, 1, a.points, other, stride, north, south + reach, third
         )  # fmt: skip
     for c in range(west, east):
-        centre = centres_b[(left + c) * stride]
+        centre = b.centres[(left + c) * stride]
         about[0, c], about[1, c] = centre.real, centre.imag
-        about[2, c] = norms_b[(left + c) * stride]
+        about[2, c] = b.norms[(left + c) * stride]
     for k in range(samples):
-        base[k] = _uint((classes[k] * height + shifts[k]) * 3 * _ROW)
+        base[k] = _uint((window.classes[k] * height + shifts[k]) * 3 * _ROW)
     flat_out, flat_columns, flat_about = out.reshape(-1), columns.reshape(-1), about.reshape(-1)
     flat_frames = frames.reshape(-1)
     strips = flags.view(np.uint32)
@@ -149,7 +258,7 @@ def _fill(
                     if flags[r, strip * _STRIP + h]:
                         latest[h] = r
             h = 0
-            while h < _STRIP:
+            while h < _STRIP:  # neighboring blocks together: longer vectors
                 end = h
                 while end < _STRIP and latest[end] >= r - reach:  # a window reaches here
                     end += 1
@@ -165,7 +274,7 @@ def _fill(
             if i < 0 or strips[i, strip] == 0:
                 continue
             here = (top + i) * stride
-            re, im, norm = centres_a[here].real, centres_a[here].imag, norms_a[here]
+            re, im, norm = a.centres[here].real, a.centres[here].imag, a.norms[here]
             h = 0
             while h < _STRIP:
                 end = h
@@ -181,12 +290,12 @@ def _fill(
                             sums, at, products, base, weights, _uint(i * 3 * _ROW) + at,
                             _uint((end - h) * _LANES),
                         )  # fmt: skip
-                for b in range(h, end):
-                    j = (strip * _STRIP + b) * _LANES - n_rows + 1 + i
+                for block in range(h, end):
+                    j = (strip * _STRIP + block) * _LANES - n_rows + 1 + i
                     low, high = max(0, -j), min(_LANES, n_columns - j)
                     _distances(
-                        flat_out, _uint((top + i) * out.shape[1] + column + left + j + low),
-                        sums, _uint(b * _LANES + low), re, im, norm,
+                        flat_out, _uint((top + i) * out.shape[1] + tile.column + left + j + low),
+                        sums, _uint(block * _LANES + low), re, im, norm,
                         flat_about, _uint(j + low), _uint(about.shape[1]), _uint(high - low),
                     )  # fmt: skip
                 h = end + 1
@@ -194,7 +303,11 @@ def _fill(
 
 @kernel
 def _gather(target, start, frame_pitch, pitch, points, first, stride, low, high, third):
-    """Coordinates of every `stride`-th frame, nine joints at a time: x, z, height."""
+    """Copy coordinates of every `stride`-th frame, nine joints at a time: x, z, height.
+
+    Frame `c` (`low` to `high`, counted from frame `first` of `points`) begins at
+    ``start + c * frame_pitch`` of `target`; its coordinates are `pitch` apart. `third` is P.
+    """
     flat = target.reshape(-1)
     for c in range(low, high):
         f = min(first + c * stride, len(points) - 1)  # beyond the end: reached by no window
@@ -209,8 +322,9 @@ def _gather(target, start, frame_pitch, pitch, points, first, stride, low, high,
 def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
     """Mark the blocks of diagonals with a marked cell, row by row.
 
-    `rows` receives the first and the last row of each strip, or an empty range. Returns the first
-    marked column and the one after the last.
+    `where` and `words` are the same cells (see `_fill`) of a matrix with `width` columns; the tile
+    begins at its row `top` and column `left`. `rows` receives the first and the last row of each
+    strip, or an empty range. Returns the first marked column and the one after the last.
     """
     flags[:n_rows] = 0
     rows[0], rows[1] = n_rows + flags.shape[0], -1
@@ -243,7 +357,12 @@ def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _products(frames, frame, coordinates, columns, first, products, at, lanes):
-    """Products of a frame with consecutive ones: x x' + z z', z x' - x z', y y'."""
+    """Products of a frame with consecutive ones: x x' + z z', z x' - x z', y y'.
+
+    The frame has `coordinates` numbers from ``frames[frame]`` on; `lanes` others begin at
+    ``columns[first]``. The three products go to rows from ``products[at]`` on. The loop over lanes
+    is outside that over joints: nine joints are unrolled, and each lane is summed in a register.
+    """
     im, up = at + _uint(_ROW), at + _uint(2 * _ROW)
     for c in range(lanes):
         products[at + c], products[im + c], products[up + c] = 0.0, 0.0, 0.0
@@ -271,7 +390,12 @@ def _products(frames, frame, coordinates, columns, first, products, at, lanes):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _window_sums(sums, o, products, base, weights, at, count):
-    """Weighted sums of the products of a window, six poses at a time."""
+    """Weighted sums of the products of a window, six poses at a time.
+
+    Writes `count` sums from ``sums[o]`` on; the products of pose k begin at
+    ``products[base[k] + at]``. Six poses at a time need a sixth of the loads and stores of `sums`;
+    eleven, the usual number, are six and five.
+    """
     for c in range(count):
         sums[o + c] = 0.0
     k, most = 0, len(weights)
@@ -314,7 +438,11 @@ def _window_sums(sums, o, products, base, weights, at, count):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _distances(out, o, sums, at, re_a, im_a, norm, about, j, width, count):
-    """Distances of cells from the sums of their windows; see `motionloom.features.matrix`."""
+    """Distances of `count` cells from the sums of their windows; see `motionloom.features.matrix`.
+
+    Cells begin at ``out[o]``, their sums at ``sums[at]``; `re_a`, `im_a` and `norm` are the row's
+    centre and norm, those of the columns begin at ``about[j]``, `width` apart.
+    """
     across, height = at + _uint(_ROW), at + _uint(2 * _ROW)
     im_b, norms = j + width, j + width + width
     for c in range(count):

@@ -207,6 +207,7 @@ def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
 
 @kernel
 def _unwrap(angles):
+    """Unwrap angles (T, 3) in degrees, in place: each frame as near as possible to the last."""
     other = np.empty(3)
     for t in range(1, len(angles)):
         # Adding half a turn to the outer angles and reflecting the middle one gives the same
@@ -319,7 +320,12 @@ def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
 
 @kernel
 def split(points, threshold, perpendicular):
-    """Which points are kept, by a stack of segments still to be split."""
+    """Which points (T, D) are kept, by a stack of segments still to be split.
+
+    A segment is split at its point farthest from the line between its ends, as long as that is
+    farther than `threshold`: at the same time along the line, or (`perpendicular`) at the nearest
+    point of it, where a frame counts as one unit.
+    """
     count, width = points.shape
     keep = np.zeros(count, np.bool_)
     keep[0] = keep[count - 1] = True

@@ -133,7 +133,13 @@ def signature_distance(points_a, mass_a, points_b, mass_b):
 
 @kernel
 def transport(costs, supply, demand):
-    """Kernel of `transport_cost`: successive shortest paths on a dense matrix."""
+    """Kernel of `transport_cost`: successive shortest paths on a dense matrix.
+
+    `costs` (n, m), `supply` (n,), `demand` (m,). Sources are emptied one after the other. For each
+    path, Dijkstra's algorithm on reduced costs stops at the first sink with room; the prices
+    of the nodes reached before it follow, so that no reduced cost becomes negative. Amounts below
+    `_DUST` of the total are rounding, and count as nothing.
+    """
     n, m = costs.shape
     if n == 1 or m == 1:
         total = 0.0

@@ -32,6 +32,7 @@ True
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -39,10 +40,15 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.features.feature_sets import FEATURES, not_registered
-from motionloom.features.joint_angles import EulerDistance, QuaternionDistance
+from motionloom.features.joint_angles import (
+    LEE_WEIGHTS,
+    WANG_WEIGHTS,
+    EulerDistance,
+    QuaternionDistance,
+    TransitionCost,
+)
 from motionloom.features.joint_relative import JointRelativeDistance
 from motionloom.features.point_cloud import PointCloud
-from motionloom.features.transition_cost import LEE_WEIGHTS, WANG_WEIGHTS, TransitionCost
 from motionloom.motion import Motion
 
 
@@ -154,6 +160,24 @@ def frame_distance(distance: str | FrameDistance) -> FrameDistance:
     if distance not in known:
         raise not_registered("distance", distance, known)
     return known[distance]
+
+
+def distance_key(distance: FrameDistance) -> str:
+    """Text that identifies a frame distance in the keys of artifacts: its values, by name.
+
+    Webs and graphs that are stored have it in their keys: with another text they are built again.
+
+    Examples
+    --------
+    >>> distance_key(frame_distance("quat"))[:40]
+    "QuaternionDistance(name='quat', joints=("
+    """
+    if not is_dataclass(distance):
+        return distance.name
+    values = (
+        f"{each.name}={getattr(distance, each.name)!r}" for each in fields(distance) if each.repr
+    )
+    return f"{type(distance).__name__}({', '.join(values)})"
 
 
 def distance_matrix(

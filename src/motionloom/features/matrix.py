@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.features.corridor import Corridor
+from motionloom.features.corridor import Clouds, Corridor
 from motionloom.features.frame_distances import FrameDistance, frame_distance
 from motionloom.features.point_cloud import PointCloud
 from motionloom.kernels import kernel
@@ -238,10 +238,7 @@ class DistanceMatrix:
         out = np.empty(shape)
         for b, column in zip(self._b, starts.tolist(), strict=False):
             if len(b) and shape[0]:
-                corridor.fill(
-                    out, where, column, (a.points, a.centres, a.norms),
-                    (b.points, b.centres, b.norms),
-                )  # fmt: skip
+                corridor.fill(out, where, column, _clouds(a), _clouds(b))
         return out
 
     def _fill(self, out: NDArray[np.float64], b: PreparedFrames, top: int, left: int) -> None:
@@ -254,6 +251,10 @@ class DistanceMatrix:
         for i in range(0, len(out), self._tile):
             part = out[i : i + self._tile]
             part[:] = a.distance.matrix(a.rows[top + i : top + i + len(part)], columns)
+
+
+def _clouds(frames: PreparedFrames) -> Clouds:
+    return Clouds(frames.points, frames.centres, frames.norms)
 
 
 def _chosen_cells(
@@ -325,6 +326,11 @@ def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int,
 
 @kernel(error_model="numpy")
 def _window_sums(out, products, centres_a, centres_b, norms_a, norms_b, weights, step):
+    """Distances (M, N) of windows from products (3, M + reach, N + reach) of single frames.
+
+    Row by row, so that the three sums of a row stay in the first-level cache. Products are of
+    frames, centres and norms of windows: see the module for the closed form.
+    """
     n_rows, n_columns = out.shape
     re, im, up = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
     re_b, im_b = centres_b.real.copy(), centres_b.imag.copy()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from motionloom.parametric.parameter_text import ParameterKind, parameter
     from motionloom.parametric.parametric_motion import ParametricMotion, SynthesisResult
     from motionloom.search.match import Match, Matches
-    from motionloom.search.match_graph.graph import Family
+    from motionloom.search.match_graph.members import Family
     from motionloom.search.match_web.store import LeftToBuild
     from motionloom.store.catalogue_file import is_library
     from motionloom.store.history import Change
@@ -103,7 +103,7 @@ _NAMES = {
         "Match",
         "Matches",
     ),
-    "search.match_graph.graph": ("Family",),
+    "search.match_graph.members": ("Family",),
     "search.match_web.store": ("LeftToBuild",),
     "store.catalogue_file": ("is_library",),
     "store.history": ("Change",),

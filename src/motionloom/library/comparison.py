@@ -14,7 +14,7 @@ from motionloom.features.matrix import DistanceMatrix, PreparedFrames, prepared_
 from motionloom.search import Dtw, SearchSettings, search
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.match_web.build import motion_web
-from motionloom.search.match_web.index import web_index
+from motionloom.search.match_web.networks import web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import Web

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from motionloom.motion import Motion
     from motionloom.parallel import Progress
     from motionloom.search.match import Match
-    from motionloom.store.artifacts.artifacts import Artifacts
+    from motionloom.store.artifacts import Artifacts
     from motionloom.store.history import Change
     from motionloom.store.ingest.importing import ImportReport
     from motionloom.store.verify import VerifyReport

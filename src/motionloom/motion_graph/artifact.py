@@ -30,6 +30,7 @@ import numpy as np
 from motionloom.blending.examples import conform
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.features import FrameDistance
+from motionloom.features.frame_distances import distance_key
 from motionloom.files import check_plain_schema, parse_json, read_regular
 from motionloom.motion_graph.build import motion_graph
 from motionloom.motion_graph.components import nodes_of
@@ -42,13 +43,13 @@ from motionloom.motion_graph.transitions.pair_candidates import LibraryMotions, 
 from motionloom.motion_graph.transitions.transitions import Transitions
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_names
-from motionloom.store.artifacts.release_0_1 import GRAPH_SETTINGS
 from motionloom.store.remote.folder import Folder
 
 if TYPE_CHECKING:
     from motionloom.store.store import Store
 
 _KIND = "motion-graph"
+GRAPH_SETTINGS = ("graph-settings", "last")  # kind and name
 _FILE = "graph.sqlite"
 _FORMAT = 1
 _SCHEMA = """
@@ -167,7 +168,7 @@ def graph_names(library: Store, settings: GraphSettings) -> list[str]:
 
 
 def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings) -> dict[str, Any]:
-    """What a graph depends on besides the motions themselves; names as in release 0.1."""
+    """What a graph depends on besides the motions themselves."""
     more: dict[str, Any] = {}
     if settings.rules.window is not None:
         more["window"] = settings.rules.window
@@ -185,7 +186,7 @@ def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings)
         **more,
         "format": _FORMAT,
         "names": list(names),
-        "distance": repr(distance),
+        "distance": distance_key(distance),
         "finding": {
             "method": settings.method.NAME,
             "threshold": settings.max_distance,

@@ -77,7 +77,7 @@ def _key(library: Store, names: list[str], settings: MatchingSettings) -> dict[s
         "format": _FORMAT,
         "names": names,
         "labels": {name: list(library.labels(name)) for name in names},
-        "segments": {name: repr(library.segment_labels(name)) for name in segmented},
+        "segments": {name: _take_labels(library, name) for name in segmented},
         "settings": {"mirror": settings.mirror, "fps": settings.fps, **vars(settings.weights)},
     }
 

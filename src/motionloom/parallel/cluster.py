@@ -6,24 +6,31 @@ of motions; workers read frames and write results themselves. If a worker dies, 
 its tasks to others. If the scheduler dies, the command ends and can be run again.
 
 Connecting to a cluster means to trust it: it runs code that is sent to it, and its answers are
-unpickled here. An address ``tls://host:8786`` is of a cluster whose members show a certificate
-(`motionloom.parallel.certificates`); with ``tcp://`` everybody who reaches its ports is a member.
+unpickled here. With ``tcp://`` everybody who reaches its ports is a member. The members of a
+cluster at ``tls://host:8786`` show the same certificate: whoever holds the key may connect, and
+nobody else. Key and certificate are made once, by the command ``openssl``, in the user's
+configuration; other machines of the cluster get a copy of the folder.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import pickle
+import shutil
+import subprocess
+import tempfile
 import time
 import weakref
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import suppress
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
+from motionloom.configuration import user_settings
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
-from motionloom.parallel.certificates import make_certificates, security
 from motionloom.parallel.threads import use_one_thread
 
 CONNECT_SECONDS = 60.0  # for the scheduler to answer, also on a loaded machine
@@ -278,3 +285,76 @@ def _unpacked(function: bytes) -> Any:
 @cache
 def _start_worker() -> None:
     use_one_thread()
+
+
+KEY, CERTIFICATE = "key.pem", "certificate.pem"
+_DAYS = 3650
+
+
+def certificate_folder() -> Path:
+    """Where the key and the certificate of this user's clusters are."""
+    return user_settings().with_name("tls")
+
+
+def make_certificates(folder: Path | None = None) -> Path:
+    """The folder with the key and the certificate, made if there are none.
+
+    Raises
+    ------
+    MissingExtra
+        If the command ``openssl`` is not installed.
+    InvalidInput
+        If it fails, or the folder cannot be written to.
+    """
+    folder = certificate_folder() if folder is None else folder
+    if (folder / KEY).is_file() and (folder / CERTIFICATE).is_file():
+        return folder
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        raise MissingExtra(
+            f"certificates are made by openssl, which is not installed; put {KEY} and "
+            f"{CERTIFICATE} into {folder} yourself"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            made = Path(scratch)
+            command = [
+                openssl, "req", "-x509", "-newkey", "rsa:3072", "-sha256", "-nodes", "-days",
+                str(_DAYS), "-subj", "/CN=motionloom cluster", "-keyout", str(made / KEY), "-out",
+                str(made / CERTIFICATE),
+            ]  # fmt: skip
+            done = subprocess.run(command, capture_output=True, text=True, umask=0o077)
+            if done.returncode:
+                raise InvalidInput(f"openssl failed: {done.stderr.strip().splitlines()[-1:]}")
+            os.replace(made / KEY, folder / KEY)
+            os.replace(made / CERTIFICATE, folder / CERTIFICATE)
+    except OSError as error:
+        raise InvalidInput(f"{folder}: cannot be written to: {error.strerror or error}") from None
+    return folder
+
+
+def security(folder: Path | None = None) -> Any:
+    """Dask's security object with the certificates of a folder; encryption is required.
+
+    Raises
+    ------
+    InvalidInput
+        If there are no certificates.
+    """
+    from distributed.security import Security
+
+    folder = certificate_folder() if folder is None else folder
+    key, certificate = folder / KEY, folder / CERTIFICATE
+    if not (key.is_file() and certificate.is_file()):
+        raise InvalidInput(
+            f"a cluster with TLS needs {key} and {certificate.name}: motionloom cluster --tls "
+            "makes them; copy the folder from the machine of the scheduler"
+        )
+    roles = ("client", "scheduler", "worker")
+    return Security(
+        require_encryption=True,
+        tls_ca_file=str(certificate),
+        **{f"tls_{role}_cert": str(certificate) for role in roles},
+        **{f"tls_{role}_key": str(key) for role in roles},
+    )

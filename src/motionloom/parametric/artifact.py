@@ -136,14 +136,14 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
             clips,
             MatchedContacts(*(arrays[f"contact_{key}"] for key in _CONTACTS)),
             tuple(about["left_out"]),
-            tuple(about.get("unclear", ())),  # 0.1 stored none
+            tuple(about["unclear"]),
         )
         samples = {key: arrays[f"space_{key}"] for key in _SPACE}
         space = ParameterSpace(
             **samples,
             delta=float(about["delta"]),
-            tried=int(about.get("tried", 0)),  # 0.1 stored neither
-            shortfall=str(about.get("shortfall", "")),
+            tried=int(about["tried"]),
+            shortfall=str(about["shortfall"]),
         )
         saved = [_checked_parameter(row) for row in about["parameters"]]
     except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:

@@ -1,10 +1,9 @@
 """Figures, animations and HTML pages of motions, and plots of what is computed from them."""
 
 from motionloom.plots.figures.animation import write_gif, write_mp4
-from motionloom.plots.figures.filmstrip import film_strip, write_strip
+from motionloom.plots.figures.filmstrip import film_strip, write_strip, write_worst_second
 from motionloom.plots.pages.html_pages import SheetClip, contact_sheet
 from motionloom.plots.pages.player import Budget, player_html
-from motionloom.plots.worst_second import write_worst_second
 
 __all__ = [
     "Budget",

@@ -13,7 +13,7 @@ from motionloom.alignment import ALPHA, matrix_minima, valid_region
 from motionloom.errors import InvalidInput
 from motionloom.features import FrameDistance, frame_distance
 from motionloom.motion_graph.transitions.candidates import error_function
-from motionloom.plots.figures.strokes import PAPER, rgb
+from motionloom.plots.figures.drawing import PAPER, rgb
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure
 from motionloom.ragged import offsets_of
 from motionloom.search.candidates import Candidate

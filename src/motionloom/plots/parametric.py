@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import hips_path
-from motionloom.plots.figures.camera import camera_for
+from motionloom.plots.figures.drawing import camera_for, grid_step
 from motionloom.plots.figures.stick_figure import COLOURS, StickFigure, stick_figure
-from motionloom.plots.figures.strokes import grid_step
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, metres, write_figure
 
 if TYPE_CHECKING:

@@ -6,6 +6,20 @@ are those of the model (Chai and Hodgins 2005, section 5); the remaining varianc
 over all other directions, as in probabilistic principal component analysis, so that unusual poses
 are unlikely but not impossible.
 
+*Expected error and confidence of a frame.* Two figures tell how far the library is from a pose: the
+distance of the markers from those of the nearest poses of the library, and the departure of the
+pose found from the mean of its neighbours, which is large where markers force a pose that the
+library does not have. The error of the joints without markers grows with a power of each. A
+skeleton that is fitted to the markers adds its own.
+
+The powers were fitted by least squares to 3,700 frames of 40 takes with the performers' skeletons:
+CMU with each performer left out; takes of Bandai-Namco, two public rigs and the demo corpus from
+CMU; CMU from Bandai-Namco. Fitted without one of these sets and tested on it, the rank correlation
+with the true error of its frames is 0.83 (CMU), 0.50 (Bandai-Namco), 0.78 (rigs and corpus) and
+0.64 (CMU from Bandai-Namco). Over all, with and without the performers' skeletons (7,300 frames),
+it is 0.83, and 80 % of the errors are 0.65 to 1.52 times the expected one; with the distance of 512
+neighbours alone it was 0.61.
+
 References
 ----------
 J. Chai, J. K. Hodgins. Performance animation from low-dimensional control signals. ACM
@@ -20,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
+from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.quaternions import log_into, multiply_into
 
 Array = NDArray[np.float64]
@@ -97,18 +112,20 @@ def local_model(
 
 @kernel
 def _moments(poses, weights):
-    """Weighted mean rotations (A, 4) and covariance (3 A, 3 A) about them."""
+    """Weighted mean rotations (A, 4) of poses (N, A, 4), and covariance (3 A, 3 A) about them."""
     n_poses, n_joints = poses.shape[:2]
     mean = np.zeros((n_joints, 4))
     for j in range(n_joints):
         first = poses[0, j]
         for k in range(n_poses):
             q = poses[k, j]
+            # q and -q are one rotation: the signs of the first pose, or they would cancel.
             dot = q[0] * first[0] + q[1] * first[1] + q[2] * first[2] + q[3] * first[3]
             weight = weights[k] if dot >= 0.0 else -weights[k]
             for c in range(4):
                 mean[j, c] += weight * q[c]
         mean[j] /= max(np.sqrt(np.sum(mean[j] ** 2)), 1e-12)
+    # Single precision: the product of the rows is the dearest part.
     rows = np.empty((n_poses, 3 * n_joints), np.float32)
     total = weights.sum()
     back, between, vector = np.empty(4), np.empty(4), np.empty(3)
@@ -122,3 +139,35 @@ def _moments(poses, weights):
             for c in range(3):
                 rows[k, 3 * j + c] = share * vector[c]
     return mean, np.dot(rows.T, rows).astype(np.float64)
+
+
+_NEAREST = 8  # neighbours whose distance counts
+_ONE = 0.116  # metres: error at a distance of one metre and a departure of one radian
+_DISTANCE_POWER, _DEPARTURE_POWER = 0.40, 0.30
+_LEAST = 1e-4  # metres and radians: nothing is nearer
+_HALF = 0.05  # metres: expected error at a confidence of one half
+
+
+def expected_error(distances: Array, model: LocalModel, turns: Array) -> float:
+    """Expected error in metres of the joints without markers.
+
+    Parameters
+    ----------
+    distances : ndarray, shape (K,)
+        Distances in metres of the neighbours in the library, the nearest first.
+    model : LocalModel
+        Model of the neighbours, A joints.
+    turns : ndarray, shape (A, 4)
+        Rotations found; the first is that of the root, whose heading is not the model's.
+    """
+    vectors = rot.log(rot.multiply(rot.inverse(model.mean[1:]), turns[1:]))
+    departure = float(np.sqrt(np.sum(vectors**2) / len(turns)))
+    distance = float(np.mean(distances[:_NEAREST]))
+    return (
+        _ONE * max(distance, _LEAST) ** _DISTANCE_POWER * max(departure, _LEAST) ** _DEPARTURE_POWER
+    )
+
+
+def confidence(errors: Array, present: Array) -> Array:
+    """Confidence (T,) from 0 to 1, of expected errors and the fraction of markers present."""
+    return present / (1.0 + (errors / _HALF) ** 2)

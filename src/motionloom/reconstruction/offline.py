@@ -18,7 +18,6 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.parallel import Progress
-from motionloom.reconstruction.confidence import expected_error
 from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.heading import (
     HeadingPath,
@@ -26,6 +25,7 @@ from motionloom.reconstruction.heading import (
     heading_costs,
     smooth_headings,
 )
+from motionloom.reconstruction.local_model import expected_error
 from motionloom.reconstruction.pose_solver import SLACKS, Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
 

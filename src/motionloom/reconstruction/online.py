@@ -18,9 +18,9 @@ from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
 from motionloom.parallel import Progress
-from motionloom.reconstruction.confidence import expected_error
 from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.heading import body_rows
+from motionloom.reconstruction.local_model import expected_error
 from motionloom.reconstruction.offline import (
     FREE,
     GUESSED_HEADING,

@@ -196,6 +196,17 @@ def _solve(
     expected, expected_spread, expected_root, root_spread, goals, goal_spreads, steps,
     slacks,
 ):  # fmt: skip
+    """The kernel of `map_pose`; a *spread* is a variance.
+
+    The body: `parents` (J,), `offsets` (J, 3), `joints` (A,), `rest` (J, 4), `carriers` (G,),
+    `arms` (G, 3), `moved_by` (G, A), `low` and `high` (A, 3). The model: `mean` (A, 4),
+    `directions` (3 A, K), `spreads` (K,). Expected: `expected` (A, 4), `expected_root` (3,).
+    Observed: `goals` (G, 3), `goal_spreads` (G,). Returns the fields of a `SolvedPose`.
+
+    There are fewer observations than unknowns, so each step is solved in the space of the
+    observations: with the covariance P of the unknowns x about their expectation m, the Jacobian H
+    and the covariance R of the observations, x = m + P H' (H P H' + R)^-1 (gap + H (x - m)).
+    """
     n_active, n_kept = len(joints), directions.shape[1]
     size = 3 * n_active
     facing = np.array([np.cos(0.5 * heading), 0.0, np.sin(0.5 * heading), 0.0])
@@ -229,7 +240,8 @@ def _solve(
         h = np.ascontiguousarray(jacobian[:n_rows])
         turn_part = np.ascontiguousarray(h[:, :size])
         in_model = np.dot(turn_part, directions)
-        # Columns of (covariance of the unknowns) x (transposed Jacobian).
+        # P H'. P is never formed: it is `across` in all directions, plus what the principal
+        # directions of the model have beyond that.
         spread = np.empty((size + 4, n_rows))
         spread[:size] = across * turn_part.T
         spread[:size] += np.dot(directions, (along - across).reshape(-1, 1) * in_model.T)
@@ -257,6 +269,8 @@ def _solve(
                 break
             share *= 0.5
         if reached >= least:
+            # No share of the step helps. With slack left the next step has another energy;
+            # without, this is the minimum.
             _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place)
             if slack == 0.0:
                 break
@@ -264,6 +278,7 @@ def _solve(
         x[:] = trial
         if slack == 0.0 and least - reached < _ENOUGH * (1.0 + least):
             break
+    # How unusual the pose is to the model alone, without smoothness.
     coefficients = np.dot(directions.T, x[:size])
     energy = 0.0
     for d in range(n_kept):
@@ -275,10 +290,12 @@ def _solve(
 def _energy(
     x, goal, gap, noise, n_rows, directions, along, across, heading_spread, root_spread
 ):  # fmt: skip
-    """Sum of control, prior and smoothness."""
+    """Sum of control, prior and smoothness at `x` (3 A + 4,), of `n_rows` observations."""
     size = directions.shape[0]
     off = x[:size] - goal[:size]
     inside = np.dot(directions.T, off)
+    # What the principal directions do not explain has the variance `across`: Pythagoras, as the
+    # directions are orthonormal.
     total = (np.sum(off * off) - np.sum(inside * inside)) / across
     total += np.sum(inside * inside / along)
     total += (x[size] - goal[size]) ** 2 / heading_spread
@@ -294,16 +311,17 @@ def _centre(mean, directions, spreads, rest_spread, facing, expected, expected_s
     size = 3 * len(mean)
     if not np.isfinite(expected_spread):
         return np.zeros(size), spreads, rest_spread
-    ahead = np.empty(size)
+    ahead = np.empty(size)  # rotation vectors from the mean to the expected pose
     back, between, wanted = np.empty(4), np.empty(4), np.empty(4)
     for a in range(len(mean)):
         back[0] = mean[a, 0]
         back[1:] = -mean[a, 1:]
         wanted[:] = expected[a]
-        if a == 0:
+        if a == 0:  # the model faces +Z, the expected root is in the world
             multiply_into(np.array([facing[0], 0.0, -facing[2], 0.0]), expected[0], wanted)
         multiply_into(back, wanted, between)
         log_into(between, ahead[3 * a : 3 * a + 3])
+    # The product of two Gaussians: precisions add up, and centres are weighted by them.
     along = 1.0 / (1.0 / spreads + 1.0 / expected_spread)
     across = 1.0 / (1.0 / rest_spread + 1.0 / expected_spread)
     inside = np.dot(directions.T, ahead)
@@ -314,7 +332,11 @@ def _centre(mean, directions, spreads, rest_spread, facing, expected, expected_s
 
 @kernel
 def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
-    """Rotations of `joints`, world rotations and positions of all joints, from `x`."""
+    """The pose of the unknowns `x` (3 A + 4,), in place.
+
+    `turns` (A, 4) are the rotations of `joints`, `world` (J, 4) and `place` (J, 3) the world
+    rotations and positions of all joints.
+    """
     n_active = len(joints)
     small, own, way = np.empty(4), np.empty(4), np.empty(3)
     for a in range(n_active):
@@ -325,7 +347,7 @@ def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
     multiply_into(whole, facing, small)
     multiply_into(small, turns[0], own)
     turns[0] = own
-    a = 0
+    a = 0  # of `joints`, which are sorted as the skeleton is: parents first
     for j in range(len(parents)):
         is_active = a < n_active and joints[a] == j
         if parents[j] < 0:
@@ -346,13 +368,18 @@ def _rows(
     x, turns, world, place, joints, carriers, arms, moved_by, low, high,
     goals, goal_spreads, seen, jacobian, gap, noise,
 ):  # fmt: skip
-    """Fill the rows of the system; returns their number."""
+    """Fill the rows of the system; returns their number.
+
+    Three rows per goal that is `seen`, then one per limit that is exceeded: `jacobian`
+    (rows, 3 A + 4), `gap` and `noise` (rows,), what is missing and its variance.
+    """
     n_active = len(joints)
     size = 3 * n_active
     root = x[size + 1 :]
     axes = np.empty((n_active, 3, 3))  # world rotation axis of each unknown of a joint
     change, axis = np.empty((3, 3)), np.empty(3)
     for a in range(n_active):
+        # A change of a rotation vector turns about another axis than its own, unless it is small.
         right_jacobian_into(x[3 * a : 3 * a + 3], change)
         for c in range(3):
             rotate_into(world[joints[a]], change[:, c], axis)
@@ -373,11 +400,12 @@ def _rows(
             lx = point[0] - place[joints[a], 0]
             ly = point[1] - place[joints[a], 1]
             lz = point[2] - place[joints[a], 2]
-            for c in range(3):
+            for c in range(3):  # the velocity of a point: axis x lever
                 u = axes[a, c]
                 jacobian[row, 3 * a + c] = u[1] * lz - u[2] * ly
                 jacobian[row + 1, 3 * a + c] = u[2] * lx - u[0] * lz
                 jacobian[row + 2, 3 * a + c] = u[0] * ly - u[1] * lx
+        # The yaw of the whole body turns about +Y through its root.
         jacobian[row, size] = point[2] - root[2]
         jacobian[row + 2, size] = root[0] - point[0]
         for c in range(3):
@@ -385,6 +413,8 @@ def _rows(
             gap[row + c] = goals[g, c] - point[c]
             noise[row + c] = goal_spreads[g]
         row += 3
+    # A limit that is exceeded pulls like an observation; one that is not has no row. The root
+    # has none.
     vector = np.empty(3)
     most = row + _MOST_LIMITS
     for a in range(1, n_active):

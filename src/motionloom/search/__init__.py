@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from motionloom.search.match import Match as Match
     from motionloom.search.match import Matches as Matches
     from motionloom.search.match_graph.family import grow_family as grow_family
-    from motionloom.search.match_graph.graph import Edge as Edge
-    from motionloom.search.match_graph.graph import Family as Family
-    from motionloom.search.match_graph.graph import Node as Node
     from motionloom.search.match_graph.growth import library_family as library_family
+    from motionloom.search.match_graph.members import Edge as Edge
+    from motionloom.search.match_graph.members import Family as Family
+    from motionloom.search.match_graph.members import Node as Node
     from motionloom.search.methods import METHODS as METHODS
     from motionloom.search.methods import Dtw as Dtw
     from motionloom.search.methods import LazyGraph as LazyGraph

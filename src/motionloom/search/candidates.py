@@ -138,158 +138,138 @@ class NonMaximumSuppression:
 MatrixOf = Callable[[int, int], NDArray[np.float64]]
 
 
-def best_candidates(
-    costs: NDArray,
-    matrix_of: MatrixOf,
-    starts: NDArray[np.int64],
-    *,
-    length: int,
-    steps: str,
-    limits: Limits = ANY,
-    warp_cost: float = 0.0,
-    traced: bool = True,
-) -> list[Candidate]:
-    """The candidates left after non-maximum suppression, by distance.
+@dataclass(frozen=True)
+class Alignments:
+    """Alignments of a query with frames of a library, as candidates are traced.
 
     Parameters
     ----------
-    costs : ndarray, shape (N,)
-        Cost of the best alignment that ends at each frame, as from
-        `motionloom.search.subsequence.kernel.end_costs`.
     matrix_of : callable
         ``matrix_of(low, high)`` gives the distances (M, high - low) of the query's frames to
         frames `low` to `high`, in double precision.
     starts : ndarray, shape (K + 1,)
+        Where each motion begins, and N.
     length : int
         Frames of the query, M.
-    steps : str
-    limits : Limits
+    steps : {"slope", "classic"}
     warp_cost : float
-        As in `motionloom.alignment.dtw.accumulated`; for the alignments of the ends only.
-    traced : bool
-        False: candidates have no path, and begin as if they were as long as the query. Of these
-        `limits.durations` does not count.
+        As in `motionloom.alignment.dtw.accumulated`.
     """
-    ends = local_minima(costs, starts, limits.reach(length))
-    return candidates_at(
-        ends,
-        costs[ends],
-        matrix_of,
-        starts,
-        length=length,
-        steps=steps,
-        limits=limits,
-        warp_cost=warp_cost,
-        traced=traced,
-    )
 
+    matrix_of: MatrixOf
+    starts: NDArray[np.int64]
+    length: int
+    steps: str = "slope"
+    warp_cost: float = 0.0
 
-def candidates_at(
-    ends: NDArray[np.int64],
-    costs: NDArray,
-    matrix_of: MatrixOf,
-    starts: NDArray[np.int64],
-    *,
-    length: int,
-    steps: str,
-    limits: Limits = ANY,
-    warp_cost: float = 0.0,
-    traced: bool = True,
-) -> list[Candidate]:
-    """As `best_candidates`, of alignments that end at some frames `ends` with costs `costs`."""
-    order = np.argsort(costs, kind="stable")
-    kept: list[Candidate] = []
-    suppression = limits.suppression()
-    slack = limits.reach(length) if warp_cost else 1
-    for end, cost in zip(ends[order].tolist(), costs[order].tolist(), strict=True):
+    def best(self, costs: NDArray, *, limits: Limits = ANY, traced: bool = True) -> list[Candidate]:
+        """The candidates left after non-maximum suppression, by distance.
+
+        Parameters
+        ----------
+        costs : ndarray, shape (N,)
+            Cost of the best alignment that ends at each frame, as from
+            `motionloom.search.subsequence.end_costs.end_costs`; without `warp_cost`.
+        limits : Limits
+        traced : bool
+            False: candidates have no path, and begin as if they were as long as the query;
+            `limits.durations` is not applied to them.
+        """
+        ends = local_minima(costs, self.starts, limits.reach(self.length))
+        return self.ending_at(ends, costs[ends], limits=limits, traced=traced)
+
+    def ending_at(
+        self, ends: NDArray[np.int64], costs: NDArray, *, limits: Limits = ANY, traced: bool = True
+    ) -> list[Candidate]:
+        """As `best`, of alignments that end at some frames `ends` with costs `costs`."""
+        order = np.argsort(costs, kind="stable")
+        kept: list[Candidate] = []
+        suppression = limits.suppression()
+        slack = limits.reach(self.length) if self.warp_cost else 1
         # Costs rise along the order; classic paths may have up to three cells per frame.
-        cells = length * (1 if steps == "slope" else 3)
-        if cost > limits.max_distance * cells * (1.0 + 1e-3) + 1e-3:
-            break
-        if traced:
-            found = _ending_at(end, matrix_of, starts, length, steps, slack, warp_cost)
-            if found is None or found.distance > limits.max_distance:
-                continue
-            if not limits.allows(found.end - found.start, query=length):
-                continue
-        else:
-            start = max(int(starts[row_of(starts, end)]), end + 1 - length)
-            found = Candidate(start, end + 1, cost / length, np.empty((0, 2), np.int64))
-        if suppression.keep(found.start, found.end):
-            kept.append(found)
-            if limits.reached(len(kept)):
+        cells = self.length * (1 if self.steps == "slope" else 3)
+        most = limits.max_distance * cells * (1.0 + 1e-3) + 1e-3
+        for end, cost in zip(ends[order].tolist(), costs[order].tolist(), strict=True):
+            if cost > most:
                 break
-    return sorted(kept, key=lambda found: (found.distance, found.start))
+            candidate: Candidate | None
+            if traced:
+                candidate = self._ending_near(end, slack)
+                if candidate is None or candidate.distance > limits.max_distance:
+                    continue
+                if not limits.allows(candidate.end - candidate.start, query=self.length):
+                    continue
+            else:
+                start = max(int(self.starts[row_of(self.starts, end)]), end + 1 - self.length)
+                no_path = np.empty((0, 2), np.int64)
+                candidate = Candidate(start, end + 1, cost / self.length, no_path)
+            if suppression.keep(candidate.start, candidate.end):
+                kept.append(candidate)
+                if limits.reached(len(kept)):
+                    break
+        return sorted(kept, key=_rank)
+
+    def realigned(
+        self, candidates: Sequence[Candidate], *, limits: Limits = ANY
+    ) -> list[Candidate]:
+        """The best alignment around each candidate, suppressed again, by distance.
+
+        Only the limit of overlaps is applied.
+        """
+        better = []
+        for candidate in candidates:
+            motion = int(row_of(self.starts, candidate.start))
+            low = max(int(self.starts[motion]), candidate.start - self.length)
+            high = min(int(self.starts[motion + 1]), candidate.end + self.length)
+            costs, came = accumulated(self.matrix_of(low, high), steps=self.steps, subsequence=True)
+            end = int(np.argmin(costs[-1]))
+            if np.isfinite(costs[-1, end]):
+                better.append(self._traced(costs, came, end, low))
+        better.sort(key=_rank)
+        suppression = limits.suppression()
+        return [each for each in better if suppression.keep(each.start, each.end)]
+
+    def _ending_near(self, end: int, slack: int) -> Candidate | None:
+        """The best alignment that ends within `slack` frames of `end`, in double precision."""
+        motion = int(row_of(self.starts, end))
+        first, last = int(self.starts[motion]), int(self.starts[motion + 1])
+        reach = 2 * self.length + 2
+        while True:
+            low, high = max(first, end + 1 - reach), min(last, end + 1 + slack)
+            costs, came = accumulated(
+                self.matrix_of(low, high),
+                steps=self.steps,
+                subsequence=True,
+                warp_cost=self.warp_cost,
+            )
+            near = max(0, end - slack - low)
+            column = near + int(np.argmin(costs[-1, near:]))
+            if not np.isfinite(costs[-1, column]):
+                return None
+            candidate = self._traced(costs, came, column, low)
+            if candidate.start > low or low == first:
+                return candidate
+            reach *= 2  # the path begins at the edge of the window and might begin before it
+
+    def _traced(self, costs: NDArray, came: NDArray, end: int, low: int) -> Candidate:
+        """The path that ends in column `end` of a window beginning at frame `low`."""
+        path = path_to(came, end, steps=self.steps)
+        distance = float(costs[-1, end]) / len(path)
+        path[:, 1] += low
+        return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
 
 
-def realigned(
-    found: Sequence[Candidate],
-    matrix_of: MatrixOf,
-    starts: NDArray[np.int64],
-    *,
-    length: int,
-    steps: str,
-    limits: Limits = ANY,
-) -> list[Candidate]:
-    """The best alignment around each candidate, suppressed again, by distance.
-
-    Of `limits` only that of overlaps counts.
-    """
-    better = []
-    for one in found:
-        motion = int(row_of(starts, one.start))
-        low = max(int(starts[motion]), one.start - length)
-        high = min(int(starts[motion + 1]), one.end + length)
-        costs, came = accumulated(matrix_of(low, high), steps=steps, subsequence=True)
-        end = int(np.argmin(costs[-1]))
-        if np.isfinite(costs[-1, end]):
-            better.append(_traced(costs, came, end, low, steps))
-    better.sort(key=lambda one: (one.distance, one.start))
-    suppression = limits.suppression()
-    return [one for one in better if suppression.keep(one.start, one.end)]
-
-
-def _ending_at(
-    end: int,
-    matrix_of: MatrixOf,
-    starts: NDArray[np.int64],
-    length: int,
-    steps: str,
-    slack: int,
-    warp_cost: float,
-) -> Candidate | None:
-    """The best alignment that ends within `slack` frames of `end`, in double precision."""
-    motion = int(row_of(starts, end))
-    first, last = int(starts[motion]), int(starts[motion + 1])
-    reach = 2 * length + 2
-    while True:
-        low, high = max(first, end + 1 - reach), min(last, end + 1 + slack)
-        costs, came = accumulated(
-            matrix_of(low, high), steps=steps, subsequence=True, warp_cost=warp_cost
-        )
-        near = max(0, end - slack - low)
-        column = near + int(np.argmin(costs[-1, near:]))
-        if not np.isfinite(costs[-1, column]):
-            return None
-        found = _traced(costs, came, column, low, steps)
-        if found.start > low or low == first:
-            return found
-        reach *= 2  # the path begins at the edge of the window and might begin before it
-
-
-def _traced(costs: NDArray, came: NDArray, end: int, low: int, steps: str) -> Candidate:
-    """The path that ends in column `end` of a window beginning at frame `low`."""
-    path = path_to(came, end, steps=steps)
-    distance = float(costs[-1, end]) / len(path)
-    path[:, 1] += low
-    return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
+def _rank(candidate: Candidate) -> tuple[float, int]:
+    return candidate.distance, candidate.start
 
 
 @kernel
 def local_minima(costs, starts, reach):
     """Frames whose cost is finite and the least within `reach` frames of the same motion.
 
-    Of equal costs the first counts.
+    `costs` (N,), `starts` (K + 1,). The first of equal costs counts. A frame that is not the least
+    is left at once for the smaller one ahead of it: nothing in between can be the least, so that
+    most frames are never compared with those behind them.
     """
     out = np.empty(len(costs), np.int64)
     count = 0

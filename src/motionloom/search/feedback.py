@@ -1,4 +1,4 @@
-"""Searches with verdicts: matches that were accepted and rejected re-rank all others.
+"""Relevance feedback: matches that were accepted and rejected re-rank all others.
 
 The query and the accepted matches are examples of what is wanted, the rejected ones of what is
 not. Each is searched with the same method and settings. The distance to what is wanted is the
@@ -49,25 +49,28 @@ def search_with_verdicts(
     settings : SearchSettings
         With `accept` or `reject`.
     plain : callable
-        The search without verdicts.
+        The search without feedback.
     """
     accepted = judged(library, settings.feedback.accept)
     rejected = judged(library, settings.feedback.reject)
-    for one in accepted:
-        if any(_same_segment(one, other) for other in rejected):
-            raise InvalidInput(f"{one.text} is both accepted and rejected")
+    for example in accepted:
+        if any(_same_segment(example, other) for other in rejected):
+            raise InvalidInput(f"{example.text} is both accepted and rejected")
     method, most = settings.method, settings.max
     if isinstance(method, ClipMethod) and method.k is not None:
         method, most = replace(method, k=None), method.k
     depth = None if most is None else max(_DEPTH * most, _LEAST_DEPTH)
     each = replace(settings, method=method, feedback=Feedback(), max=depth, max_distance=None)
-    found = plain(library, query, each)
+    matches = plain(library, query, each)
     own = replace(each, exclude_query=False)
-    wanted = [found, *(_by_way_of(one, plain(library, one, own), found) for one in accepted)]
-    unwanted = [plain(library, one, own) for one in rejected]
+    wanted = [
+        matches,
+        *(_by_way_of(example, plain(library, example, own), matches) for example in accepted),
+    ]
+    unwanted = [plain(library, example, own) for example in rejected]
     hidden = [*rejected, query] if settings.exclude_query else rejected
     shown = _suppressed(_ranked(wanted, unwanted), hidden, settings)
-    return Matches(shown[:most], query=query.text, unit=found.unit)
+    return Matches(shown[:most], query=query.text, unit=matches.unit)
 
 
 def judged(library: Store, given: str | Sequence[str] | None) -> list[Query]:
@@ -76,10 +79,10 @@ def judged(library: Store, given: str | Sequence[str] | None) -> list[Query]:
     return [library_query(library, text) for text in texts]
 
 
-def covers(a: Match | Query, b: Query) -> bool:
-    """Whether a match and a judged one share more than half of the shorter."""
-    name = a.motion if isinstance(a, Match) else a.name
-    if name != b.name:
+def covers(a: Match | Query, b: Match | Query) -> bool:
+    """Whether two segments share more than half of the shorter."""
+    a_name, b_name = (each.motion if isinstance(each, Match) else each.name for each in (a, b))
+    if a_name != b_name:
         return False
     shared = min(a.end_frame, b.end_frame) - max(a.start_frame, b.start_frame)
     return 2 * shared > min(a.end_frame - a.start_frame, b.end_frame - b.start_frame)
@@ -109,11 +112,11 @@ def _same_segment(a: Query, b: Query) -> bool:
 
 def _ranked(wanted: Sequence[Matches], unwanted: Sequence[Matches]) -> list[Match]:
     """All matches of the examples with their combined distances, nearest first."""
-    candidates = [match for found in wanted for match in found]
+    candidates = [match for matches in wanted for match in matches]
     if not candidates:
         return []
     near, far = (
-        np.array([_distances(found, candidates) for found in some]).reshape(-1, len(candidates))
+        np.array([_distances(each, candidates) for each in some]).reshape(-1, len(candidates))
         for some in (wanted, unwanted)
     )
     distances = combined_distances(near, far)
@@ -121,28 +124,25 @@ def _ranked(wanted: Sequence[Matches], unwanted: Sequence[Matches]) -> list[Matc
     return [replace(candidates[k], distance=float(distances[k])) for k in order]
 
 
-def _distances(found: Matches, candidates: Sequence[Match]) -> list[float]:
+def _distances(matches: Matches, candidates: Sequence[Match]) -> list[float]:
     """Distance of the match that shares more than half with each candidate, the least.
 
-    A candidate without one is as far as the farthest that was found.
+    A candidate without one is as far as the farthest match.
     """
     by_motion: dict[str, list[Match]] = {}
-    for match in found:
+    for match in matches:
         by_motion.setdefault(match.motion, []).append(match)
-    far = max((match.distance for match in found), default=np.inf)
-    out = []
-    for one in candidates:
-        least = far
-        for match in by_motion.get(one.motion, ()):
-            shared = min(one.end_frame, match.end_frame) - max(one.start_frame, match.start_frame)
-            shorter = min(one.end_frame - one.start_frame, match.end_frame - match.start_frame)
-            if 2 * shared > shorter:
-                least = min(least, match.distance)
-        out.append(least)
-    return out
+    far = max((match.distance for match in matches), default=np.inf)
+    return [
+        min(
+            (m.distance for m in by_motion.get(candidate.motion, ()) if covers(m, candidate)),
+            default=far,
+        )
+        for candidate in candidates
+    ]
 
 
-def _by_way_of(example: Query, found: Matches, of_query: Matches) -> Matches:
+def _by_way_of(example: Query, matches: Matches, of_query: Matches) -> Matches:
     """Matches of an accepted match, aligned with the query by way of it.
 
     The second round of query expansion. Without an alignment of the example with the query they
@@ -150,17 +150,19 @@ def _by_way_of(example: Query, found: Matches, of_query: Matches) -> Matches:
     """
     there = next((match for match in of_query if covers(match, example)), None)
     if there is None or not len(there.alignment):
-        rows = [replace(one, tier=2, alignment=np.empty((0, 2), np.int64)) for one in found]
-        return Matches(rows, query=found.query, unit=found.unit)
+        no_pairs = np.empty((0, 2), np.int64)
+        rows = [replace(match, tier=2, alignment=no_pairs) for match in matches]
+        return Matches(rows, query=matches.query, unit=matches.unit)
     length = int(there.alignment[-1, 0]) + 1
     span = (example.start_frame, example.end_frame)
     first = fitted(there.alignment, (0, length), span)
     rows = []
-    for one in found:
-        pairs = fitted(one.alignment, (0, span[1] - span[0]), (one.start_frame, one.end_frame))
-        times = np.rint(composed([first, pairs], length)).astype(np.int64) + one.start_frame
-        rows.append(replace(one, tier=2, alignment=np.column_stack([np.arange(length), times])))
-    return Matches(rows, query=found.query, unit=found.unit)
+    for match in matches:
+        own = (match.start_frame, match.end_frame)
+        pairs = fitted(match.alignment, (0, span[1] - span[0]), own)
+        times = np.rint(composed([first, pairs], length)).astype(np.int64) + own[0]
+        rows.append(replace(match, tier=2, alignment=np.column_stack([np.arange(length), times])))
+    return Matches(rows, query=matches.query, unit=matches.unit)
 
 
 def _suppressed(
@@ -173,7 +175,7 @@ def _suppressed(
     kept: dict[str, NonMaximumSuppression] = {}
     shown = []
     for match in ranked:
-        if match.distance > limit or any(covers(match, one) for one in hidden):
+        if match.distance > limit or any(covers(match, segment) for segment in hidden):
             continue
         suppression = kept.setdefault(match.motion, NonMaximumSuppression(overlap))
         if suppression.keep(match.start_frame, match.end_frame):

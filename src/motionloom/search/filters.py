@@ -92,17 +92,17 @@ def labelled(library: Store, label: str) -> tuple[str, ...]:
     InvalidInput
         If there are none; the message names similar labels.
     """
-    found = library.with_label(label)
-    if not found:
-        known = list(library.label_counts())
-        near = difflib.get_close_matches(label, known, n=5)
+    names = library.with_label(label)
+    if not names:
+        labels = list(library.label_counts())
+        near = difflib.get_close_matches(label, labels, n=5)
         if near:
             there_are = f"did you mean {', '.join(near)}?"
         else:
-            some = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
-            there_are = f"there are {some}" if known else "no motion has any label"
+            some = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
+            there_are = f"there are {some}" if labels else "no motion has any label"
         raise InvalidInput(f"no motion is labelled {label!r}; {there_are}")
-    return found
+    return names
 
 
 def _several(given: str | Iterable[str]) -> list[str]:

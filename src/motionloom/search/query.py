@@ -20,7 +20,7 @@ from motionloom.search.methods import FeatureOptions
 from motionloom.store.store import Store
 
 if TYPE_CHECKING:
-    from motionloom.search.match_graph.graph import Node
+    from motionloom.search.match_graph.members import Node
 
 
 @dataclass(frozen=True, eq=False)

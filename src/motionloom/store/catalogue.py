@@ -1,11 +1,11 @@
 """The catalogue of a library: tables that list its motions, in an SQLite file.
 
 Tables: ``meta`` (version of the format, frame rate of the library), ``motions``, ``skeletons``
-(each once, by its key) and ``labels``. A library with labels on segments has a table
-``segment_labels``, and one with an object store a table ``stored``: the files of artifacts, and the
-objects they consist of. ``checks`` holds a checksum of what the other tables say of a motion; it is
-verified when an entry or its labels are read. No row of these holds a time or a counter: the same
-motions give the same rows. What changes replaced is in three tables of `motionloom.store.history`.
+(each once, by its key), ``labels`` and ``segment_labels``. A library with an object store has a
+table ``stored``: the files of artifacts, and the objects they consist of. ``checks`` holds a
+checksum of what the other tables say of a motion; it is verified when an entry or its labels are
+read. No row of these holds a time or a counter: the same motions give the same rows. What changes
+replaced is in three tables of `motionloom.store.history`.
 Every value is checked before it is used. How the file is opened: `motionloom.store.catalogue_file`.
 """
 
@@ -29,36 +29,32 @@ from motionloom.store.records import Entry, skeleton_from
 from motionloom.store.remote.folder import as_pieces
 from motionloom.store.remote.object_store import Piece
 
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE skeletons (key TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE motions (
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS skeletons (key TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS motions (
     name TEXT PRIMARY KEY, file TEXT NOT NULL, digest TEXT NOT NULL,
     source TEXT NOT NULL, source_hash TEXT NOT NULL, options TEXT NOT NULL,
     frames INTEGER NOT NULL, fps REAL NOT NULL, skeleton TEXT NOT NULL, origin TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX motions_by_source ON motions (source);
-CREATE TABLE labels (name TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY (name, label))
-    WITHOUT ROWID;
-CREATE INDEX labels_by_label ON labels (label);
-"""
-_STORED = """
-CREATE TABLE IF NOT EXISTS stored (
-    folder TEXT NOT NULL, file TEXT NOT NULL, pieces TEXT NOT NULL, about BLOB,
-    PRIMARY KEY (folder, file)
-) WITHOUT ROWID
-"""
-
-_SEGMENTS = """
+CREATE INDEX IF NOT EXISTS motions_by_source ON motions (source);
+CREATE TABLE IF NOT EXISTS labels (
+    name TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY (name, label)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS labels_by_label ON labels (label);
 CREATE TABLE IF NOT EXISTS segment_labels (
     name TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, label TEXT NOT NULL,
     PRIMARY KEY (name, start, end, label)
-) WITHOUT ROWID
-"""
-
-_CHECKS = """
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS checks (
     name TEXT PRIMARY KEY, facts TEXT NOT NULL, labels TEXT NOT NULL
+) WITHOUT ROWID;
+{history.SCHEMA}
+"""
+_STORED = """
+CREATE TABLE stored (
+    folder TEXT NOT NULL, file TEXT NOT NULL, pieces TEXT NOT NULL, about BLOB,
+    PRIMARY KEY (folder, file)
 ) WITHOUT ROWID
 """
 IMPORTING = "importing"  # key in `meta` while an import runs; one that was killed leaves it
@@ -146,26 +142,14 @@ class Catalogue(CatalogueFile):
 
     def check_of(self, name: str, column: str) -> str | None:
         """The checksum of a motion in the column ``facts`` or ``labels``; None if there is none."""
-        if not self.has_checks():
-            return None
         rows = self.rows(f"SELECT {column} FROM checks WHERE name = ?", (name,))
         return rows[0][0] if rows else None
-
-    def has_checks(self) -> bool:
-        """Whether the catalogue has checksums; those of earlier releases have none."""
-        return self.has_table("checks")
-
-    def has_table(self, name: str) -> bool:
-        """Whether the catalogue has a table of that name."""
-        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def wrong_checks(self) -> list[tuple[str, str]]:
         """Name, and ``facts`` or ``labels``, of everything that is not what was written.
 
         The name of the settings of the library is empty.
         """
-        if not self.has_checks():
-            return []
         found = []
         held = {name: both for name, *both in self.rows("SELECT name, facts, labels FROM checks")}
         rows = {row[0]: row for row in self.rows(f"SELECT {_COLUMNS} FROM motions")}
@@ -184,10 +168,7 @@ class Catalogue(CatalogueFile):
             self._put_checks(connection, names)
 
     def _put_checks(self, connection: sqlite3.Connection, names: Iterable[str] | None) -> None:
-        """Within a transaction; all of them if the catalogue had none."""
-        if names is not None and not self.has_checks():
-            names = None
-        connection.execute(_CHECKS)
+        """Within a transaction."""
         if names is None:
             connection.execute("DELETE FROM checks")
             names = [name for (name,) in connection.execute("SELECT name FROM motions")]
@@ -202,9 +183,8 @@ class Catalogue(CatalogueFile):
 
     def _labels_sum(self, name: str) -> str:
         rows = self.rows("SELECT label FROM labels WHERE name = ? ORDER BY label", (name,))
-        if self._has_segments():
-            query = "SELECT start, end, label FROM segment_labels WHERE name = ?"
-            rows += sorted(self.rows(query, (name,)), key=repr)
+        query = "SELECT start, end, label FROM segment_labels WHERE name = ?"
+        rows += sorted(self.rows(query, (name,)), key=repr)
         return _row_sum(rows) if rows else ""
 
     def _meta_sum(self) -> str:
@@ -220,8 +200,6 @@ class Catalogue(CatalogueFile):
 
     def segment_labels(self) -> list[tuple[str, int, int, str]]:
         """Name, first frame, last frame (not included) and label of every labelled segment."""
-        if not self._has_segments():
-            return []
         rows = self.rows("SELECT name, start, end, label FROM segment_labels")
         return self._typed(rows, str, int, int, str)
 
@@ -237,19 +215,18 @@ class Catalogue(CatalogueFile):
     def repair_labels(self, name: str) -> None:
         """Make all labels of a motion texts; those of segments without frames are removed."""
         with self._transaction() as connection:
-            for table in ("labels", "segment_labels") if self._has_segments() else ("labels",):
+            for table in ("labels", "segment_labels"):
                 wrong = f"SELECT label FROM {table} WHERE name = ? AND typeof(label) = 'blob'"
                 for (label,) in connection.execute(wrong, (name,)).fetchall():
                     connection.execute(
                         f"UPDATE OR REPLACE {table} SET label = ? WHERE name = ? AND label = ?",
                         (label.decode("utf-8", "replace"), name, label),
                     )
-            if self._has_segments():
-                connection.execute(
-                    "DELETE FROM segment_labels WHERE name = ? AND "
-                    "(typeof(start) <> 'integer' OR typeof(end) <> 'integer')",
-                    (name,),
-                )
+            connection.execute(
+                "DELETE FROM segment_labels WHERE name = ? AND "
+                "(typeof(start) <> 'integer' OR typeof(end) <> 'integer')",
+                (name,),
+            )
             self._put_checks(connection, [name])
 
     def put_segment_labels(
@@ -263,13 +240,9 @@ class Catalogue(CatalogueFile):
             else "INSERT OR IGNORE INTO segment_labels VALUES (?, ?, ?, ?)"
         )
         with self._transaction() as connection:
-            connection.execute(_SEGMENTS)  # libraries of release 0.1 have no such table
             self._record(connection, names)
             connection.executemany(statement, rows)
             self._put_checks(connection, names)
-
-    def _has_segments(self) -> bool:
-        return self.has_table("segment_labels")
 
     def skeleton(self, key: str) -> Skeleton:
         """The skeleton with that key."""
@@ -286,8 +259,7 @@ class Catalogue(CatalogueFile):
         with self._transaction(create=True) as connection:
             if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
                 return False
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
+            _create_tables(connection)
             if "store" in settings:
                 connection.execute(_STORED)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -296,12 +268,21 @@ class Catalogue(CatalogueFile):
             self._put_checks(connection, None)
         return True
 
-    def upgrade(self) -> None:
-        """Turn a catalogue of format 1 into one of the current format."""
+    def upgrade(self, kinds: Mapping[str, str]) -> None:
+        """Give the catalogue the current format, in one transaction.
+
+        `kinds` are kinds of artifacts with their new names, for those in an object store.
+        """
         with self._transaction() as connection:
-            connection.execute("DROP TABLE IF EXISTS kept")
+            _create_tables(connection)
+            if "store" in self.meta():
+                for old, new in kinds.items():
+                    connection.execute(
+                        "UPDATE stored SET folder = ? || substr(folder, ?) WHERE folder GLOB ?",
+                        (new, len(old) + 1, f"{old}.*"),
+                    )
             connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT),))
-            self._put_checks(connection, None)
+            self._put_checks(connection, [])
 
     def set_meta(self, key: str, value: str) -> None:
         """Change a setting of the library."""
@@ -331,25 +312,22 @@ class Catalogue(CatalogueFile):
         used.
         """
         entries, remove = list(entries), list(remove)
-        segments = self._has_segments()
         changed = sorted({*(entry.name for entry in entries), *remove, *(labels or {})})
         with self._transaction() as connection:
             self._record(connection, changed)
-            for table in ("labels", *(["segment_labels"] if segments else [])):
+            for table in ("labels", "segment_labels"):
                 moved = ((new, name) for name, new in (rename or {}).items())
                 connection.executemany(f"UPDATE {table} SET name = ? WHERE name = ?", moved)
             before = "SELECT file FROM motions WHERE name = ?"
             names = [(name,) for name in [*(entry.name for entry in entries), *remove]]
             old = {file for name in names for (file,) in connection.execute(before, name)}
             gone = [(name,) for name in remove]
-            connection.executemany("DELETE FROM motions WHERE name = ?", gone)
-            connection.executemany("DELETE FROM labels WHERE name = ?", gone)
-            if segments:  # of motions that are gone, and beyond the end of new ones
-                connection.executemany("DELETE FROM segment_labels WHERE name = ?", gone)
-                connection.executemany(
-                    "DELETE FROM segment_labels WHERE name = ? AND end > ?",
-                    ((entry.name, entry.frames) for entry in entries),
-                )
+            for table in ("motions", "labels", "segment_labels"):
+                connection.executemany(f"DELETE FROM {table} WHERE name = ?", gone)
+            connection.executemany(
+                "DELETE FROM segment_labels WHERE name = ? AND end > ?",
+                ((entry.name, entry.frames) for entry in entries),
+            )
             connection.executemany(
                 "INSERT OR IGNORE INTO skeletons VALUES (?, ?)", (skeletons or {}).items()
             )
@@ -369,9 +347,10 @@ class Catalogue(CatalogueFile):
 
     def _drop_skeletons(self, connection: sqlite3.Connection) -> None:
         """Within a transaction: remove skeletons that nothing uses, and no undone change needs."""
-        used = "SELECT skeleton FROM motions"
-        if self.has_table("history_motions"):
-            used += " UNION SELECT skeleton FROM history_motions WHERE skeleton IS NOT NULL"
+        used = (
+            "SELECT skeleton FROM motions "
+            "UNION SELECT skeleton FROM history_motions WHERE skeleton IS NOT NULL"
+        )
         connection.execute(f"DELETE FROM skeletons WHERE key NOT IN ({used})")
 
     # --- history --------------------------------------------------------------------------
@@ -412,10 +391,9 @@ class Catalogue(CatalogueFile):
 
     def forget_changes(self) -> None:
         """Forget the history: nothing can be undone any more."""
-        if self.has_table("history"):
-            with self._transaction() as connection:
-                history.forget(connection)
-                self._drop_skeletons(connection)
+        with self._transaction() as connection:
+            history.forget(connection)
+            self._drop_skeletons(connection)
 
     # --- files of artifacts in an object store ------------------------------------------
 
@@ -465,9 +443,13 @@ class Catalogue(CatalogueFile):
             with closing(sqlite3.connect(path, isolation_level=None)) as copy:
                 self.connection().backup(copy)
                 copy.execute("DELETE FROM stored WHERE about IS NOT NULL")
-                if self.has_table("history"):
-                    history.forget(copy)
+                history.forget(copy)
                 copy.execute("VACUUM")
+
+
+def _create_tables(connection: sqlite3.Connection) -> None:
+    for statement in _SCHEMA.split(";"):
+        connection.execute(statement)
 
 
 def entry_problem(entry: Entry) -> str:

@@ -25,11 +25,12 @@ from motionloom.files import below, check_plain_schema, plain_name
 from motionloom.store import history
 
 FILE = "catalogue.sqlite"
-FORMAT = 2
+FORMAT = 3
+OLDEST_FORMAT = 2  # of release 0.2; `motionloom.store.upgrade` turns it into the current one
 APPLICATION = 0x4C4F4F4D  # "LOOM", in the header of the SQLite file
 _PATIENCE = 600.0  # seconds to wait for a transaction of another process
-_KNOWN = {  # everything that a catalogue may contain, `kept` in those of release 0.1
-    "meta", "skeletons", "motions", "labels", "segment_labels", "stored", "checks", "kept",
+_KNOWN = {  # everything that a catalogue may contain
+    "meta", "skeletons", "motions", "labels", "segment_labels", "stored", "checks",
     "motions_by_source", "labels_by_label", *history.TABLES,
 }  # fmt: skip
 _SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # at the end of a journal that names another
@@ -106,6 +107,16 @@ class CatalogueFile:
                 f"{self.folder}: made by a newer motionloom (format {found}, this one reads "
                 f"up to {FORMAT}); update motionloom"
             )
+        if int(found) < OLDEST_FORMAT:
+            raise LibraryError(
+                f"{self.folder}: made by a motionloom before 0.2 (format {found}); import its "
+                "motions into a new library"
+            )
+
+    @property
+    def format(self) -> int:
+        """Version of the format, as the catalogue says."""
+        return int(self.meta()["format"])
 
     def _checked_schema(self) -> set[str]:
         """Names of the tables; raises if there is anything but plain tables and indices."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 REMEMBERED = 100  # changes that can be undone
 TABLES = {"history", "history_motions", "history_artifacts"}
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE IF NOT EXISTS history (
     number INTEGER PRIMARY KEY, what TEXT NOT NULL, undone INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS history_motions (
@@ -96,7 +96,7 @@ class Image:
         return cls(
             Entry(*row),
             tuple(label for (label,) in connection.execute(labels, (name,))),
-            tuple(sorted(connection.execute(segments, (name,)))) if _segments(connection) else (),
+            tuple(sorted(connection.execute(segments, (name,)))),
         )
 
     @classmethod
@@ -124,19 +124,14 @@ class Image:
 
     def write(self, connection: sqlite3.Connection, name: str) -> None:
         """Make the catalogue say this of a motion."""
-        segments = _segments(connection)
-        for table in ("motions", "labels", *(["segment_labels"] if segments else [])):
+        for table in ("motions", "labels", "segment_labels"):
             connection.execute(f"DELETE FROM {table} WHERE name = ?", (name,))
         if self.entry is None:
             return
         put = connection.executemany
         put(f"INSERT INTO motions ({_COLUMNS}) VALUES ({_MARKS})", [astuple(self.entry)])
         put("INSERT INTO labels VALUES (?, ?)", ((name, label) for label in self.labels))
-        if segments:
-            put(
-                "INSERT INTO segment_labels VALUES (?, ?, ?, ?)",
-                ((name, *x) for x in self.segments),
-            )
+        put("INSERT INTO segment_labels VALUES (?, ?, ?, ?)", ((name, *x) for x in self.segments))
 
 
 class Recorder:
@@ -169,8 +164,6 @@ class Recorder:
 
     def _begin(self, connection: sqlite3.Connection) -> int:
         """Enter the change, unless it is entered; what was undone before can no more be redone."""
-        for statement in _SCHEMA.split(";"):
-            connection.execute(statement)
         if self._number is None:
             forget(connection, "undone = 1")
             (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM history").fetchone()
@@ -191,8 +184,6 @@ def forget(connection: sqlite3.Connection, which: str = "1") -> None:
 
 def changes(catalogue: Catalogue) -> list[tuple[int, Change]]:
     """All changes with their numbers, the latest first."""
-    if not catalogue.has_table("history"):
-        return []
     names: dict[int, set[str]] = {}
     for number, name in catalogue.rows("SELECT number, name FROM history_motions"):
         names.setdefault(number, set()).add(str(name))
@@ -283,8 +274,3 @@ def exchange_rows(
     connection.execute("UPDATE history SET undone = 1 - undone WHERE number = ?", (number,))
     after = {file for (file,) in connection.execute(used)} if rows else set()
     return [name for name, _ in rows], sorted(before - after)
-
-
-def _segments(connection: sqlite3.Connection) -> bool:
-    query = "SELECT 1 FROM sqlite_master WHERE name = 'segment_labels'"
-    return connection.execute(query).fetchone() is not None

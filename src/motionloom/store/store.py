@@ -28,8 +28,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
 from motionloom.motion.segment import Segment, split_segment
 from motionloom.parallel import Progress
-from motionloom.store.artifacts.artifacts import Artifacts
-from motionloom.store.artifacts.release_0_1 import upgrade
+from motionloom.store.artifacts import Artifacts
 from motionloom.store.creation import check_address, create_folder, set_rate
 from motionloom.store.history import Change, changes, exchange
 from motionloom.store.ingest import importing
@@ -42,6 +41,7 @@ from motionloom.store.remote.replica import check_not_replica
 from motionloom.store.settings import ImportSettings
 from motionloom.store.stored_motions import StoredMotions
 from motionloom.store.trash import empty_trash
+from motionloom.store.upgrade import upgrade
 from motionloom.store.verify import VerifyReport, recover, verified
 
 
@@ -70,6 +70,10 @@ class Store(StoredMotions):
 
     # Kinds of artifacts that grow file by file: how their files are decoded, for `verify`.
     COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {}
+
+    def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
+        super().__init__(path, timeout=timeout)
+        upgrade(self)
 
     @classmethod
     def create(
@@ -128,8 +132,6 @@ class Store(StoredMotions):
     def writing(self) -> Iterator[None]:
         """Hold the writer lock for the ``with`` block; blocks may be nested.
 
-        A library of release 0.1 is upgraded first.
-
         Raises
         ------
         LibraryError
@@ -143,7 +145,6 @@ class Store(StoredMotions):
         with writer_lock(self.path, timeout=self.timeout):
             self._lock.held = True
             try:
-                upgrade(self)
                 yield
             finally:
                 self._lock.held = False
@@ -302,12 +303,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="stroll", labels=["walk"])
-        ...     print(made.names, made.labels["stroll"])
-        ('stroll',) ('walk',)
+        >>> lib.add_motion(ml.demo.clip("walk"), name="stroll", labels=["walk"])
+        >>> lib.labels("stroll")
+        ('walk',)
         """
         if motion.origin.character is not None:
             trust(character_key(motion.origin.character))  # chosen by the user of this machine
@@ -321,12 +319,8 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     made.labels["walk"] = ["calm", "walk"]
-        ...     print(made.labels["walk"])
+        >>> lib.set_labels("walk", ["calm", "walk"])
+        >>> lib.labels("walk")
         ('calm', 'walk')
         """
         given = checked_labels(labels)
@@ -347,13 +341,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("take_locomotion"), name="take")
-        ...     made.labels.add("take:268-421", "jog")
-        ...     print([(str(part), label) for part, label in made.labels.segments("take")])
-        [('take:268-421', 'jog')]
+        >>> lib.label("walk:20-80", "calm")
+        >>> [(str(part), label) for part, label in lib.segment_labels("walk")]
+        [('walk:20-80', 'calm')]
         """
         name, written = split_segment(place)
         if written is None or place in self:
@@ -373,13 +363,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     made.remove("walk")
-        ...     print(made.names)
-        ()
+        >>> lib.remove("walk")
+        >>> "walk" in lib
+        False
         """
         with self.change("remove"):
             for name in names:
@@ -398,13 +384,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="86_01", labels=["walk"])
-        ...     made.rename("86_01", "calm walk")
-        ...     print(made.names, made.labels["calm walk"])
-        ('calm walk',) ('walk',)
+        >>> lib.rename("walk", "calm walk")
+        >>> lib.labels("calm walk")
+        ('walk',)
         """
         importing.check_name(new)
         with self.change("rename"):
@@ -432,16 +414,11 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     for name in ("walk", "jog"):
-        ...         made.add_motion(ml.demo.clip(name), name=name)
-        ...     with made.store.change("label"):
-        ...         made.labels.add("walk", "calm")
-        ...         made.labels.add("jog", "calm")
-        ...     print(made.undo(), made.labels["walk"], made.labels["jog"])
-        label jog, walk () ()
+        >>> with lib.change("label"):
+        ...     lib.label("walk", "calm")
+        ...     lib.label("jog", "calm")
+        >>> print(lib.undo(), lib.labels("walk"), lib.labels("jog"))
+        label jog, walk ('walk',) ('jog',)
         """
         with self.writing(), self.catalogue.recording(what):
             yield
@@ -454,13 +431,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     made.labels["walk"] = ["calm"]
-        ...     print([str(change) for change in made.history()])
-        ['label walk', 'add walk']
+        >>> lib.set_labels("walk", ["calm"])
+        >>> str(lib.history()[0])
+        'label walk'
         """
         return [change for _, change in changes(self.catalogue)]
 
@@ -474,13 +447,9 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     made.remove("walk")
-        ...     print(made.undo(), made.names)
-        remove walk ('walk',)
+        >>> lib.remove("walk")
+        >>> print(lib.undo(), "walk" in lib)
+        remove walk True
         """
         return self._exchange(False, "undo")
 
@@ -494,13 +463,10 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = ml.Library.create(f"{folder}/takes.loom")
-        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
-        ...     _ = made.undo()
-        ...     print(made.names, made.redo(), made.names)
-        () add walk ('walk',)
+        >>> lib.remove("walk")
+        >>> _ = lib.undo()
+        >>> print(lib.redo(), "walk" in lib)
+        remove walk False
         """
         return self._exchange(True, "redo")
 

@@ -15,7 +15,6 @@ from typing import Self
 from motionloom import parallel
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.segment import Segment, positive_rate
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import FOLDER, frame_path, open_frames, unpacked
@@ -116,14 +115,8 @@ class StoredMotions:
 
     @property
     def id(self) -> str:
-        """Identifier of the library: the same after it is moved, another after it is made anew.
-
-        Libraries of release 0.1 have none; theirs is made from their path.
-        """
-        held = self.catalogue.meta().get("id")
-        return (
-            held or hashlib.blake2b(str(self.path.resolve()).encode(), digest_size=16).hexdigest()
-        )
+        """Identifier of the library: the same after it is moved, another after it is made anew."""
+        return self.catalogue.meta()["id"]
 
     @property
     def fps(self) -> float | None:
@@ -178,14 +171,13 @@ class StoredMotions:
                 if attempt and self.catalogue.entry(name) == entry:
                     break
                 continue
-            stored = Motion(
+            return Motion(
                 skeleton,
                 fps=entry.fps,
                 name=name,
                 origin=origin_from(entry),
                 **unpacked(table, len(skeleton)),  # type: ignore[arg-type]
             )
-            return hips_as_root(stored)  # release 0.1 kept joints above the hips
         raise LibraryError(
             f"{frame_path(self, entry)}: the frames of {name!r} are missing; import it again"
         )

@@ -36,7 +36,13 @@ from motionloom.store.artifacts.folders import (
     write_checks,
 )
 from motionloom.store.catalogue import IMPORTING, Catalogue, entry_problem
-from motionloom.store.catalogue_file import FILE, is_unused, lost_frames, recovery_advice
+from motionloom.store.catalogue_file import (
+    FILE,
+    OLDEST_FORMAT,
+    is_unused,
+    lost_frames,
+    recovery_advice,
+)
 from motionloom.store.frames import (
     FOLDER,
     FrameDescription,
@@ -48,8 +54,7 @@ from motionloom.store.frames import (
     write_frame_table,
 )
 from motionloom.store.ingest.importing import frame_files, remove_files
-from motionloom.store.ingest.skeletons import StoredSkeletons
-from motionloom.store.ingest.task import content_hash, described_entry
+from motionloom.store.ingest.task import StoredSkeletons, content_hash, described_entry
 from motionloom.store.lock import writer_lock
 from motionloom.store.records import Entry, origin_from, skeleton_from
 from motionloom.store.remote.object_store import ObjectStore
@@ -110,13 +115,6 @@ def _verified(store: Store, found: _Report) -> VerifyReport:
     motions = _check_frames(store, found)
     _check_orphans(store, described, found)
     artifacts = _check_artifacts(store, found)
-    if not store.catalogue.has_checks():
-        _mend(
-            found,
-            "the catalogue has no checksums yet: the next change adds them",
-            "the catalogue has checksums now",
-            store.catalogue.put_checks,
-        )
     if not isinstance(store.files, ObjectStore):
         count, size = trash_size(store.path)
         if count:
@@ -364,7 +362,7 @@ def _bad_artifact(
     store: Store, folders: LocalFolders | RemoteFolders, name: str, problem: str, found: _Report
 ) -> None:
     version = name.rpartition(".")[2]
-    by_name = "-" in version  # saved by the user, see `motionloom.store.artifacts.artifacts`
+    by_name = "-" in version  # saved by the user, see `motionloom.store.artifacts`
     if not found.repair or by_name:
         line = f"{problem}; make it again" if by_name and found.repair else problem
         found.problems.append(line)
@@ -404,7 +402,8 @@ def recover(path: Path) -> int:
     with writer_lock(path, timeout=600.0):
         move_to_trash(path, [FILE + end for end in ("", "-journal", "-wal", "-shm")])
         catalogue = Catalogue(path)
-        catalogue.create({"id": uuid4().hex})
+        # In case it was a library of release 0.2: opening it upgrades its artifacts.
+        catalogue.create({"id": uuid4().hex, "format": str(OLDEST_FORMAT)})
         catalogue.close()
     store = Store(path)
     with store.writing():

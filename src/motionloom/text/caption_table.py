@@ -1,6 +1,10 @@
-"""Captions and statistics of all motions of a library, as an artifact.
+"""Captions and motion statistics of all motions of a library, as an artifact.
 
 Computed once for every motion; when motions are added, only theirs are computed.
+
+Motion statistics are one vector for a whole motion or a segment, from which words are learnt:
+quantiles and rates of the body signals, where the path leads and how it turns, steps, flights and
+repetitions, and a few signals from start to end.
 """
 
 from __future__ import annotations
@@ -21,18 +25,35 @@ from motionloom.checked_arrays import open_array
 from motionloom.errors import LibraryError, RoleError
 from motionloom.files import parse_json, read_regular, unpacked_bytes
 from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.segment import intervals
 from motionloom.parallel import Progress
 from motionloom.store.artifacts.row_table import over_motions
 from motionloom.store.records import text_digest
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 from motionloom.text.captions import Event, counted, events
-from motionloom.text.signals import body_signals
-from motionloom.text.statistics import motion_statistics
+from motionloom.text.signals import RATE, BodySignals, body_signals
 
 KIND = "captions"
 _VERSION = 1  # increment it when signals, captions or statistics give other results than before
 _TYPES = (str, float, float, float, str, str, str, int)
+Array = NDArray[np.float64]
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_PARTS = 3  # of a motion whose courses are compared
+_COURSES = ("level", "speed", "bow", "tilt", "head_height", "turning", "forward", "leftward",
+            "left_hand_height", "right_hand_height", "hands_apart")  # fmt: skip
+_COUNTED = (
+    "heading",
+    "feet_heading",
+    "steps",
+    "left_kick_speed",
+    "right_kick_speed",
+)  # path and steps have statistics of their own
+_LIMBS = ("left_hand_speed", "right_hand_speed", "left_foot_speed", "right_foot_speed")
+_BANDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # Hz, limits of the bands of movement
+_WAVES = ("level", "left_hand_height", "right_hand_height", "left_foot_height", "right_foot_height",
+          "left_hand_forward", "right_hand_forward", "bow", "lean", "twist", "turning")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,3 +198,110 @@ def _event(row: Any) -> Event:
     if len(row) != len(checks):
         raise ValueError("an event has too few values")
     return Event(*(check(value) for check, value in zip(checks, row, strict=True)))
+
+
+def motion_statistics(signals: BodySignals) -> Array:
+    """Statistics of the signals of a motion, shape (D,); all finite."""
+    curves = signals.curves
+    out: list[float] = [np.log(max(signals.frames, 1) / RATE)]
+    for name in sorted(curves):
+        if name not in _COUNTED:
+            out.extend(np.quantile(curves[name], _QUANTILES))
+            out.append(float(np.std(curves[name])))
+    out += _path(curves, signals.frames)
+    out += _steps(curves, signals.frames)
+    for name in _COURSES:
+        parts = np.array_split(curves[name], _PARTS)
+        means = [float(np.mean(part)) if len(part) else 0.0 for part in parts]
+        ends = (float(curves[name][0]), float(curves[name][-1]))
+        out += [*means, *ends, float(np.argmax(curves[name])) / max(signals.frames, 1)]
+    for name in _WAVES:
+        out += _bands(curves[name])
+    out += _symmetry(curves)
+    return np.nan_to_num(np.array(out, np.float64), posinf=0.0, neginf=0.0)
+
+
+def _path(curves, frames: int) -> list[float]:
+    """Where the path leads, in the heading of the first frame."""
+    seconds = max(frames, 1) / RATE
+    heading = curves["heading"]
+    turn = np.radians(heading - heading[0])
+    steps = (curves["forward"] + 1j * curves["leftward"]) * np.exp(1j * turn) / RATE
+    place = np.cumsum(steps)
+    length = float(np.sum(np.abs(steps)))
+    end = place[-1]
+    far = float(np.abs(place).max())
+    turning = curves["turning"] / RATE
+    left, right = turning[turning > 0].sum(), -turning[turning < 0].sum()
+    course = np.angle(steps[1:] * np.conj(steps[:-1]))
+    moving = np.minimum(np.abs(steps[1:]), np.abs(steps[:-1])) > 0.3 / RATE
+    bend = np.degrees(np.sum(course[moving])) if moving.any() else 0.0
+    return [
+        length, length / seconds, end.real, end.imag, abs(end), far, abs(end) / max(length, 0.3),
+        float(heading[-1] - heading[0]), abs(heading[-1] - heading[0]),
+        float(np.ptp(heading)), left, right, (left - right) / max(left + right, 20.0),
+        float(bend), abs(float(bend)), end.real / max(length, 0.3), end.imag / max(length, 0.3),
+        float(np.mean(curves["speed"] > 0.3)), float(np.mean(curves["forward"] < -0.2)),
+        float(np.mean(np.abs(curves["leftward"]) > 0.3)),
+        float(np.mean(np.abs(curves["turning"]) > 60.0)),
+        float(curves["ground"][-1] - curves["ground"][0]), float(np.ptp(curves["ground"])),
+    ]  # fmt: skip
+
+
+def _steps(curves, frames: int) -> list[float]:
+    """Steps, flights, and the turn and travel in the longest flight."""
+    seconds = max(frames, 1) / RATE
+    out: list[float] = []
+    total = 0
+    for side in SIDES:
+        landings = [a for a, _ in intervals(curves[f"{side}_stands"] > 0.5) if a > 0]
+        total += len(landings)
+        out.append(len(landings) / seconds)
+    out += [np.log1p(total), total / seconds]
+    falling = (curves["weight"] < -0.45) & (curves["grounded"] < 0.5)
+    flights = [(a, b) for a, b in intervals(falling) if b - a >= 3]
+    longest = max(flights, key=lambda each: each[1] - each[0], default=(0, 0))
+    a, b = max(longest[0] - 3, 0), min(longest[1] + 3, frames - 1)
+    turn = float(curves["heading"][b] - curves["heading"][a]) if flights else 0.0
+    hop = [
+        float(np.sum(curves[name][a:b]) / RATE) if flights else 0.0
+        for name in ("forward", "leftward")
+    ]
+    out += [np.log1p(len(flights)), (longest[1] - longest[0]) / RATE, turn, abs(turn), *hop]
+    out.append(sum(b - a for a, b in flights) / max(frames, 1))
+    return out
+
+
+def _bands(curve: Array) -> list[float]:
+    """Amplitude of a signal in bands of frequency, and how periodic it is."""
+    n = max(64, len(curve))
+    moving = curve - np.linspace(curve[0], curve[-1], len(curve))
+    power = np.abs(np.fft.rfft((moving - moving.mean()) * np.hanning(len(curve)), n)) ** 2
+    hertz = np.fft.rfftfreq(n, 1.0 / RATE)
+    amplitude = 2.0 / max(len(curve), 1)
+    bands = [
+        amplitude * float(np.sqrt(power[(hertz >= low) & (hertz < high)].sum() + 1e-12))
+        for low, high in zip(_BANDS[:-1], _BANDS[1:], strict=True)
+    ]
+    rhythm = power[(hertz >= 0.3) & (hertz < 4.0)]
+    return [*bands, float(rhythm.max() / (rhythm.sum() + 1e-9)) if len(rhythm) else 0.0]
+
+
+def _symmetry(curves) -> list[float]:
+    """How limbs move together: correlations of left and right, of hands and feet; shares."""
+    pairs = [
+        ("left_hand_height", "right_hand_height"), ("left_hand_forward", "right_hand_forward"),
+        ("left_hand_out", "right_hand_out"), ("left_foot_height", "right_foot_height"),
+        ("left_foot_forward", "right_foot_forward"), ("left_knee", "right_knee"),
+        ("left_elbow", "right_elbow"), ("left_hand_forward", "right_foot_forward"),
+        ("left_hand_forward", "left_foot_forward"), ("level", "bow"),
+    ]  # fmt: skip
+    out = []
+    for a, b in pairs:
+        x, y = curves[a] - curves[a].mean(), curves[b] - curves[b].mean()
+        out.append(float(np.sum(x * y) / (np.sqrt(np.sum(x * x) * np.sum(y * y)) + 1e-6)))
+    energy = np.array([float(np.mean(curves[name])) for name in _LIMBS])
+    out += list(np.log(energy + 0.05)) + list(energy / (energy.sum() + 0.1))
+    out += [float(np.log((energy[0] + 0.1) / (energy[1] + 0.1)))]
+    out += [float(np.log((energy[2] + 0.1) / (energy[3] + 0.1)))]
+    return out

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from motionloom.motion.feet.gait import GAITS
 from motionloom.parallel import Progress
+from motionloom.search.clips.retrieval import clip_table
 from motionloom.search.clips.statistics import StatisticsMeasure
-from motionloom.search.clips.table import clip_table
 from motionloom.store.store import Store
 from motionloom.text.caption_table import caption_table
 from motionloom.text.captions import Event

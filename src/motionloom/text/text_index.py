@@ -35,9 +35,8 @@ from motionloom.store.records import Entry, text_digest
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 from motionloom.text import caption_table as table
-from motionloom.text.captions import Event
-from motionloom.text.learnt import LearntWords, learn_words
-from motionloom.text.predicates import predicates
+from motionloom.text.captions import Event, predicates
+from motionloom.text.learned_words import LearntWords, learn_words
 from motionloom.text.vocabulary import (
     RELATED,
     Synonyms,

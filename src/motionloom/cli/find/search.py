@@ -111,7 +111,7 @@ def family(
     found = lib.family(query, settings)
     if sweep is not None:
         from motionloom.library import family_sweep
-        from motionloom.plots.family_sweep import write_sweep
+        from motionloom.plots.match_graph import write_sweep
 
         swept = family_sweep(lib, query, settings)
         write_sweep(swept, sweep, used=found.join_distance)

@@ -23,9 +23,8 @@ from motionloom.motion import Motion
 from motionloom.motion.segment import positive_rate
 from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.parallel import Progress
-from motionloom.plots.figures import strokes as ink
-from motionloom.plots.figures.body_figure import BodyFigure, body_figure
-from motionloom.plots.figures.camera import Camera, camera_for
+from motionloom.plots.figures import drawing as ink
+from motionloom.plots.figures.drawing import BodyFigure, Camera, body_figure, camera_for
 from motionloom.plots.figures.stick_figure import COLOURS, PATH_COLOUR, StickFigure, stick_figure
 
 if TYPE_CHECKING:

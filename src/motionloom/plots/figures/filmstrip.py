@@ -3,6 +3,8 @@
 A motion that travels is drawn in world coordinates on a lane with metre marks. One that stays
 in place, turns back or goes very far is drawn as a row of small stages seen by the same camera,
 with a plan of the path if it is long enough.
+
+The worst second of a synthesized motion is a film strip with the worst frame marked.
 """
 
 from __future__ import annotations
@@ -19,9 +21,15 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.motion import Motion
-from motionloom.plots.figures import strokes as ink
-from motionloom.plots.figures.body_figure import BodyFigure, body_figure
-from motionloom.plots.figures.camera import Camera, camera_for, floor_direction
+from motionloom.motion.diagnostics.quality import QualityReport
+from motionloom.plots.figures import drawing as ink
+from motionloom.plots.figures.drawing import (
+    BodyFigure,
+    Camera,
+    body_figure,
+    camera_for,
+    floor_direction,
+)
 from motionloom.plots.figures.stick_figure import PATH_COLOUR, StickFigure, stick_figure
 from motionloom.plots.pages.page import (
     FAINT,
@@ -39,7 +47,6 @@ from motionloom.plots.pages.page import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
 
 LAYOUTS = ("auto", "world", "stages")
 
@@ -418,3 +425,69 @@ def write_match_strip(
     with atomic_write(path) as scratch:
         Image.fromarray(np.concatenate(padded)).save(scratch)
     return path
+
+
+_FIGURES = 9
+
+_TITLES = {
+    "slide": "feet slide {cm:.1f} cm per contact",
+    "floor": "feet {cm:.1f} cm below the floor",
+    "seam": "seam accelerates {value:.2f} times as much as the takes",
+    "steps": "{percent:.0f} % of the steps repeat a foot",
+    "jump": "jump of {cm:.0f} cm in one frame",
+    "limbs": "limbs overlap {cm:.1f} cm",
+    "balance": "{cm:.1f} cm out of balance",
+}
+
+
+def write_worst_second(
+    motion: Motion, path: str | Path, *, quality: QualityReport | None = None
+) -> Path:
+    """Draw the second around the worst frame of a motion to a .png, .svg or .pdf file.
+
+    The worst frame is that of the measure farthest beyond its limit, or nearest to it, on a red
+    stage. The title says which measure it is, where on the body, and from which take.
+
+    Parameters
+    ----------
+    motion : Motion
+    path : str or Path
+    quality : QualityReport, optional
+        Default: that of the motion.
+
+    Raises
+    ------
+    InvalidInput
+        If nothing was measured, or the suffix is not one of a picture.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> from motionloom.motion_graph import motion_graph
+    >>> walk = motion_graph([ml.demo.clip("take_locomotion")]).walk(seconds=4, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(write_worst_second(walk, f"{folder}/worst.png").name)
+    worst.png
+    """
+    path = checked_picture_path(path)
+    report = motion.quality if quality is None else quality
+    if report is None or not report.worst:
+        raise InvalidInput(f"nothing was measured on {motion.name or 'the motion'}")
+    worst = report.worst[0]
+    half = max(1, round(0.5 * motion.fps))
+    frame = min(worst.frame, len(motion) - 1)
+    first = max(min(frame - half, len(motion) - 2 * half - 1), 0)
+    last = min(first + 2 * half + 1, len(motion))
+    title = _TITLES[worst.measure].format(
+        value=worst.value, cm=100 * worst.value, percent=100 * worst.value
+    )
+    take = f"take {worst.take}" if worst.take and worst.measure != "seam" else ""
+    about = ", ".join(filter(None, (worst.detail, take)))
+    verdict = "limit passed" if worst.passed else "within its limit"
+    whose = f"{motion.name}: " if motion.name else ""
+    text = f"{whose}{title} ({verdict}){'; ' if about else ''}{about}"
+    named = replace(motion[first:last], name=text)
+    strip = film_strip(
+        named, frames=_FIGURES, layout="stages", first_frame=first, mark=frame - first
+    )
+    return write_figure(strip, path)

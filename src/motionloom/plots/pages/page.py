@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.motion import Motion
-from motionloom.plots.figures import strokes as ink
+from motionloom.plots.figures import drawing as ink
 from motionloom.plots.figures.stick_figure import COLOURS, LEFT, RIGHT, StickFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from motionloom.plots.figures.body_figure import Triangles
+    from motionloom.plots.figures.drawing import Triangles
 
 
 TEXT, FAINT = "#2b323c", "#7b8494"

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.plots.figures.camera import camera_for
+from motionloom.plots.figures.drawing import camera_for, grid_step
 from motionloom.plots.figures.stick_figure import stick_figure
-from motionloom.plots.figures.strokes import grid_step
 
 MISSING = -32768  # code of a missing coordinate
 _LOWEST_FPS = 10.0  # below that, the interpolated curve visibly cuts corners

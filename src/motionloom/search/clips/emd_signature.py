@@ -202,6 +202,11 @@ def _turned_apart(a, b, apart, turn):
 
 @kernel
 def _signatures(curves, threshold, time_weight, perpendicular):
+    """Points (N, 4), masses (N,) and numbers of points (C * J,) of curves (C, T, J, 3).
+
+    The mass of a point is its share of the frames: those nearer to it than to its neighbors, with
+    half a frame beyond the first and the last, so that the masses add up to 1.
+    """
     clips, frames, joints, _ = curves.shape
     room = clips * joints * min(frames, 16)
     points, mass = np.empty((room, _AXES)), np.empty(room)
@@ -229,6 +234,11 @@ def _signatures(curves, threshold, time_weight, perpendicular):
 
 @kernel
 def _quantiles(points, mass, starts):
+    """Means of the coordinates over `PARTS` equal parts of the mass, sorted, (S, 4, PARTS).
+
+    Points are poured into the parts in the order of a coordinate; one that does not fit is split.
+    The last part takes what rounding leaves.
+    """
     count = len(starts) - 1
     out = np.zeros((count, _AXES, PARTS))
     for h in range(count):
@@ -312,6 +322,7 @@ def _turn(whole_turns: bool) -> float:
 
 @kernel
 def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
+    """Distances from clips `first` to `last` to those before them, (last - first, count)."""
     out = np.full((last - first, count), np.nan)
     nothing = np.zeros(len(weights))
     for a in range(first, last):
@@ -327,6 +338,12 @@ def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
 def _nearest(
     points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, k, turn
 ):
+    """The `k` nearest clips, their distances, and the number of distances begun.
+
+    Points (N, 4), masses (N,) and starts (C * J + 1,) of the query (`_a`) and of the clips;
+    `bounds` (C, J), their sums `totals` (C,) and `order` (C,), in which sums rise: the first sum
+    above the k-th distance ends the search.
+    """
     found = np.full(k, -1)
     gaps = np.full(k, np.inf)
     computed = 0

@@ -19,8 +19,8 @@ compared by the joints that all of them have.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,25 +44,25 @@ from motionloom.features.curves import (
     rotation_curves,
     whole_turns,
 )
-from motionloom.features.frame_distances import FrameDistance, frame_distance
+from motionloom.features.frame_distances import FrameDistance, distance_key, frame_distance
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
-from motionloom.search.clips.features import (
-    POSE_ROLES,
-    clip_summary,
-    even_rows,
-    joint_spreads,
-    pose_rows,
-    spread_distances,
-)
 from motionloom.search.clips.vectors import (
+    LEGS,
+    POSE_ROLES,
     ClipMeasure,
     ClipVectors,
     banded_path,
+    clip_summary,
     enough_joints,
+    even_rows,
     joint_columns,
+    joint_spreads,
     mirrored,
+    pose_joints,
+    pose_rows,
+    spread_distances,
 )
 from motionloom.search.methods import clip_methods
 
@@ -75,25 +75,9 @@ def clip_distances(measure: ClipMeasure, clips: ClipVectors) -> NDArray[np.float
     return mirrored(rows) if measure.symmetric else rows
 
 
-def artifact_key(measure: ClipMeasure) -> str:
-    """Text that identifies a measure in the names of artifacts.
-
-    It has the class names of release 0.1, so that tables written by it are still found.
-    """
-    text = repr(measure).replace("kind='summary'", "kind='gist'")
-    if isinstance(measure, CurveMeasure):
-        for usual in (f", frames={PAPER_ROWS}", ", line_distance='time'"):
-            text = text.replace(usual, "")
-        text = f"{text[:-1]}, joints={CURVE_JOINTS})"
-    for name, old in (("EmdMeasure", "EnergyMeasure"), ("FrameDistanceMeasure", "GridMeasure")):
-        text = text.replace(f"{name}(", f"{old}(")
-    return text
-
-
 PAPER_ROWS = 128  # Tam et al. 2007, section 4
 GIST_ROWS = 64
 _SCALING_RATE = 120.0  # of CMU's takes; the query is the first 128 frames
-_LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")
 
 
 @dataclass(frozen=True)
@@ -109,15 +93,17 @@ class DtwMeasure:
     count: int
     unit: str = "m"
     band: float = BAND
-    spread: bool = field(default=False, repr=False)
+    spread: bool = False
     symmetric: ClassVar[bool] = True
 
     joints: ClassVar[tuple[str, ...]] = POSE_ROLES
 
+    @property
+    def key(self) -> dict[str, Any]:  # noqa: D102
+        return {"kind": self.kind, "count": self.count}
+
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
-        skeleton.role_assignment.require(_LEGS if self.kind == "summary" else ("hips",))
-        found = tuple(role for role in POSE_ROLES if role in skeleton.roles)
-        return enough_joints(found, POSE_ROLES)
+        return pose_joints(skeleton, LEGS if self.kind == "summary" else ("hips",))
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         return self.count
@@ -144,16 +130,11 @@ class DtwMeasure:
         if self.spread:
             own = joint_spreads(np.asarray(query)[None, :, : 3 * len(clips.joints)])[0]
             offsets = spread_distances(own, self._spreads(clips)) / scale
-        found = dtw_nearest(
-            query,
-            clips.stack,
-            k=k,
-            band=self.band,
-            usable=clips.whole,
-            offsets=offsets,
+        near = dtw_nearest(
+            query, clips.stack, k=k, band=self.band, usable=clips.whole, offsets=offsets,
             prune=prune,
-        )
-        return Nearest(found.clips, scale * found.distances, found.computed)
+        )  # fmt: skip
+        return Nearest(near.clips, scale * near.distances, near.computed)
 
     def _spreads(self, clips: ClipVectors) -> NDArray[np.float64]:
         """Spreads of the joints of each clip, computed once."""
@@ -173,6 +154,13 @@ class CurveMeasure:
 
     joints: ClassVar[tuple[str, ...]] = CURVE_JOINTS
     joint_weights: JointWeights
+    frames: int = PAPER_ROWS
+
+    def length(self, frames: int, fps: float) -> int:  # noqa: D102
+        return self.frames
+
+    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
+        return even_rows(_curve_rows(motion), self.frames)
 
     def weights(self, joints: tuple[str, ...]) -> NDArray[np.float64]:
         """Weights of joints; their sum is 1."""
@@ -184,7 +172,8 @@ class CurveMeasure:
         return weights / weights.sum()
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
-        return _curves_of(skeleton)
+        skeleton.role_assignment.require(("hips",))
+        return enough_joints(curve_joints(skeleton), CURVE_JOINTS)
 
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
         return joint_columns(CURVE_JOINTS, joints)
@@ -208,26 +197,24 @@ class AngleDtwMeasure(CurveMeasure):
     unit: str = "degrees"
     frames: int = PAPER_ROWS
     band: float = BAND
-    joint_weights: JointWeights = field(default="importance", repr=False)
-    whole_turns: bool = field(default=True, repr=False)
+    joint_weights: JointWeights = "importance"
+    whole_turns: bool = True
     symmetric: ClassVar[bool] = True
 
-    def length(self, frames: int, fps: float) -> int:  # noqa: D102
-        return self.frames
-
-    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
-        return even_rows(_curve_rows(motion), self.frames)
+    @property
+    def key(self) -> dict[str, Any]:  # noqa: D102
+        return {"frames": self.frames}
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         curves = self._weighted(clips)
-        out = dtw_matrix_rows(curves.rows.reshape(clips.stack.shape), first, last, band=self.band)
+        stack = curves.rows.reshape(clips.stack.shape)
+        out = dtw_matrix_rows(stack, first, last, band=self.band)
         for i in range(first, last):
             turns = curves.turns(curves.means[i])
             turned = np.asarray(turns.any(axis=1))[:i]
             for j in np.flatnonzero(turned & np.isfinite(out[i - first, :i])):
-                other = curves.rows.reshape(clips.stack.shape)[j] + turns[j].astype(np.float32)
-                own = curves.rows.reshape(clips.stack.shape)[i]
-                out[i - first, j] = banded_dtw(own, other, band=self.band)
+                other = stack[j] + turns[j].astype(np.float32)
+                out[i - first, j] = banded_dtw(stack[i], other, band=self.band)
         return self._scale * out
 
     def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
@@ -329,15 +316,22 @@ class EmdMeasure(CurveMeasure):
     time_weight: float = 1.0
     frames: int = PAPER_ROWS
     line_distance: Literal["time", "perpendicular"] = "time"
-    joint_weights: JointWeights = field(default="importance", repr=False)
-    whole_turns: bool = field(default=True, repr=False)
+    joint_weights: JointWeights = "importance"
+    whole_turns: bool = True
     symmetric: ClassVar[bool] = True
 
-    def length(self, frames: int, fps: float) -> int:  # noqa: D102
-        return self.frames
+    @property
+    def key(self) -> dict[str, Any]:  # noqa: D102
+        return {"frames": self.frames}
 
-    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
-        return even_rows(_curve_rows(motion), self.frames)
+    @property
+    def signature_key(self) -> dict[str, Any]:
+        """What signatures depend on besides the feature vectors."""
+        return {
+            "threshold": self.threshold,
+            "time_weight": self.time_weight,
+            "line_distance": self.line_distance,
+        }
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         there = np.flatnonzero(clips.whole)
@@ -386,10 +380,14 @@ class ScalingMeasure(CurveMeasure):
     about: str = "uniform scaling of rotation curves (Keogh et al. 2004)"
     unit: str = "degrees"
     factor: float = FACTOR
-    stretch_only: bool = field(default=False, repr=False)
-    joint_weights: JointWeights = field(default="importance", repr=False)
-    whole_turns: bool = field(default=True, repr=False)
+    stretch_only: bool = False
+    joint_weights: JointWeights = "importance"
+    whole_turns: bool = True
     symmetric: ClassVar[bool] = False
+
+    @property
+    def key(self) -> dict[str, Any]:  # noqa: D102
+        return {"factor": self.factor}
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         most = scaled_lengths(PAPER_ROWS, 10 * PAPER_ROWS, self.factor)[1]
@@ -433,6 +431,10 @@ class FrameDistanceMeasure:
     band: float = BAND
     joints: tuple[str, ...] = ()
     symmetric: ClassVar[bool] = True
+
+    @property
+    def key(self) -> dict[str, Any]:  # noqa: D102
+        return {"distance": distance_key(self._distance), "count": self.count}
 
     @property
     def unit(self) -> str:  # noqa: D102
@@ -507,8 +509,3 @@ def clip_measure(name: str) -> ClipMeasure:
 
 def _curve_rows(motion: Motion) -> NDArray[np.float64]:
     return rotation_curves(motion).reshape(len(motion), 3 * len(CURVE_JOINTS))
-
-
-def _curves_of(skeleton: Skeleton) -> tuple[str, ...]:
-    skeleton.role_assignment.require(("hips",))
-    return enough_joints(curve_joints(skeleton), CURVE_JOINTS)

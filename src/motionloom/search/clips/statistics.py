@@ -24,8 +24,8 @@ None of the weights is fitted to labels in a library. docs/evaluation.md tells h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +34,17 @@ from motionloom.alignment.banded_dtw import BAND, Nearest
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import facing
 from motionloom.motion.resampling import resampled_length
-from motionloom.search.clips.features import POSE_ROLES, RATE, even_rows, pose_rows, travel_rows
 from motionloom.search.clips.vectors import (
+    LEGS,
+    POSE_ROLES,
+    RATE,
     ClipVectors,
     banded_path,
-    enough_joints,
+    even_rows,
     joint_columns,
+    pose_joints,
+    pose_rows,
+    travel_rows,
 )
 
 TRAVEL_SECONDS = 0.2  # metres that a metre per second, or a radian per second, counts for
@@ -51,7 +56,6 @@ TURN_RADIANS = 1.5  # turns beyond it saturate
 _ALIGNED = 64  # frames of the alignment that is returned
 _SPECTRUM_ROWS = 128  # shorter clips are padded
 _TRAVEL = 4  # columns of travel and turning
-_LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")
 
 
 def statistic_rows(motion: Motion) -> NDArray[np.float64]:
@@ -155,19 +159,18 @@ class StatisticsMeasure:
     name: str = "statistics"
     about: str = "covariance, spectrum and trend of poses and travel; length and turn"
     unit: str = "log units"
-    covariance_weight: float = field(default=1.0, repr=False)
-    spectrum_weight: float = field(default=1.0, repr=False)
-    trend_weight: float = field(default=1.0, repr=False)
-    length_weight: float = field(default=0.2, repr=False)
-    turn_weight: float = field(default=0.1, repr=False)
+    covariance_weight: float = 1.0
+    spectrum_weight: float = 1.0
+    trend_weight: float = 1.0
+    length_weight: float = 0.2
+    turn_weight: float = 0.1
     symmetric: ClassVar[bool] = True
 
     joints: ClassVar[tuple[str, ...]] = POSE_ROLES
+    key: ClassVar[dict[str, Any]] = {}
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
-        skeleton.role_assignment.require(_LEGS)
-        found = tuple(role for role in POSE_ROLES if role in skeleton.roles)
-        return enough_joints(found, POSE_ROLES)
+        return pose_joints(skeleton, LEGS)
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         return resampled_length(frames, fps, RATE)

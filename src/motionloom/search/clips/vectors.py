@@ -1,17 +1,51 @@
-"""Feature vectors of clips, and what every measure of clips must have."""
+"""Feature vectors of whole clips, and the protocol of the measures that compare them.
+
+Features are poses and travel, resampled from start to end:
+
+``poses``
+    Wrists, ankles and head in the body frame (see `motionloom.features.body_frame`).
+``travel``
+    Velocity of the hips in the body frame: to the left, up, and ahead.
+``length``
+    Logarithm of the duration: twice as long is as far as half as long.
+``spread``
+    Logarithm of how far each coordinate of the poses spreads over the clip, in any order: which
+    joints move, and in which direction.
+
+A clip is resampled to the same number of frames whatever its duration, so that a fast and a slow
+performance differ only in `length` and `travel`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from motionloom.alignment.banded_dtw import Nearest, banded_matrix
 from motionloom.alignment.dtw import warp
-from motionloom.errors import RoleError
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.features.body_frame import body_positions, leg_scale
+from motionloom.features.feature_sets import FEATURES
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.kinematics.body import facing
+from motionloom.motion.rotations.planar_transform import floor_complex
+
+POSE_ROLES: tuple[str, ...] = FEATURES["e15"].roles
+LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")  # needed for size and facing
+RATE = 30.0  # frames per second at which velocities are taken
+
+# Chosen on 222 CMU clips in five groups, from a matrix; docs/clips.md says how.
+TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # to the left, up, ahead: metres per metre per second
+LENGTH_METRES = 1.0  # per factor e of length
+
+# On sets that chose neither (docs/clips.md), 0.5 to 1.5 metres and 1 to 5 cm score alike.
+SPREAD_METRES = 1.0  # per factor e of spread
+STILL_METRES = 0.02  # spread of a joint that is held still
+_CLIPS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +114,10 @@ class ClipMeasure(Protocol):
     def joints(self) -> tuple[str, ...]:
         """Joints that it can compare."""
 
+    @property
+    def key(self) -> Mapping[str, Any]:
+        """What `clip_rows` depends on besides the motion and the name, as plain values."""
+
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:
         """Those of `joints` that a skeleton has; `RoleError` if it cannot be compared."""
 
@@ -125,6 +163,12 @@ def enough_joints(found: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str,
     return found
 
 
+def pose_joints(skeleton: Skeleton, required: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of `POSE_ROLES` that a skeleton has; `RoleError` if it lacks a required role."""
+    skeleton.role_assignment.require(required)
+    return enough_joints(tuple(role for role in POSE_ROLES if role in skeleton.roles), POSE_ROLES)
+
+
 def joint_columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.int64]:
     """Columns of some of the joints, three for each.
 
@@ -135,3 +179,109 @@ def joint_columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.
     """
     numbers = np.array([joints.index(joint) for joint in some], dtype=np.int64)
     return (3 * numbers[:, None] + np.arange(3)).ravel()
+
+
+def pose_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64]:
+    """Positions of `POSE_ROLES` in the body frame, shape (T, 15).
+
+    NaN where the skeleton lacks a role. Metres.
+    """
+    out = np.full((len(motion), len(POSE_ROLES), 3), np.nan)
+    there = [k for k, role in enumerate(POSE_ROLES) if role in motion.skeleton.roles]
+    if there:
+        roles = [POSE_ROLES[k] for k in there]
+        out[:, there] = body_positions(motion, roles, scale_free=scale_free)
+    return out.reshape(len(motion), 3 * len(POSE_ROLES))
+
+
+def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64]:
+    """Velocity of the hips to the left, up and ahead, in metres per second, shape (T, 3).
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> ahead = travel_rows(ml.demo.clip("walk"))[:, 2]
+    >>> bool(0.5 < np.median(ahead) < 2.0)
+    True
+    """
+    hips = motion.role_positions(["hips"])[:, 0].astype(np.float64)
+    if len(hips) < 2:
+        return np.zeros((len(hips), 3))
+    speed = np.gradient(hips, axis=0) * motion.fps
+    floor = floor_complex(speed) * facing(motion).conj()
+    scale = leg_scale(motion.skeleton) if scale_free else 1.0
+    return scale * np.stack([floor.imag, speed[:, 1], floor.real], axis=-1)
+
+
+def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
+    """Poses, travel and length of a clip resampled to `count` frames, shape (count, 19).
+
+    Performers of all sizes are scaled to one. All in metres: velocities are multiplied by
+    `TRAVEL_SECONDS`, a duration longer by a factor e counts `LENGTH_METRES`.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> clip_summary(ml.demo.clip("walk"), 64).shape
+    (64, 19)
+    """
+    seconds = len(motion) / motion.fps
+    motion = motion.resample(RATE)
+    rows = np.concatenate(
+        [
+            pose_rows(motion, scale_free=True),
+            travel_rows(motion, scale_free=True) * TRAVEL_SECONDS,
+            np.full((len(motion), 1), LENGTH_METRES * np.log(seconds)),
+        ],
+        axis=1,
+    )
+    return even_rows(rows, count)
+
+
+def joint_spreads(poses: NDArray) -> NDArray[np.float64]:
+    """Logarithm of the standard deviation of each coordinate over each clip.
+
+    Parameters
+    ----------
+    poses : ndarray, shape (C, T, D)
+
+    Returns
+    -------
+    spreads : ndarray, shape (C, D)
+
+    Examples
+    --------
+    >>> bool(joint_spreads(np.array([[[0.0], [2.0]]]))[0, 0] == np.log(1.0 + STILL_METRES))
+    True
+    """
+    parts = [
+        np.asarray(poses[at : at + _CLIPS_AT_ONCE], np.float64).std(axis=1)
+        for at in range(0, len(poses), _CLIPS_AT_ONCE)
+    ]
+    return np.log(np.concatenate(parts) + STILL_METRES)
+
+
+def spread_distances(own: NDArray, spreads: NDArray) -> NDArray[np.float64]:
+    """Root mean square difference of spreads (D,) from those of clips (C, D), in metres."""
+    return SPREAD_METRES * np.sqrt(np.mean((spreads - own) ** 2, axis=1))
+
+
+def even_rows(rows: ArrayLike, count: int) -> NDArray[np.float64]:
+    """Values resampled to `count` even steps from the first to the last, linearly interpolated.
+
+    Examples
+    --------
+    >>> even_rows([[0.0], [1.0], [4.0]], 5)[:, 0].tolist()
+    [0.0, 0.5, 1.0, 2.5, 4.0]
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    if rows.ndim < 2 or not len(rows):
+        raise InvalidInput(f"rows must have shape (T, ...), T at least 1; got {rows.shape}")
+    if count < 1:
+        raise InvalidInput(f"count must be at least 1; got {count}")
+    at = np.linspace(0.0, len(rows) - 1.0, count)
+    before = np.minimum(at.astype(np.int64), max(0, len(rows) - 2))
+    after = np.minimum(before + 1, len(rows) - 1)
+    share = (at - before).reshape(-1, *[1] * (rows.ndim - 1))
+    # A frame that is hit exactly is not affected by a missing next one.
+    return np.where(share == 0.0, rows[before], (1.0 - share) * rows[before] + share * rows[after])

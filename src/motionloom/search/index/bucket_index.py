@@ -45,6 +45,9 @@ from motionloom.search.index.bucket_tree import (
 )
 from motionloom.store.remote.folder import Folder
 
+Answer = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Offsets, numbers and distances of neighbors; see `BucketIndex.nearest`."""
+
 
 @dataclass(frozen=True, eq=False)
 class BucketIndex:
@@ -142,7 +145,7 @@ class BucketIndex:
         radius: float = np.inf,
         epsilon: float = 0.0,
         allowed: NDArray[np.bool_] | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    ) -> Answer:
         """The `k` nearest vectors within `radius` of every query; see `neighbours`.
 
         Returns
@@ -274,6 +277,35 @@ def _nearest(
     queries, rotated, rows, blocks, codes, numbers, errors, children,
     k, radius, factor, allowed, all_allowed,
 ):  # fmt: skip
+    """The `k` nearest rows of each query: offsets (Q + 1,), numbers and distances; see the module.
+
+    Parameters
+    ----------
+    queries : ndarray of float32, shape (Q, D)
+        As given, for the exact distances.
+    rotated : ndarray of float32, shape (Q, P)
+        In the axes of the index.
+    rows : ndarray of float32, shape (N, D)
+    blocks, codes : ndarray, shapes (B, 18 * P) of float32, (B, 72 * P) of uint8
+        The same memory; see `BucketIndex`.
+    numbers, errors : ndarray, shapes (N,) of int64, (L,) of float32
+        Rows of the buckets, and largest errors of their codes.
+    children : ndarray of int64, shape (nodes + 1,)
+        As from `child_offsets`.
+    k : int
+    radius : float
+    factor : float
+        1 plus epsilon; boxes farther than the bound over this factor are not visited.
+    allowed : ndarray of bool, shape (N,)
+        Rows that may be found; not read with `all_allowed`.
+    all_allowed : bool
+
+    Notes
+    -----
+    Queries are visited in order, because the k-th distance of one, plus the step to the next, is
+    the first bound of the next (triangle inequality). A query with missing values has a slack that
+    is not finite, and no neighbors. All buffers are allocated here, once.
+    """
     n_queries, n_axes = rotated.shape
     k = min(k, len(numbers))
     offsets = np.zeros(n_queries + 1, np.int64)
@@ -331,7 +363,12 @@ def _nearest(
 
 @kernel
 def _counts(queries, rotated, rows, blocks, codes, numbers, errors, children, radius):
-    """Number of vectors within `radius` of each query; nearness in doubt is measured exactly."""
+    """Number of vectors within `radius` of each query (Q,); arguments as in `_nearest`.
+
+    The radius does not shrink, so that nodes need no order: a stack instead of a heap. Vectors
+    whose code is within the radius by more than its error count without being read; only those
+    in doubt are measured exactly.
+    """
     n_queries, n_axes = rotated.shape
     n_nodes, n_rows = len(children) - 1, len(numbers)
     out = np.zeros(n_queries, np.int64)
@@ -566,6 +603,7 @@ def _with_successors(members, count, before, n_rows, allowed, all_allowed):
 
 @kernel
 def _exact_distances(query, rows, members, count):
+    """Distances (count,) of a query (D,) to the rows `members`, in double precision."""
     out = np.empty(count)
     for i in range(count):
         out[i] = _exact_distance(query, rows[members[i]])
@@ -574,6 +612,7 @@ def _exact_distances(query, rows, members, count):
 
 @kernel
 def _exact_distance(query, row):
+    """Distance of two vectors (D,) in double precision, summed in the order of the features."""
     square = 0.0
     for d in range(len(query)):
         difference = np.float64(query[d]) - row[d]
@@ -597,6 +636,7 @@ def _by_distance(distances, members, count):
 
 @kernel
 def _longer(values, length):
+    """A copy of an array with room for `length` values."""
     out = np.empty(length, values.dtype)
     out[: len(values)] = values
     return out

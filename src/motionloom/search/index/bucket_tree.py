@@ -146,6 +146,7 @@ def bucket_order(rows, width, children):
 
 @kernel
 def _widest_axis(rows, order, first, last):
+    """Axis of largest variance of vectors `first` to `last` of an order; of a sample, if many."""
     step = max(1, (last - first) // 4096)
     widest, axis = -1.0, 0
     for d in range(rows.shape[1]):

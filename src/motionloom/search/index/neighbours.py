@@ -15,7 +15,7 @@ from motionloom.motion import Motion
 from motionloom.ragged import offsets_of
 from motionloom.search.candidates import Candidate
 from motionloom.search.filters import chosen_mask
-from motionloom.search.index.bucket_index import BucketIndex
+from motionloom.search.index.bucket_index import Answer, BucketIndex
 from motionloom.search.index.shards import SHARD_ROWS, Shards
 from motionloom.search.match import Match, Timeline
 from motionloom.search.methods import NeighbourOptions
@@ -33,16 +33,7 @@ _VERSION = 2  # 1 had float32 buckets without a tree
 class FrameIndex(Protocol):
     """Protocol of an index; see `motionloom.search.index.bucket_index.BucketIndex`."""
 
-    def nearest(
-        self,
-        queries: NDArray[np.float32],
-        rows: NDArray[np.float32],
-        *,
-        k: int,
-        radius: float = np.inf,
-        epsilon: float = 0.0,
-        allowed: NDArray[np.bool_] | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def nearest(self, queries, rows, *, k: int, radius=np.inf, epsilon=0.0, allowed=None) -> Answer:
         """Offsets, numbers and distances of the `k` nearest vectors within `radius`."""
 
 
@@ -220,7 +211,6 @@ def open_index(
         ``bucket`` is kept with the library and memory-mapped. ``kdtree`` is SciPy's, built on
         each call. ``shards`` are bucket indexes of parts of the library, for more frames than
         fit into memory; the workers of a cluster hold some each. All give the same answers.
-        ``blocks`` is the name of ``bucket`` in release 0.1.
     shards : int, optional
         Number of shards. Default: one for every four million frames.
 
@@ -233,7 +223,6 @@ def open_index(
     """
     if kind is None:
         kind = "bucket" if len(features) <= SHARD_ROWS else "shards"
-    kind = "bucket" if kind == "blocks" else kind
     if kind not in INDEXES:
         raise InvalidInput(f"index must be one of {', '.join(INDEXES)}; got {kind!r}")
     if kind == "kdtree":
@@ -258,8 +247,7 @@ def open_index(
     options: dict[str, Any] = {"version": _VERSION, "features": made_from}
     if kind == "shards":
         options["shards"] = shards
-    artifact = "blocks" if kind == "bucket" else kind
-    return library.artifacts.derive(artifact, options, build=build, read=load)
+    return library.artifacts.derive(kind, options, build=build, read=load)
 
 
 class KDTree:
@@ -276,16 +264,7 @@ class KDTree:
         """Index feature vectors (N, D); those with missing values are left out."""
         return cls(rows)
 
-    def nearest(
-        self,
-        queries: NDArray[np.float32],
-        rows: NDArray[np.float32],
-        *,
-        k: int,
-        radius: float = np.inf,
-        epsilon: float = 0.0,
-        allowed: NDArray[np.bool_] | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def nearest(self, queries, rows, *, k: int, radius=np.inf, epsilon=0.0, allowed=None) -> Answer:
         """As `BucketIndex.nearest`."""
         found, distances = [], []
         for query in np.asarray(queries, dtype=np.float64):

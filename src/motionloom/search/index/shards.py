@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import parallel
-from motionloom.checked_arrays import check_offsets, open_array
+from motionloom.checked_arrays import check_offsets, open_array, release
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.ragged import offsets_of
-from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.mapped import release
+from motionloom.search.index.bucket_index import Answer, BucketIndex
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.artifacts.row_table import row_range, row_total
 from motionloom.store.remote.cache import local_cache
@@ -32,8 +31,6 @@ from motionloom.store.remote.object_store import FileStore, ObjectStore
 
 SHARD_ROWS = 4_000_000  # of one shard: 0.35 GB of 15 features each, vectors and index together
 _STARTS = "starts.npy"
-
-Answer = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,16 +112,7 @@ class Shards:
                 raise LibraryError(f"{folder}: damaged: shard {number} is missing")
         return cls(folder.absolute(), starts, table, workers)
 
-    def nearest(
-        self,
-        queries: NDArray[np.float32],
-        rows: NDArray[np.float32],
-        *,
-        k: int,
-        radius: float = np.inf,
-        epsilon: float = 0.0,
-        allowed: NDArray[np.bool_] | None = None,
-    ) -> Answer:
+    def nearest(self, queries, rows, *, k: int, radius=np.inf, epsilon=0.0, allowed=None) -> Answer:
         """As `BucketIndex.nearest`; `rows` are read from their file, where the shards are."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         tasks = []
@@ -133,12 +121,7 @@ class Shards:
             if own is None or own.any():
                 tasks.append((number, own))
         work = partial(
-            _query_shard,
-            shards=self,
-            queries=queries,
-            k=k,
-            radius=radius,
-            epsilon=epsilon,
+            _query_shard, shards=self, queries=queries, k=k, radius=radius, epsilon=epsilon
         )
         answers: list[tuple[int, Answer]] = []
         workers = self.workers
@@ -149,9 +132,8 @@ class Shards:
                 if done.error is not None or done.result is None:
                     raise done.error or LibraryError(f"{self.folder}: a shard gave no answer")
                 answers.append((done.item[0], done.result))
-        return merged(
-            [answer for _, answer in sorted(answers, key=lambda a: a[0])], len(queries), k
-        )
+        ordered = [answer for _, answer in sorted(answers, key=lambda pair: pair[0])]
+        return merged(ordered, len(queries), k)
 
 
 def merged(answers: Sequence[Answer], queries: int, k: int) -> Answer:

@@ -9,22 +9,31 @@ then, because those of every match are a little off: of 100 walk cycles, half be
 correspond to the query. So a node keeps its range by default. In either case an alignment need not
 begin and end where its nodes do: `fitted` trims and extends it. `composed` chains several
 alignments, which is how distant motions are aligned by way of near ones.
+
+*Clear correspondence* is criterion 2 of numerical similarity. Two segments correspond clearly if a
+time alignment lies in the valid region of their distances (Kovar & Gleicher 2004, section 3.1).
+Matches of the match web do by construction. Those of other methods are checked here, on point
+clouds of eleven poses as in the web and in registration. A search finds the boundaries of a match
+to within a few frames, so a tenth of a second at both ends also counts as valid.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.alignment import corresponding
-from motionloom.errors import InvalidInput
+from motionloom.alignment import clear_alignment, corresponding
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.features.feature_table import RATE, at_rate
+from motionloom.features.matrix import DistanceMatrix, PreparedFrames, prepared_frames
 from motionloom.kernels import kernel
 from motionloom.search.match import Match, Matches
-from motionloom.search.match_graph.graph import (
+from motionloom.search.match_graph.members import (
     Edge,
     Family,
     Node,
@@ -32,7 +41,13 @@ from motionloom.search.match_graph.graph import (
     path_from_query,
     with_cut_edges,
 )
+from motionloom.search.query import Query, row_span
 from motionloom.search.settings import APART, SAME
+from motionloom.store.store import Store
+
+MARGIN_SECONDS = 0.1  # at both ends of a segment
+_CONTEXT_SECONDS = 0.3  # around a segment: the first and last frame of a matrix are no minima
+_MOST_SEGMENTS = 512  # that are held
 
 
 def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> NDArray[np.int64]:
@@ -61,6 +76,7 @@ def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> N
 
 @kernel
 def _fitted_to_nodes(path, first_a, end_a, first_b, end_b):
+    """Kernel of `fitted`: pairs (L, 2) inside both ranges, and straight lines to the corners."""
     low, high = 0, len(path)
     while low < high and (path[low, 0] < first_a or path[low, 1] < first_b):
         low += 1
@@ -273,3 +289,60 @@ def _as_matches(nodes, seen, edges, text: str, unit: str, squares: bool) -> Matc
         )
     rows.sort(key=lambda match: (match.distance, match.motion, match.start_frame))
     return Matches(rows, query=text, unit=unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Frames:
+    """Frames of a segment and around it; rows `first` to `last`, both included, are its own."""
+
+    frames: PreparedFrames
+    first: int
+    last: int
+
+
+class ClearCorrespondence:
+    """Whether a match corresponds clearly to a member of a family.
+
+    Parameters
+    ----------
+    library : Store
+    query : Query
+        The query of the family, which need not be in the library.
+
+    Examples
+    --------
+    >>> from motionloom.search.query import as_query
+    >>> query = as_query(lib, "kick_front_mid_right:5-40")
+    >>> node = Node("kick_front_mid_right", 5, 40, 0)
+    >>> ClearCorrespondence(lib, query)(node, Match("kick_front_mid_right", 5, 40, 0.2, 1.3, 0.0))
+    True
+    """
+
+    def __init__(self, library: Store, query: Query) -> None:
+        self.rate = float(library.fps or RATE)
+        self._library, self._query = library, query
+        self._frames = lru_cache(_MOST_SEGMENTS)(self._prepared)
+
+    def __call__(self, node: Node, match: Match) -> bool:
+        """Whether it does; True if the skeletons lack joints that are needed to tell."""
+        try:
+            is_query = node.tier == 0
+            a = self._frames(node.motion, node.start_frame, node.end_frame, is_query)
+            b = self._frames(match.motion, match.start_frame, match.end_frame, False)
+        except RoleError:
+            return True
+        found = clear_alignment(
+            DistanceMatrix(a.frames, [b.frames]).block(),
+            start=(a.first, b.first),
+            end=(a.last, b.last),
+            margin=max(1, round(MARGIN_SECONDS * self.rate)),
+        )
+        return found is not None
+
+    def _prepared(self, name: str, start: int, end: int, is_query: bool) -> _Frames:
+        motion = self._query.motion if is_query else self._library[name]
+        pad = round(_CONTEXT_SECONDS * motion.fps)
+        low = max(start - pad, 0)
+        around = at_rate(motion[low : end + pad], self.rate)
+        first, stop = row_span(start - low, end - low, motion.fps, self.rate, len(around))
+        return _Frames(prepared_frames(around, "pc11"), first, stop - 1)

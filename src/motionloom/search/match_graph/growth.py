@@ -10,9 +10,8 @@ from pathlib import Path
 from motionloom.motion import Motion
 from motionloom.search.feedback import covers, judged
 from motionloom.search.match import Match, Matches
-from motionloom.search.match_graph.correspondence import ClearCorrespondence
-from motionloom.search.match_graph.family import grow_family
-from motionloom.search.match_graph.graph import Family, Node
+from motionloom.search.match_graph.family import ClearCorrespondence, grow_family
+from motionloom.search.match_graph.members import Family, Node
 from motionloom.search.match_graph.sweep import LimitSweep, limit_sweep
 from motionloom.search.match_web.search import web_expansion
 from motionloom.search.methods import ClipMethod, Dtw, LazyGraph, MatchWeb

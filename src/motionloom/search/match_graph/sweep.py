@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from motionloom.search.match import Match
 from motionloom.search.match_graph.family import most_overlapping
-from motionloom.search.match_graph.graph import Node
+from motionloom.search.match_graph.members import Node
 from motionloom.search.settings import APART, SAME
 
 # Usual join distance in metres, and how much a factor e away from it counts. Chosen on families of

@@ -1,24 +1,41 @@
-"""Chains of a match web: locally optimal time alignments along one-dimensional minima.
+"""Chains and bridges of a match web (Kovar & Gleicher 2004, section 3.2).
 
-A chain begins at a minimum with no other before it in its row, its column or on the diagonal,
-and continues from minimum to minimum: to the next frame of both motions if that is a minimum,
-else to the smaller of the two cells beside it, as long as at most `max_slope` frames of one
-motion correspond to a single frame of the other. Short chains are mostly accidental and dropped
-(Kovar & Gleicher 2004, section 3.2).
+*Chains* are locally optimal time alignments along one-dimensional minima. A chain begins at a
+minimum with no other before it in its row, its column or on the diagonal, and continues from
+minimum to minimum: to the next frame of both motions if that is a minimum, else to the smaller of
+the two cells beside it, as long as at most `max_slope` frames of one motion correspond to a single
+frame of the other. Short chains are mostly accidental and dropped.
 
 Two rules are ours, and can be switched off. A chain ends where it meets an earlier one, so that no
 cell is in two chains. And since lines of minima cross and fork, a chain on the wrong branch is soon
 too steep to continue, and the right branch has no cell that could begin a chain. So cells that no
 chain has come near are searched a second time. There a chain may begin at any minimum, and must be
 twice as long: with so many starts, accidental chains are longer.
+
+*Bridges* are paths between chains through the valid region. Noise interrupts lines of minima, so
+chains are joined wherever a time alignment within the valid region leads from one to another over a
+short distance. From every cell of a chain the cheapest path to every cell of another chain is
+found; of all these the one with the smallest mean is the bridge.
+
+One dynamic programme per cell of a chain finds its cheapest paths to all cells around, and so to
+all chains. At 10 Hz it covers two seconds of both motions together, some hundred cells of which the
+valid region and the slopes leave a part. Only the ends of the best path to each chain are noted;
+the path itself is found again at the end.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.alignment.valid_region import band_path
 from motionloom.kernels import kernel
+
+if TYPE_CHECKING:
+    from motionloom.search.match_web.near_cells import NearCells
 
 _TOO_SHORT = 2  # of cells from which the second search would find a chain that is too short
 
@@ -62,6 +79,13 @@ def minima_chains(
 
 @kernel
 def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, second_pass):
+    """Kernel of `minima_chains`: cells (C, 2) and offsets (chains + 1,).
+
+    Motions are the outer loop, so that chains are ordered by motion. The first look begins at
+    minima without another before them; the second at any minimum that no chain has come near
+    (`near`). Minima that the second look found to lead nowhere are marked in `taken`, or each of
+    them would be followed again from every cell before it.
+    """
     n_rows = matrix.shape[0]
     cells = np.empty((1024, 2), np.int32)
     offsets = [0]
@@ -159,3 +183,256 @@ def _grow(matrix, minima, used, i, j, last, max_slope, path):
                 return length
         if used[i, j]:
             return length
+
+
+@dataclass(frozen=True, eq=False)
+class Bridges:
+    """Bridges of a distance matrix.
+
+    Attributes
+    ----------
+    leaves, arrives : ndarray of int64, shape (B,)
+        Chain cells where each begins and ends.
+    cells : ndarray of int32, shape (C, 2)
+        Row and column of the cells between, all bridges concatenated.
+    offsets : ndarray of int64, shape (B + 1,)
+        Bridge b has cells ``offsets[b]`` to ``offsets[b + 1]``, possibly none.
+    """
+
+    leaves: NDArray[np.int64]
+    arrives: NDArray[np.int64]
+    cells: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+
+def bridges_between(
+    matrix: NDArray[np.float64],
+    region: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    cells: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    *,
+    max_slope: int,
+    reach: float,
+    near: NearCells | None = None,
+) -> Bridges:
+    """The path with the smallest mean between each pair of chains, where there is one.
+
+    Parameters
+    ----------
+    matrix, region : ndarray, shape (M, N)
+    starts : ndarray of int64, shape (K + 1,)
+    cells, offsets : ndarray
+        Chains, as from `motionloom.search.match_web.chains.minima_chains`.
+    max_slope : int
+    reach : float
+        Both ends are less than this many cells apart (Manhattan distance).
+    near : NearCells, optional
+        Only bridges that a match with a mean up to its limit may use. Default: all.
+    """
+    side = max(int(np.ceil(reach)), 1)  # cells of a path are fewer than `reach` apart
+    costs = np.where(region, matrix, np.inf)
+    # At each cell of the matrix the last chain cell there, and for each chain cell another one
+    # at the same place: chains may share cells.
+    at = np.full(matrix.shape, -1, np.int32)
+    other = np.full(len(cells), -1, np.int32)
+    _enter(at, other, cells)
+    chain_of = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    # Without a limit nothing is ever too far.
+    nothing = np.zeros((1, 1), np.float32)
+    rest = _Rest(near.limit, near.before, near.after) if near else _Rest(-1.0, nothing, nothing)
+    slopes = (0,) * max_slope  # see `band_path`
+    return Bridges(
+        *_bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, rest)
+    )
+
+
+class _Rest(NamedTuple):
+    """At most how far the rest of a match can lower its mean; see `NearCells`."""
+
+    limit: float  # -1: no limit
+    before: NDArray[np.float32]  # (M, N)
+    after: NDArray[np.float32]  # (M, N)
+
+
+class _Rows(NamedTuple):
+    """Two rows of the dynamic programme of `_chain_means`, W columns and a margin."""
+
+    totals: NDArray[np.float64]  # (2, max_slope + 1, W + 2)
+    counts: NDArray[np.float64]  # (2, max_slope + 1, W + 2)
+    rights: NDArray[np.float64]  # (2, max_slope) total and count of paths that go right
+
+
+@kernel
+def _enter(at, other, cells):
+    """Enter the chain cells (C, 2) into `at` (M, N), linked by `other` (C,) where they coincide."""
+    for x in range(len(cells)):
+        other[x] = at[cells[x, 0], cells[x, 1]]
+        at[cells[x, 0], cells[x, 1]] = x
+
+
+@kernel
+def _bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, rest):
+    """Bridges from every chain to every other: leaves, arrives, cells between, offsets.
+
+    `costs` (M, N) is infinite outside the valid region. For each chain the best path to every
+    other one is updated cell by cell; `touched` lists the chains that are reached at all, so that
+    nothing of the size of all chains is cleared. The paths themselves are found last: far more
+    ends are compared than bridges kept.
+    """
+    n_chains, max_slope = max(len(offsets) - 1, 1), len(slopes)
+    best, source = np.full(n_chains, np.inf), np.empty(n_chains, np.int64)
+    target, touched = np.empty(n_chains, np.int64), np.empty(n_chains, np.int64)
+    ends, means = np.empty(side * side, np.int32), np.empty(side * side)
+    size = (2, max_slope + 1, side + 2)
+    scratch = _Rows(np.empty(size), np.empty(size), np.empty((2, max_slope)))
+    leaves, arrives = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    between, spans = np.empty((1024, 2), np.int32), np.empty(1025, np.int64)
+    spans[0] = 0
+    found, filled, motion = 0, 0, 0
+    for c in range(len(offsets) - 1):
+        while starts[motion + 1] <= cells[offsets[c], 1]:
+            motion += 1
+        n_touched = 0
+        for x in range(offsets[c], offsets[c + 1]):
+            i, j = cells[x, 0], cells[x, 1]
+            n_ends = _chain_means(
+                costs, at, i, j, starts[motion + 1], slopes, side, rest, scratch, ends, means
+            )
+            for e in range(n_ends):
+                y = ends[e]
+                while y >= 0:
+                    to = chain_of[y]
+                    if to != c and means[e] < best[to]:
+                        if best[to] == np.inf:
+                            touched[n_touched] = to
+                            n_touched += 1
+                        best[to], source[to], target[to] = means[e], x, y
+                    y = other[y]
+        for t in range(n_touched):
+            x, y = source[touched[t]], target[touched[t]]
+            best[touched[t]] = np.inf
+            i, j = cells[x, 0], cells[x, 1]
+            rows, last = cells[y, 0] - i + 1, cells[y, 1] - j
+            low, high = np.empty(rows, np.int64), np.empty(rows, np.int64)
+            for r in range(rows):  # no path of this slope leads outside
+                left = rows - 1 - r
+                low[r] = max(r // max_slope, last - max_slope * (left + 1) + 1)
+                high[r] = min(max_slope * (r + 1) - 1, last - left // max_slope)
+            path, _ = band_path(costs, i, j, low, high, 0, last, slopes)
+            if found == len(leaves):
+                leaves = np.concatenate((leaves, np.empty_like(leaves)))
+                arrives = np.concatenate((arrives, np.empty_like(arrives)))
+                spans = np.concatenate((spans, np.empty_like(spans)))
+            while filled + len(path) > len(between):
+                between = np.concatenate((between, np.empty_like(between)))
+            leaves[found], arrives[found] = x, y
+            for step in range(1, len(path) - 1):
+                between[filled, 0], between[filled, 1] = i + path[step, 0], j + path[step, 1]
+                filled += 1
+            found += 1
+            spans[found] = filled
+    return (
+        leaves[:found].copy(),
+        arrives[:found].copy(),
+        between[:filled].copy(),
+        spans[: found + 1].copy(),
+    )
+
+
+@kernel
+def _chain_means(costs, at, i, j, end_column, slopes, side, rest, scratch, ends, means):
+    """Means of the cheapest paths from cell (i, j) to chain cells around it.
+
+    Writes the chain cells to `ends`, the means to `means`; returns their number. Of each row of
+    the dynamic programme `totals` and `counts` hold, for column w at index ``w + 1``: the cheapest
+    path (0); the cheapest that may go down next (1); those with 1, 2, ... steps down at their end
+    (2 ...). Those with steps to the right are carried along the row.
+
+    Rows are the outer loop, and only columns that a path of the row before reaches are visited:
+    `low` to `high`, and on to the right as long as paths lead there. With a limit, a path is
+    dropped as soon as even the best cells before and after it leave its mean above the limit.
+    """
+    totals, counts, rights = scratch.totals, scratch.counts, scratch.rights
+    limit, before, after = rest.limit, rest.before, rest.after
+    runs = len(slopes) - 1
+    height, width = min(side, len(costs) - i), min(side, end_column - j)
+    n_ends = 0
+    low, high = 0, 0  # columns with paths in the row before
+    right_total, right_count = rights[0], rights[1]
+    for r in range(height):
+        now, above = r % 2, (r + 1) % 2
+        first, end = side, -1
+        steep_total, steep_count = np.inf, 0.0  # of the cell to the left, to go right next
+        for run in range(runs):
+            right_total[run] = np.inf
+        for state in range(runs + 2):
+            totals[now, state, low] = np.inf
+        w, last = low, min(width, side - r) - 1
+        while w <= last and (w <= high + 1 or end == w - 1):
+            value, column = costs[i + r, j + w], w + 1
+            total, count = np.inf, 0.0
+            if value == np.inf:
+                steep_total = np.inf
+                for run in range(runs):
+                    right_total[run] = np.inf
+                for state in range(runs + 2):
+                    totals[now, state, column] = np.inf
+                w += 1
+                continue
+            # A path that goes ahead in both motions, or begins here.
+            if r == 0:
+                diagonal, n_diagonal = (value, 1.0) if w == 0 else (np.inf, 0.0)
+            elif w <= high + 1:
+                diagonal, n_diagonal = totals[above, 0, w] + value, counts[above, 0, w] + 1.0
+            else:
+                diagonal, n_diagonal = np.inf, 0.0
+            # Steps to the right.
+            total, count = diagonal, n_diagonal
+            for run in range(runs - 1, 0, -1):
+                right_total[run] = right_total[run - 1] + value
+                right_count[run] = right_count[run - 1] + 1.0
+                if right_total[run] < total:
+                    total, count = right_total[run], right_count[run]
+            if runs > 0:
+                right_total[0], right_count[0] = steep_total + value, steep_count + 1.0
+                if right_total[0] < total:
+                    total, count = right_total[0], right_count[0]
+            totals[now, 1, column], counts[now, 1, column] = total, count
+            # Steps down.
+            steep_total, steep_count = diagonal, n_diagonal
+            if r > 0 and w <= high:
+                for run in range(runs):
+                    down = totals[above, run + 1, column] + value
+                    n_down = counts[above, run + 1, column] + 1.0
+                    totals[now, run + 2, column], counts[now, run + 2, column] = down, n_down
+                    if down < steep_total:
+                        steep_total, steep_count = down, n_down
+                    if down < total:
+                        total, count = down, n_down
+            else:
+                for run in range(runs):
+                    totals[now, run + 2, column] = np.inf
+            if limit >= 0.0 and total < np.inf:
+                # As many cells as there may be, and the best there is before and after them.
+                gain = before[i, j] + after[i + r, j + w]
+                if limit * (r + w + 1) - total + gain < 0.0:
+                    total, steep_total = np.inf, np.inf
+                    for run in range(runs):
+                        right_total[run] = np.inf
+                    for state in range(1, runs + 2):
+                        totals[now, state, column] = np.inf
+            totals[now, 0, column], counts[now, 0, column] = total, count
+            if total < np.inf:
+                first, end = min(first, w), w
+                y = at[i + r, j + w]
+                if y >= 0 and r + w > 0:
+                    ends[n_ends], means[n_ends] = y, total / count
+                    n_ends += 1
+            w += 1
+        if end < 0:
+            break
+        for state in range(runs + 2):
+            totals[now, state, end + 2] = np.inf
+        low, high = first, end
+    return n_ends

@@ -311,6 +311,11 @@ def _steps(cells, offsets, chain_count, leaves, arrives):
 
 @kernel
 def _cells(steps, offsets, chain_count, heads, leaves):
+    """Cells (C, 2) of all paths from their steps: 0 ahead in both, 1 to the right, 2 down.
+
+    Chains begin at `heads` (chains, 2), bridges at the chain cells `leaves` (B,); the last step of
+    a bridge leads onto a chain and has no cell of its own.
+    """
     out = np.empty((offsets[-1], 2), np.int32)
     at = 0
     for p in range(len(offsets) - 1):
@@ -345,6 +350,7 @@ def _differences(levels, offsets):
 
 @kernel
 def _sums(differences, offsets):
+    """Running sums (C,) of differences within each path, from zero."""
     out = np.empty(len(differences))
     for p in range(len(offsets) - 1):
         total = 0

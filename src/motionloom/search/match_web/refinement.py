@@ -9,10 +9,12 @@ matters at the ends of motions above all.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.alignment.monotone_path import band_path
+from motionloom.alignment.valid_region import band_path
 from motionloom.kernels import kernel
 from motionloom.search.match_web.web import Web, WebLimits
 
@@ -100,13 +102,13 @@ def refined(
     """
     with np.errstate(over="ignore", invalid="ignore"):  # cells that are not read may hold anything
         costs = matrix * matrix if limits.squares else matrix
-    place = (costs, starts, coarse_starts, ratio, (0,) * limits.max_slope)  # see `band_path`
+    finer = _Finer(costs, starts, coarse_starts, ratio, (0,) * limits.max_slope)
     chain_offsets = web.offsets[: web.chain_count + 1]
     extended = 2 * ratio if limits.extended_chains else 0
-    cells, offsets, number = _refined_chains(web.cells, chain_offsets, *place, extended)
+    cells, offsets, number = _refined_chains(web.cells, chain_offsets, finer, extended)
     between, spans, leaves, arrives = _refined_bridges(
         web.cells, web.offsets, web.chain_count, web.leaves, web.arrives,
-        cells, offsets, number, *place,
+        cells, offsets, number, finer,
     )  # fmt: skip
     every = np.concatenate([cells, between])
     return Web(
@@ -121,8 +123,34 @@ def refined(
     )
 
 
+class _Finer(NamedTuple):
+    """The finer level of a web, M by N, and its relation to the coarser one.
+
+    Attributes
+    ----------
+    matrix : ndarray, shape (M, N)
+        Costs of the cells; only those of `corridor` are defined.
+    starts, coarse_starts : ndarray of int64, shape (K + 1,)
+        Where the columns of each motion begin, at the finer and at the coarser level.
+    ratio : int
+        Rows of the finer level per row of the coarser one.
+    slopes : tuple of int
+        As many as `max_slope`; see `motionloom.alignment.valid_region.band_path`.
+    """
+
+    matrix: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    coarse_starts: NDArray[np.int64]
+    ratio: int
+    slopes: tuple[int, ...]
+
+
 @kernel
 def _mark(where, cells, offsets, chain_count, coarse_starts, starts, ratio, beyond):
+    """Mark in `where` (M, N) the bands about the paths of a web, `beyond` cells past chain ends.
+
+    `cells` (C, 2) and `offsets` (P + 1,) are the paths of the coarser level, chains first.
+    """
     k = 0
     for p in range(len(offsets) - 1):
         c, last = offsets[p], offsets[p + 1]
@@ -152,8 +180,13 @@ def _mark(where, cells, offsets, chain_count, coarse_starts, starts, ratio, beyo
 
 
 @kernel
-def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, slopes, extended):
-    """Chains of the finer level: cells, offsets, and each coarse chain's number or -1."""
+def _refined_chains(cells, offsets, finer, extended):
+    """Chains of the finer level: cells, offsets, and each coarse chain's number or -1.
+
+    `cells` (C, 2) and `offsets` (chains + 1,) are those of the coarser level. Refined chains follow
+    up to `extended` minima beyond either end.
+    """
+    ratio, coarse_starts = finer.ratio, finer.coarse_starts
     out = np.empty((max(1024, 2 * ratio * len(cells)), 2), np.int32)
     spans = np.zeros(len(offsets), np.int64)
     number = np.full(len(offsets) - 1, -1, np.int64)
@@ -170,16 +203,12 @@ def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, slopes
             if len(fine) > 0 or len(path) <= 2 * cut + 1:
                 break
             part, about = path[cut : len(path) - cut], near if attempt == 0 else 0
-            where = (matrix, starts, coarse_starts, ratio, about)
-            start, end = _smallest(*where, part[0], k), _smallest(*where, part[-1], k)
-            fine = _through_band(
-                part, start, end, matrix, starts, coarse_starts, ratio,
-                slopes, k,
-            )  # fmt: skip
+            start, end = _smallest(finer, about, part[0], k), _smallest(finer, about, part[-1], k)
+            fine = _through_band(part, start, end, finer, k)
         if len(fine) == 0:
             continue
-        before = _continued(fine, -1, matrix, starts, extended, slopes, k)
-        after = _continued(fine, 1, matrix, starts, extended, slopes, k)
+        before = _continued(fine, -1, finer, extended, k)
+        after = _continued(fine, 1, finer, extended, k)
         fine = np.concatenate((before[::-1], fine, after))
         while filled + len(fine) > len(out):
             out = np.concatenate((out, np.empty_like(out)))
@@ -193,10 +222,15 @@ def _refined_chains(cells, offsets, matrix, starts, coarse_starts, ratio, slopes
 
 @kernel
 def _refined_bridges(
-    cells, offsets, chain_count, leaves, arrives, chain_cells, chain_offsets, number,
-    matrix, starts, coarse_starts, ratio, slopes,
+    cells, offsets, chain_count, leaves, arrives, chain_cells, chain_offsets, number, finer
 ):  # fmt: skip
-    """Bridges of the finer level: cells between, offsets, where they leave and arrive."""
+    """Bridges of the finer level: cells between, offsets, where they leave and arrive.
+
+    `cells` (C, 2), `offsets` (P + 1,), `leaves` and `arrives` (B,) are those of the coarser web,
+    whose first `chain_count` paths are chains; `chain_cells`, `chain_offsets` and `number` are the
+    refined chains, as from `_refined_chains`. A bridge is dropped if a chain that it joins was.
+    """
+    ratio, coarse_starts = finer.ratio, finer.coarse_starts
     out = np.empty((max(1024, 2 * ratio * (len(cells) - offsets[chain_count])), 2), np.int32)
     spans = np.zeros(len(leaves) + 1, np.int64)
     new_leaves, new_arrives = np.empty_like(leaves), np.empty_like(arrives)
@@ -211,21 +245,12 @@ def _refined_bridges(
         path[0], path[-1] = cells[leaves[b]], cells[arrives[b]]
         path[1:-1] = own
         k = np.searchsorted(coarse_starts, path[0, 1], side="right") - 1
-        left = _on_chain(
-            path[0], number[of_leave], chain_cells, chain_offsets,
-            matrix, starts, coarse_starts, ratio, k,
-        )  # fmt: skip
-        come = _on_chain(
-            path[-1], number[of_arrive], chain_cells, chain_offsets,
-            matrix, starts, coarse_starts, ratio, k,
-        )  # fmt: skip
+        left = _on_chain(path[0], number[of_leave], chain_cells, chain_offsets, finer, k)
+        come = _on_chain(path[-1], number[of_arrive], chain_cells, chain_offsets, finer, k)
         # The smallest cells near the old ends; should no path join them, those farthest apart.
         for attempt in range(2):
             start, end = (left[0], come[0]) if attempt == 0 else (left[1], come[2])
-            fine = _through_band(
-                path, chain_cells[start], chain_cells[end],
-                matrix, starts, coarse_starts, ratio, slopes, k,
-            )  # fmt: skip
+            fine = _through_band(path, chain_cells[start], chain_cells[end], finer, k)
             if len(fine) > 1:
                 break
         if len(fine) < 2:
@@ -246,8 +271,10 @@ def _refined_bridges(
 
 
 @kernel
-def _smallest(matrix, starts, coarse_starts, ratio, near, cell, k):
-    """The smallest cell of the finer level within `near` cells of a coarse one."""
+def _smallest(finer, near, cell, k):
+    """The smallest cell of the finer level within `near` cells of a coarse one, in motion k."""
+    matrix, starts = finer.matrix, finer.starts
+    ratio, coarse_starts = finer.ratio, finer.coarse_starts
     row, column = cell[0] * ratio, starts[k] + (cell[1] - coarse_starts[k]) * ratio
     best = np.inf
     found = np.array([row, column])
@@ -265,8 +292,9 @@ def _smallest(matrix, starts, coarse_starts, ratio, near, cell, k):
 
 
 @kernel
-def _continued(path, direction, matrix, starts, most, slopes, k):
+def _continued(path, direction, finer, most, k):
     """Up to `most` minima beyond the end of a path (`direction` 1) or before its start (-1)."""
+    matrix, starts, slopes = finer.matrix, finer.starts, finer.slopes
     out = np.empty((most, 2), np.int64)
     end = len(path) - 1 if direction > 0 else 0
     i, j = path[end, 0], path[end, 1]
@@ -301,8 +329,13 @@ def _is_minimum(matrix, starts, k, i, j):
 
 
 @kernel
-def _on_chain(cell, chain, cells, offsets, matrix, starts, coarse_starts, ratio, k):
-    """Cells of a refined chain about a coarse cell: the smallest, the first and the last."""
+def _on_chain(cell, chain, cells, offsets, finer, k):
+    """Cells of a refined chain about a coarse cell: the smallest, the first and the last.
+
+    The nearest one three times, if the chain passes no closer than a coarse cell.
+    """
+    matrix, starts = finer.matrix, finer.starts
+    ratio, coarse_starts = finer.ratio, finer.coarse_starts
     row, column = cell[0] * ratio, starts[k] + (cell[1] - coarse_starts[k]) * ratio
     smallest, first, last = -1, -1, -1
     best, end = np.inf, offsets[chain + 1]
@@ -336,11 +369,12 @@ def _on_chain(cell, chain, cells, offsets, matrix, starts, coarse_starts, ratio,
 
 
 @kernel
-def _through_band(path, start, end, matrix, starts, coarse_starts, ratio, slopes, k):
+def _through_band(path, start, end, finer, k):
     """The cheapest path from `start` to `end` in the band about a coarse path; maybe none.
 
     Cells are those of the finer level. The band is `ratio` cells wide on all sides.
     """
+    starts, coarse_starts, ratio = finer.starts, finer.coarse_starts, finer.ratio
     empty = np.empty((0, 2), np.int64)
     top, rows = start[0], end[0] - start[0] + 1
     if rows < 1 or end[1] < start[1]:
@@ -360,6 +394,6 @@ def _through_band(path, start, end, matrix, starts, coarse_starts, ratio, slopes
             high[r] = max(high[r], high[r - 1])
         if low[r] > high[r]:
             return empty
-    found, _ = band_path(matrix, top, 0, low, high, start[1], end[1], slopes)
-    found[:, 0] += top
-    return found
+    fine, _ = band_path(finer.matrix, top, 0, low, high, start[1], end[1], finer.slopes)
+    fine[:, 0] += top
+    return fine

@@ -21,9 +21,9 @@ from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Match, Timeline
-from motionloom.search.match_graph.graph import Node
+from motionloom.search.match_graph.members import Node
 from motionloom.search.match_web.build import motion_web, web_frames
-from motionloom.search.match_web.index import WebIndex, web_index
+from motionloom.search.match_web.networks import WebIndex, web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.methods import MatchWeb, WebOptions

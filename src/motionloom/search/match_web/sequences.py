@@ -19,13 +19,15 @@ at its end. It does not dominate labels with a shorter run.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
-from motionloom.search.match_web.index import WebIndex
+from motionloom.search.match_web.networks import WebIndex
 
 
 def web_matches(
@@ -65,9 +67,9 @@ def web_matches(
         if allowed is not None and len(paths):
             other = index.cells[index.offsets[paths], 1 - direction]
             paths = paths[allowed[row_of(index.starts, other)]]
-        arrays = _arrays(index, direction)
+        network = _Network.of(index, direction)
         directions.append(
-            _sequences(*arrays, paths, start, end - 1, threshold, index.max_slope - 1)
+            _sequences(network, paths, start, end - 1, threshold, index.max_slope - 1)
         )
     means = np.concatenate([one[0] for one in directions])
     # First cell, cells at the end, last label, bridge that the end lies on: see `_sequences`.
@@ -95,18 +97,24 @@ def web_matches(
     return found
 
 
-def _arrays(index: WebIndex, direction: int) -> tuple[NDArray, ...]:
-    return (
-        index.cells[:, direction],
-        index.cells[:, 1 - direction],
-        index.sums,
-        index.offsets,
-        index.bridge_of,
-        index.leaves,
-        index.arrives,
-        index.bridge_paths,
-        index.arrive_paths,
-    )
+class _Network(NamedTuple):
+    """The arrays of a `WebIndex`, read in one direction: C cells, P paths, B bridges."""
+
+    rows: NDArray[np.int32]  # (C,) frames of the query's side
+    columns: NDArray[np.int32]  # (C,) frames of the other side
+    sums: NDArray[np.float64]  # (C + 1,)
+    offsets: NDArray[np.int64]  # (P + 1,)
+    bridge_of: NDArray[np.int64]  # (P,)
+    leaves: NDArray[np.int64]  # (B,) sorted
+    arrives: NDArray[np.int64]  # (B,)
+    bridge_paths: NDArray[np.int64]  # (B,)
+    arrive_paths: NDArray[np.int64]  # (B,)
+
+    @classmethod
+    def of(cls, index: WebIndex, direction: int) -> _Network:
+        """Rows are the rows of the webs (`direction` 0) or their columns (1)."""
+        sides = index.cells[:, direction], index.cells[:, 1 - direction]
+        return cls(*sides, *(getattr(index, name) for name in cls._fields[2:]))
 
 
 def _cells_of(
@@ -134,17 +142,21 @@ def _cells_of(
 
 
 @kernel
-def _sequences(
-    rows, columns, sums, offsets, bridge_of, leaves, arrives, bridge_paths, arrive_paths,
-    paths, a, b, threshold, most_steps,
-):  # fmt: skip
-    """Sequences from row `a` to row `b` that begin on `paths`.
+def _sequences(network, paths, a, b, threshold, most_steps):
+    """Sequences from row `a` to row `b` that begin on `paths` (S,).
 
     At most `most_steps` steps in a run go to the right, or down. Returns means (S,), ends (S, 4)
     and labels. `ends` holds the first cell, the last cell, the last label (or -1), and the bridge
     behind it that the last cell lies on (or -1). Labels are what `_cells_of` needs: entry cell,
     label before, bridge between.
+
+    Each start has labels of its own, because sequences with different first cells are different
+    matches. They are visited in the order of row plus column of their entries, which increases
+    along paths and over bridges: when a label is visited, all that could dominate it are known.
     """
+    rows, columns, sums, offsets = network.rows, network.columns, network.sums, network.offsets
+    leaves, arrives, bridge_of = network.leaves, network.arrives, network.bridge_of
+    bridge_paths, arrive_paths = network.bridge_paths, network.arrive_paths
     means = np.empty(256)
     ends = np.empty((256, 4), np.int64)
     count = 0
@@ -204,6 +216,8 @@ def _sequences(
             waiting -= 1
             now = queue[waiting]
             c, T, n, x = chain[now], total[now], number[now], entry[now]
+            # Dominated: another label of this chain has neither a greater T nor a greater
+            # T - threshold * n, gets as far as here, and has no longer run here.
             worse = False
             other = visited[c]
             while other >= 0:
@@ -223,7 +237,7 @@ def _sequences(
             visited[c] = now
             last = offsets[c + 1]
             stop = last
-            if rows[last - 1] >= b:
+            if rows[last - 1] >= b:  # the chain passes the query's last frame: a sequence ends
                 stop = _first_at(rows, x, last, b)
                 y = _first_at(rows, stop, last, b + 1) - 1
                 mean = (T + sums[y + 1]) / (n + y + 1)
@@ -233,7 +247,7 @@ def _sequences(
                     ends[count] = (first_cell, y, now, -1)
                     count += 1
             stop = min(stop, until[now] + 1)
-            k = np.searchsorted(leaves, x)
+            k = np.searchsorted(leaves, x)  # bridges that leave the chain from here on
             while k < len(leaves) and leaves[k] < stop:
                 out = leaves[k]
                 so_far, cells = T + sums[out + 1], n + out + 1
@@ -363,6 +377,7 @@ def _first_at(rows, low, high, row):
 
 @kernel
 def _is_before(rows, columns, one, other):
+    """Whether one cell has a smaller sum of row and column than another."""
     return rows[one] + columns[one] < rows[other] + columns[other]
 
 
@@ -389,6 +404,7 @@ def _along(sums, offsets, path, first, last, arrival):
 
 @kernel
 def _room(means, ends, count):
+    """Both arrays, doubled if they are full."""
     if count < len(means):
         return means, ends
     return _doubled(means), _doubled(ends)
@@ -396,6 +412,7 @@ def _room(means, ends, count):
 
 @kernel
 def _doubled(numbers):
+    """A copy of an array with as much room again."""
     return np.concatenate((numbers, np.empty_like(numbers)))
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -27,13 +27,12 @@ from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.features import FrameDistance, frame_distance
 from motionloom.features.feature_table import RATE, row_count
+from motionloom.features.frame_distances import distance_key
 from motionloom.features.point_cloud import PointCloud
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
-from motionloom.search.match_web.encoding import WebHeader, decoded_block, described, web_header
-from motionloom.search.match_web.networks import passing
-from motionloom.search.match_web.tasks import (
+from motionloom.search.match_web.build import (
     Task,
     built_webs,
     copy_key,
@@ -43,6 +42,8 @@ from motionloom.search.match_web.tasks import (
     web_keys,
     web_tasks,
 )
+from motionloom.search.match_web.encoding import WebHeader, decoded_block, described, web_header
+from motionloom.search.match_web.networks import passing
 from motionloom.search.match_web.web import Web, WebLimits, joined
 from motionloom.search.methods import WebOptions
 from motionloom.search.methods.segments import NEAR_FRAMES, NEAR_MATCHES
@@ -152,21 +153,35 @@ class WebStore:
         self.distance = frame_distance(distance)
         self.limits = limits or WebLimits()
         self.rate = float(library.fps or RATE)
-        how = {
-            "version": _VERSION,
-            "rate": self.rate,
-            "distance": repr(self.distance) if is_dataclass(self.distance) else distance,
-            **asdict(self.limits),
-        }
-        if self.limits.is_near:
-            how["near_version"] = _NEAR_VERSION
-        else:
-            del how["near"], how["network_seconds"]  # as before there were webs of near cells
-        digest = text_digest(json.dumps(how, default=str))
-        self.folder = library.path.absolute() / FOLDER / f"web.{digest}"
+        self.folder = library.path.absolute() / FOLDER / f"web.{self._key()}"
         self.files = library.artifacts.collection(self.folder.name, described)
         self._packs: dict[str, _Pack] = {}
         self._numbers: dict[str, int] = {}  # of the keys of motions, as they are met
+
+    def _key(self) -> str:
+        """Digest of what webs depend on besides the motions; the order counts."""
+        limits = self.limits
+        how = {
+            "version": _VERSION,
+            "rate": self.rate,
+            "distance": distance_key(self.distance),
+            "alpha": limits.alpha,
+            "max_slope": limits.max_slope,
+            "chain_seconds": limits.chain_seconds,
+            "bridge_seconds": limits.bridge_seconds,
+            "squares": limits.squares,
+            "edge_minima": limits.edge_minima,
+            "shared_cells": limits.shared_cells,
+            "second_pass": limits.second_pass,
+            "extended_chains": limits.extended_chains,
+        }
+        if limits.is_near:
+            how |= {
+                "near": limits.near,
+                "network_seconds": limits.network_seconds,
+                "near_version": _NEAR_VERSION,
+            }
+        return text_digest(json.dumps(how))
 
     @classmethod
     def of(cls, library: Store, options: WebOptions) -> WebStore:

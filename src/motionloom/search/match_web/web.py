@@ -2,7 +2,7 @@
 
 Rows of the distance matrix are frames of one motion, columns frames of another. *Chains* run
 along one-dimensional minima (`motionloom.search.match_web.chains`); *bridges* join chains through
-the valid region (`motionloom.search.match_web.bridges`). Every path along chains and over bridges
+the valid region (`motionloom.search.match_web.chains`). Every path along chains and over bridges
 is a nearly optimal time alignment: its rows and columns are segments of the two motions that may
 be similar (Kovar & Gleicher 2004, section 3.2).
 """
@@ -21,8 +21,7 @@ from motionloom.alignment import ALPHA, MAX_SLOPE, matrix_minima, valid_region
 from motionloom.alignment.dtw import checked_matrix
 from motionloom.errors import InvalidInput
 from motionloom.ragged import offsets_of
-from motionloom.search.match_web.bridges import bridges_between
-from motionloom.search.match_web.chains import minima_chains
+from motionloom.search.match_web.chains import bridges_between, minima_chains
 from motionloom.search.methods import WebOptions
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from motionloom.settings import Setting, preset, setting
 if TYPE_CHECKING:
     from motionloom.search.candidates import Candidate
     from motionloom.search.clips.measures import ClipMeasure
-    from motionloom.search.clips.search import WholeClips
+    from motionloom.search.clips.retrieval import WholeClips
     from motionloom.search.query import Query
     from motionloom.search.settings import SearchSettings
     from motionloom.store.store import Store
@@ -29,7 +29,7 @@ class ClipMethod(Method):
         self, library: Store, query: Query, settings: SearchSettings
     ) -> tuple[list[Candidate], WholeClips]:
         """The nearest clips."""
-        from motionloom.search.clips.search import clip_search
+        from motionloom.search.clips.retrieval import clip_search
 
         return clip_search(library, query, settings)
 

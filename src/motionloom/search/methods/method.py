@@ -10,7 +10,7 @@ from motionloom.settings import Settings
 
 if TYPE_CHECKING:
     from motionloom.search.candidates import Candidate
-    from motionloom.search.clips.search import WholeClips
+    from motionloom.search.clips.retrieval import WholeClips
     from motionloom.search.match import Timeline
     from motionloom.search.query import Query
     from motionloom.search.settings import SearchSettings

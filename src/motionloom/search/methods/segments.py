@@ -202,7 +202,7 @@ class LazyGraph(SegmentOptions, NeighbourOptions, FeatureOptions, Method):
         self, library: Store, query: Query, settings: SearchSettings
     ) -> tuple[list[Candidate], Timeline]:
         """Paths in the lazy neighborhood graph."""
-        from motionloom.search.lazy_graph import lazy_search
+        from motionloom.search.subsequence.lazy_graph import lazy_search
 
         return lazy_search(library, query, settings)
 

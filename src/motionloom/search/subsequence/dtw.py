@@ -2,13 +2,18 @@
 
 Small libraries are searched in one pass. In large ones lower bounds rule out almost everything
 first; the results are the same (`motionloom.search.subsequence.lower_bounds`).
+
+On a cluster each worker passes over a part of the library, and the answer is the same: it finds the
+costs up to a threshold of its own, below which its part alone has enough alignments. Below the
+least of these thresholds the costs of all parts are known, and there are enough alignments in all:
+that of the least threshold has them already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +34,18 @@ from motionloom.features.feature_table import RATE, at_rate
 from motionloom.motion import Motion
 from motionloom.motion.segment import intervals
 from motionloom.ragged import offsets_of, row_of
-from motionloom.search.candidates import (
-    ANY,
-    Candidate,
-    Limits,
-    best_candidates,
-    candidates_at,
-    local_minima,
-)
+from motionloom.search.candidates import ANY, Alignments, Candidate, Limits, local_minima
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
 from motionloom.search.methods import Dtw
 from motionloom.search.query import Query
-from motionloom.search.rerank import differences, rerank, speeds, wider
 from motionloom.search.settings import SearchSettings
-from motionloom.search.subsequence.kernel import TILE, end_costs
+from motionloom.search.subsequence.end_costs import TILE, end_costs
 from motionloom.search.subsequence.lower_bounds import BoundedPass, SparseCosts
-from motionloom.search.subsequence.parts import BoxedTable
+from motionloom.search.subsequence.rerank import differences, rerank, speeds, wider
 from motionloom.search.subsequence.run_boxes import RunBoxes
 from motionloom.settings import motion_choice
+from motionloom.store.artifacts.row_table import row_range
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
@@ -163,14 +161,14 @@ def dtw_matches(
     starts : ndarray, shape (K + 1,)
         Where each motion begins, and N.
     steps, weights
-        As in `motionloom.search.subsequence.kernel.end_costs`.
+        As in `motionloom.search.subsequence.end_costs.end_costs`.
     allowed : ndarray of bool, shape (K,), optional
         Motions to search.
     limits : Limits
     bounds : RunBoxes or BoxedTable, optional
         Boxes of the same vectors; the results are the same with and without them.
     traced : bool
-        As in `motionloom.search.candidates.best_candidates`.
+        As in `motionloom.search.candidates.Alignments.best`.
 
     Examples
     --------
@@ -183,7 +181,9 @@ def dtw_matches(
     def matrix_of(low: int, high: int) -> NDArray[np.float64]:
         return differences(query, vectors[low:high], weights)
 
-    def found_with(enough: int) -> list[Candidate]:
+    alignments = Alignments(matrix_of, starts, len(query), steps)
+
+    def full_pass(enough: int) -> list[Candidate]:
         costs = np.full(len(vectors), np.inf, np.float32)
         runs = [(0, len(starts) - 1)] if allowed is None else intervals(allowed)
         for first, last in runs:
@@ -197,74 +197,51 @@ def dtw_matches(
                 limit=limits.max_distance * len(query) * 1.001 + 1e-2,
                 enough=enough,
             )
-        return best_candidates(
-            costs,
-            matrix_of,
-            starts,
-            length=len(query),
-            steps=steps,
-            limits=limits,
-            traced=traced,
-        )
+        return alignments.best(costs, limits=limits, traced=traced)
 
     if bounds is not None and steps == "slope":
-        bounded = _bounded_matches(query, vectors, starts, weights, allowed, limits, bounds, traced)
+        options: dict[str, Any] = {"weights": weights, "allowed": allowed}
+        bounded = _bounded_matches(query, vectors, alignments, bounds, limits, traced, options)
         if bounded is not None:
             return bounded
     if limits.max_matches is None:
-        return found_with(0)
+        return full_pass(0)
     # A match covers at most this many tiles, and as many adjacent tiles may be one match.
     enough = limits.max_matches * (2 + 2 * len(query) // TILE)
-    found = found_with(enough if enough * 3 * TILE < len(vectors) else 0)
+    found = full_pass(enough if enough * 3 * TILE < len(vectors) else 0)
     if not limits.reached(len(found)) and enough * 3 * TILE < len(vectors):
-        found = found_with(0)  # too many were suppressed
+        found = full_pass(0)  # too many were suppressed
     return found
 
 
 def _bounded_matches(
     query: NDArray[np.float32],
     vectors: NDArray[np.float32],
-    starts: NDArray[np.int64],
-    weights: NDArray[np.float32] | None,
-    allowed: NDArray[np.bool_] | None,
-    limits: Limits,
+    alignments: Alignments,
     bounds: RunBoxes | BoxedTable,
+    limits: Limits,
     traced: bool,
+    options: dict[str, Any],
 ) -> list[Candidate] | None:
     """The matches by lower bounds, or None if a full pass is needed."""
     limit = limits.max_distance * len(query) * 1.001 + 1e-2
     wanted = limits.max_matches
     if wanted is None and not np.isfinite(limit):
         return None
-    options: dict[str, Any] = {
-        "weights": weights,
-        "allowed": allowed,
-        "reach": limits.reach(len(query)),
-    }
+    reach = limits.reach(len(query))
     find: Callable[..., SparseCosts]
     if isinstance(bounds, BoxedTable):
-        find = partial(bounds.costs, query, **options)
+        find = partial(bounds.costs, query, reach=reach, **options)
     else:
-        find = BoundedPass(query, vectors, starts, bounds, **options).costs
-
-    def matrix_of(low: int, high: int) -> NDArray[np.float64]:
-        return differences(query, vectors[low:high], weights)
-
+        starts = alignments.starts
+        find = BoundedPass(query, vectors, starts, bounds, reach=reach, **options).costs
     number = 0 if wanted is None else wanted + wanted // 10 + 2
     for _ in range(_ATTEMPTS):
         sparse = find(limit=limit, wanted=number)
-        at = local_minima(sparse.costs, sparse.offsets, options["reach"])
+        at = local_minima(sparse.costs, sparse.offsets, reach)
         span = row_of(sparse.offsets, at)
-        found = candidates_at(
-            at - sparse.offsets[span] + sparse.spans[span, 1],
-            sparse.costs[at],
-            matrix_of,
-            starts,
-            length=len(query),
-            steps="slope",
-            limits=limits,
-            traced=traced,
-        )
+        ends = at - sparse.offsets[span] + sparse.spans[span, 1]
+        found = alignments.ending_at(ends, sparse.costs[at], limits=limits, traced=traced)
         if limits.reached(len(found)) or sparse.threshold >= limit:
             return found
         number *= 4  # too many were suppressed
@@ -314,14 +291,8 @@ def dtw_matches_by_distance(
         m = int(row_of(starts, low))
         return np.ascontiguousarray(matrices[m][:, low - starts[m] : high - starts[m]])
 
-    return best_candidates(
-        np.concatenate(ends),
-        matrix_of,
-        starts,
-        length=len(query),
-        steps=steps,
-        limits=limits,
-    )
+    alignments = Alignments(matrix_of, starts, len(query), steps)
+    return alignments.best(np.concatenate(ends), limits=limits)
 
 
 def _search_by_distance(
@@ -361,3 +332,93 @@ def _query_speed(query: Query, features: LibraryFeatures, vectors: NDArray) -> N
     m = features.motion_index(str(query.name))
     first, last = int(features.starts[m]), int(features.starts[m + 1])
     return speeds(features.rows, *span, first, last, features.rate)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxedTable:
+    """A table of feature vectors on disk, and its run boxes, for workers to map.
+
+    Attributes
+    ----------
+    table, boxes : Path or RemoteFolder
+        Folders of the feature vectors and of `RunBoxes`.
+    starts : ndarray of int64, shape (K + 1,)
+        Where each motion begins.
+    """
+
+    table: Folder
+    boxes: Folder
+    starts: NDArray[np.int64]
+
+    def costs(
+        self,
+        query: NDArray[np.float32],
+        *,
+        weights: NDArray[np.float32] | None,
+        allowed: NDArray[np.bool_] | None,
+        reach: int,
+        limit: float,
+        wanted: int,
+    ) -> SparseCosts:
+        """As `BoundedPass.costs`, each part of the motions by another worker."""
+        parts = motion_parts(self.starts, parallel.available_workers())
+        work = partial(
+            _part_costs,
+            held=self,
+            query=query,
+            weights=weights,
+            allowed=allowed,
+            reach=reach,
+            limit=limit,
+            wanted=wanted,
+        )
+        found: list[tuple[int, SparseCosts]] = []
+        with parallel.executor(tasks=len(parts)) as pool:
+            for done in parallel.completed(work, parts, pool):
+                if done.error is not None or done.result is None:
+                    raise done.error or LibraryError(f"{self.table}: a part gave no answer")
+                found.append((done.item[0], done.result))
+        return merged([one for _, one in sorted(found, key=lambda pair: pair[0])])
+
+
+def motion_parts(starts: NDArray[np.int64], count: int) -> list[tuple[int, int]]:
+    """Ranges of motions with about the same number of frames.
+
+    Examples
+    --------
+    >>> motion_parts(np.array([0, 10, 20, 100]), 2)
+    [(0, 2), (2, 3)]
+    """
+    ideal = np.linspace(0, starts[-1], count + 1)[1:-1]
+    after = np.searchsorted(starts, ideal)
+    before = np.maximum(after - 1, 0)
+    cuts = np.where(ideal - starts[before] < starts[after] - ideal, before, after)  # the nearer one
+    bounds = np.unique(np.concatenate([[0], cuts, [len(starts) - 1]])).tolist()
+    return list(zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def merged(parts: list[SparseCosts]) -> SparseCosts:
+    """The costs of all parts up to the least of their thresholds."""
+    threshold = min(part.threshold for part in parts)
+    costs = np.concatenate([part.costs for part in parts])
+    costs[costs > threshold] = np.inf
+    return SparseCosts(np.concatenate([part.spans for part in parts]), costs, threshold)
+
+
+def _part_costs(part: tuple[int, int], held: BoxedTable, query, weights, allowed, reach, **wanted):
+    first, last = part
+    rows, boxes = _opened(held.table, held.boxes, held.starts.tobytes())
+    chosen = np.zeros(len(held.starts) - 1, np.bool_)
+    chosen[first:last] = True if allowed is None else allowed[first:last]
+    search = BoundedPass(
+        query, rows, held.starts, boxes, weights=weights, allowed=chosen, reach=reach
+    )
+    return search.costs(**wanted)
+
+
+@lru_cache(maxsize=4)
+def _opened(table: Folder, boxes: Folder, starts: bytes):
+    """Rows and boxes, mapped once per process."""
+    bounds = np.frombuffer(starts, np.int64)
+    rows = row_range(table, 0, int(bounds[-1]))
+    return rows, RunBoxes.open(boxes, bounds, rows.shape[1])

@@ -37,14 +37,15 @@ exact ones by rounding, which is bounded (`_rounding`) and added to the threshol
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.checked_arrays import release
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
-from motionloom.search.mapped import release
-from motionloom.search.subsequence.kernel import prepared_query, slope_costs
+from motionloom.search.subsequence.end_costs import prepared_query, slope_costs
 from motionloom.search.subsequence.run_boxes import LEVELS, STRIDE, RunBoxes, first_blocks
 
 _PIECE = 1024  # frames in which one alignment is tried to find a threshold
@@ -191,36 +192,21 @@ class BoundedPass:
         """
         stride = STRIDE << level if level >= 0 else STRIDE >> -level
         group = stride // 2
-        means, sizes = _groups(self._query * self.weights, group)
-        if level >= 0:
-            codes, blocks = self.boxes.codes[level], first_blocks(self.starts, stride)
-        else:
-            codes, blocks = self.boxes.codes[0], np.zeros(1, np.int64)
+        groups = _Groups(*_groups(self._query * self.weights, group), self.weights)
+        codes = self.boxes.codes[max(level, 0)]
+        blocks = first_blocks(self.starts, stride) if level >= 0 else np.zeros(1, np.int64)
+        boxes = _Boxes(codes, self.boxes.low, self.boxes.step, blocks)
         limit = (threshold + self._slack) * (1.0 + 1e-4)
-        found, best = [], []
+        spared, best = [np.empty((0, 3), np.int64)], [np.empty((0, 3))]
         for some in _batches(spans):
-            one, other = _surviving_spans(
-                means,
-                sizes,
-                self.weights,
-                codes,
-                self.boxes.low,
-                self.boxes.step,
-                blocks,
-                self.rows,
-                level < 0,
-                self.starts,
-                some,
-                stride,
-                np.float32(part),
-                np.float32(limit),
-            )
+            left, least = _surviving_spans(
+                groups, boxes, self.rows, level < 0, self.starts, some, stride,
+                np.float32(part), np.float32(limit),
+            )  # fmt: skip
             release(self.rows, codes)
-            found.append(one)
-            best.append(other)
-        if not found:
-            return np.empty((0, 3), np.int64), np.empty((0, 3))
-        return np.concatenate(found), np.concatenate(best)
+            spared.append(left)
+            best.append(least)
+        return np.concatenate(spared), np.concatenate(best)
 
     def _best_places(self, best: NDArray[np.float64], count: int) -> NDArray[np.int64]:
         """Spans around the ends of the least bounds, in order."""
@@ -308,7 +294,7 @@ def _joined(spans: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
 
 @kernel
 def _span_costs(factors, centre, weights, rows, spans, limit):
-    """Costs of the ends in all spans, concatenated; see `motionloom...kernel.end_costs`."""
+    """Costs of the ends in all spans (S, 3), concatenated; the others as in `slope_costs`."""
     total = 0
     for s in range(len(spans)):
         total += spans[s, 2] - spans[s, 1]
@@ -325,23 +311,59 @@ def _span_costs(factors, centre, weights, rows, spans, limit):
     return out
 
 
+class _Groups(NamedTuple):
+    """A query in G groups of successive frames, of D features."""
+
+    means: NDArray[np.float32]  # (G, D) weighted
+    sizes: NDArray[np.float32]  # (G,) frames of each group
+    weights: NDArray[np.float32]  # (D,) of the features, for the boxes
+
+
+class _Boxes(NamedTuple):
+    """Boxes of one level; see `RunBoxes`."""
+
+    codes: NDArray[np.uint16]  # (B, 2, D)
+    low: NDArray[np.float32]  # (D,)
+    step: NDArray[np.float32]  # (D,)
+    blocks: NDArray[np.int64]  # (K + 1,) first block of each motion
+
+
 @kernel
-def _surviving_spans(
-    means,
-    sizes,
-    weights,
-    codes,
-    low,
-    step,
-    blocks,
-    rows,
-    from_rows,
-    starts,
-    spans,
-    stride,
-    part,
-    limit,
-):
+def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part, limit):
+    """Runs of blocks in which an alignment up to `limit` may lie, and the least bound of each span.
+
+    Parameters
+    ----------
+    groups : _Groups
+    boxes : _Boxes
+        Not used with `from_rows`.
+    rows : ndarray of float32, shape (N, D)
+    from_rows : bool
+        Make boxes from the rows, at a stride finer than those stored.
+    starts : ndarray of int64, shape (K + 1,)
+    spans : ndarray of int64, shape (S, 3)
+        Motion, first frame and end of the spans that are left.
+    stride : int
+        Frames per block.
+    part : float32
+        Of the size of boxes. Less than 1: bounds are estimates, and only the second result counts.
+    limit : float32
+
+    Returns
+    -------
+    spans : ndarray of int64, shape (R, 3)
+    best : ndarray, shape (S, 3)
+        Least bound of each span, motion, and frame of its end.
+
+    Notes
+    -----
+    Groups are the outer loop and blocks the inner one, so that a step of the dynamic programme is
+    a few vector instructions over the blocks of many spans. After each group the least sum so far
+    prunes: sums only grow, so above the limit nothing in this portion survives. Single precision
+    is covered by the slack of the limit (`_rounding`). Blocks of missing values have an inverted
+    box, which is far from everything.
+    """
+    means, sizes, weights = groups.means, groups.sizes, groups.weights
     n_groups, n_features = means.shape
     infinite = np.float32(np.inf)
     out = np.empty((1024, 3), np.int64)
@@ -367,8 +389,9 @@ def _surviving_spans(
                 _boxes_of_rows(rows, first, starts[m + 1], stride, n, width, weights, lower, upper)
             else:
                 _boxes_of_codes(
-                    codes, blocks[m] + begin, n, width, low, step, weights, lower, upper
-                )
+                    boxes.codes, boxes.blocks[m] + begin, n, width, boxes.low, boxes.step,
+                    weights, lower, upper,
+                )  # fmt: skip
             if part < 1.0:
                 _shrink(lower, upper, n, width, part)
             n += width
@@ -451,7 +474,7 @@ def _shrink(lower, upper, at, n, part):
 
 @kernel
 def _boxes_of_codes(codes, first, at, n, low, step, weights, lower, upper):
-    """Boxes of n blocks, into columns from `at` on."""
+    """Boxes of n blocks from block `first` on, into columns from `at` on of arrays (D, room)."""
     for j in range(n):
         for d in range(codes.shape[2]):
             lower[d, at + j] = (low[d] + step[d] * np.float32(codes[first + j, 0, d])) * weights[d]
@@ -460,6 +483,10 @@ def _boxes_of_codes(codes, first, at, n, low, step, weights, lower, upper):
 
 @kernel
 def _boxes_of_rows(rows, first, end, stride, at, n, weights, lower, upper):
+    """Boxes of n blocks from row `first` on, into columns from `at` on of two arrays (D, room).
+
+    Comparisons with NaN are false: a missing value does not widen a box.
+    """
     infinite, n_features = np.float32(np.inf), rows.shape[1]
     least, greatest = np.empty(n_features, np.float32), np.empty(n_features, np.float32)
     for j in range(n):
@@ -534,6 +561,7 @@ def _join(forward, onward, least, n):
 
 @kernel(fastmath={"nnan", "nsz"})
 def _least(values, n):
+    """The least of the first n values."""
     least = np.float32(np.inf)
     for j in range(n):
         least = values[j] if values[j] < least else least

@@ -18,10 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.checked_arrays import open_array
+from motionloom.checked_arrays import open_array, release
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
-from motionloom.search.mapped import release
 from motionloom.store.remote.folder import Folder
 
 STRIDE = 8  # frames per block of the finest level
@@ -161,6 +160,7 @@ def _ranges(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.
 
 @kernel
 def _least_and_greatest(rows):
+    """Least and greatest value of each feature over the rows (N, D) without missing values."""
     n_features = rows.shape[1]
     low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
     for i in range(len(rows)):
@@ -173,6 +173,7 @@ def _least_and_greatest(rows):
 
 @kernel
 def _is_finite(row):
+    """Whether all values are finite: zero times any other is NaN, and needs no branch."""
     total = np.float32(0.0)
     for d in range(len(row)):
         total += row[d] * np.float32(0.0)

@@ -1,5 +1,361 @@
-"""Artifacts: everything derived from motions and kept with a library."""
+"""Artifacts: everything that is derived from the motions of a library and kept with it.
 
-from motionloom.store.artifacts.artifacts import Artifact, ArtifactInfo, Artifacts
+======================  ==============================  =========================================
+artifact                kind                            identified by
+======================  ==============================  =========================================
+frame features          name of the feature set         options: roles, rate, normalization ...
+principal components    ``basis``                       options
+neighbour index         ``bucket``, ``shards``          features, number of shards
+boxes of runs           ``boxes``                       features
+whole-clip features     ``clips-...``, ``clip-...``     measure
+match webs              ``web``                         distance, web settings: a `Collection`
+motion graph            ``motion-graph``                motions, distance, settings
+matching database       ``motion-matching``             motions, labels, settings
+graph settings, edits   ``graph-settings``,             a name
+                        ``motion-graph-edits``
+parametric motion       ``parametric``                  the user's name
+choreography            ``choreography``                the user's name
+given beats, partners   ``beats``                       ``given``
+======================  ==============================  =========================================
 
-__all__ = ["Artifact", "ArtifactInfo", "Artifacts"]
+All of them are folders (`motionloom.store.artifacts.folders`)::
+
+    takes.loom/derived/KIND.KEY.VERSION/
+
+Artifacts with options as their key are made when they are needed (`Artifacts.derive`): KEY is a
+digest of the options (`artifact_key`), VERSION one of the motions, so that a library whose motions
+have changed has no current version. The next one is made from the previous one and what is new,
+and replaces it. Artifacts with a name as their key are saved by the user (`Artifacts.save`) and
+remain until they are replaced or deleted; VERSION begins with the digest of the motions they were
+made from.
+
+The packages only say how their artifacts are written to files and read from them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.checked_arrays import open_arrays
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.files import parse_json, read_regular
+from motionloom.store.artifacts.collection import Collection, LocalCollection, RemoteCollection
+from motionloom.store.artifacts.folders import (
+    FOLDER,
+    Build,
+    LocalFolders,
+    RemoteFolders,
+    check_folder,
+    versions,
+)
+from motionloom.store.records import text_digest
+from motionloom.store.remote.folder import Folder, RemoteFolder
+from motionloom.store.remote.object_store import ObjectStore, ObjectStoreError
+
+if TYPE_CHECKING:
+    from motionloom.store.store import Store
+
+_ATTEMPTS = 6
+_NAME = re.compile(r"\w[\w .+-]{0,79}")
+_ABOUT, _ARRAYS = "about.json", "arrays.npz"
+# What readers raise for damaged files; LibraryError is a ValueError.
+_DAMAGE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
+
+Key = str | Mapping[str, Any]
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True, eq=False)
+class Artifact:
+    """Content of a named artifact: a description (JSON) and arrays by name."""
+
+    about: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class ArtifactInfo:
+    """One artifact of a library, without its content."""
+
+    kind: str
+    key: str  # the name, or a digest of the options
+    is_stale: bool
+    bytes: int
+
+
+class Artifacts:
+    """The artifacts of a library: ``library.artifacts``.
+
+    Examples
+    --------
+    >>> import tempfile, motionloom as ml
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> artifacts = ml.Library.create(f"{folder.name}/takes.loom").artifacts
+    >>> artifacts.save("parametric", "kick", {"by": "turn"}, {"weights": np.eye(2)})
+    >>> artifacts.names("parametric"), artifacts.load("parametric", "kick").about
+    (('kick',), {'by': 'turn'})
+    >>> artifacts.delete("parametric", "kick")
+    >>> artifacts.names("parametric")
+    ()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.folders: LocalFolders | RemoteFolders = (
+            RemoteFolders(store.files, store.catalogue)
+            if isinstance(store.files, ObjectStore)
+            else LocalFolders(store.path.absolute() / FOLDER)
+        )
+
+    # --- named by the user --------------------------------------------------------------
+
+    def save(
+        self,
+        kind: str,
+        name: str,
+        about: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        """Save an artifact under a name; it replaces the one of that name.
+
+        Parameters
+        ----------
+        kind, name : str
+            For example ``parametric`` and the user's name: at most 80 letters, digits, spaces and
+            ``. _ + -``.
+        about : mapping
+            Its description, as JSON.
+        arrays : mapping of str to ndarray, optional
+        """
+        if not _NAME.fullmatch(name):
+            raise InvalidInput(
+                "the name of an artifact must consist of at most 80 letters, digits, spaces and "
+                f". _ + -, and begin with a letter or digit; got {name!r}"
+            )
+        text = json.dumps(about, sort_keys=True)
+
+        def build(folder: Path, previous: Folder | None) -> None:
+            (folder / _ABOUT).write_text(text, encoding="utf-8")
+            with open(folder / _ARRAYS, "wb") as out:
+                every = {key: np.asarray(array) for key, array in (arrays or {}).items()}
+                np.savez(out, **every)  # type: ignore[arg-type]
+
+        with self._store.writing():
+            version = f"{self.content_key()}-{secrets.token_hex(6)}"
+            trash = self._record(f"{kind}.{name}")
+            self.folders.commit(f"{kind}.{name}", version, build, trash=trash)
+
+    def load(self, kind: str, name: str) -> Artifact:
+        """The artifact of that name.
+
+        Raises
+        ------
+        LibraryError
+            If there is none (the message lists those there are), or its files are damaged.
+        """
+
+        def read(folder: Folder) -> Artifact:
+            about = _described(folder)
+            return Artifact(about, open_arrays(folder / _ARRAYS))
+
+        return self._read_named(kind, name, read)
+
+    def about(self, kind: str, name: str) -> dict[str, Any]:
+        """The description of an artifact, without reading its arrays."""
+        return self._read_named(kind, name, _described)
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Names of the artifacts of a kind, sorted."""
+        stems = (folder.rpartition(".")[0] for folder in self.folders.names())
+        found = {stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}.")}
+        return tuple(sorted(found))
+
+    def _read_named(self, kind: str, name: str, read: Callable[[Folder], Thing]) -> Thing:
+        """What `read` gives of an artifact."""
+        failed = ""
+        for _ in range(_ATTEMPTS):
+            current = versions(self.folders.names(), f"{kind}.{name}")
+            folder = self.folders.open(current[-1]) if current else None
+            if folder is None:
+                continue  # none, or it was replaced while we looked
+            try:
+                check_folder(folder)
+                return read(folder)
+            except ObjectStoreError:
+                raise
+            except _DAMAGE as error:
+                if failed == current[-1]:
+                    raise LibraryError(
+                        f"{self._store.path}: the {kind} {name!r} is damaged or gone "
+                        f"({type(error).__name__}); make it again"
+                    ) from None
+                failed = current[-1]
+                _drop_copies(folder)
+        known = self.names(kind)
+        if name in known:
+            raise self._keeps_changing()
+        there = f"it has {', '.join(known)}" if known else "it has none"
+        what = "parametric motion" if kind == "parametric" else kind
+        raise LibraryError(f"{self._store.path}: no {what} is called {name!r}; {there}")
+
+    # --- made when needed ---------------------------------------------------------------
+
+    def derive(
+        self,
+        kind: str,
+        options: Mapping[str, Any],
+        *,
+        build: Build,
+        read: Callable[[Any], Thing],
+    ) -> Thing:
+        """An artifact of all motions; built first if there is no current version.
+
+        Parameters
+        ----------
+        kind : str
+            Part of the folder's name.
+        options : mapping
+            How it is made (see `artifact_key`); artifacts with different options are kept side by
+            side.
+        build : callable
+            ``build(folder, previous)`` writes the files into the new, empty `folder`.
+            `previous` is the folder of an earlier version, or None. No motion is added or
+            removed meanwhile. With an object store, `previous` and the folder that is read are
+            of the type `RemoteFolder`.
+        read : callable
+            ``read(folder)`` opens the artifact. If it raises `FileNotFoundError` or
+            `LibraryError`, the artifact is built again.
+
+        Returns
+        -------
+        thing
+            What `read` returns.
+        """
+        stem = _stem(kind, options)
+        failures, before = 0, ""
+        for _ in range(_ATTEMPTS):
+            name = f"{stem}.{self.content_key()}"
+            failures = failures if name == before else 0
+            before = name
+            folder = self.folders.open(name)
+            if folder is not None and failures < 2:
+                try:
+                    check_folder(folder)
+                    return read(folder)
+                except ObjectStoreError:
+                    raise
+                except _DAMAGE:
+                    # Replaced meanwhile, or a local copy is damaged, or it is damaged itself.
+                    _drop_copies(folder)
+                    failures += 1
+                    continue
+            with self._store.writing():
+                version = self.content_key()
+                if failures >= 2 or self.folders.open(f"{stem}.{version}") is None:
+                    self.folders.commit(stem, version, build)
+            failures = 0
+        raise self._keeps_changing()
+
+    def collection(self, name: str, describe: Callable[[Path], dict]) -> Collection:
+        """An artifact that grows file by file, the webs of a library; `name` is ``KIND.KEY``.
+
+        `describe` reads the description of a file from the file.
+        """
+        if isinstance(self.folders, RemoteFolders):
+            return RemoteCollection(self.folders.files, name, self.folders.catalogue)
+        return LocalCollection(self.folders.root / name, describe)
+
+    # --- all ------------------------------------------------------------------------------
+
+    def stale(self, kind: str, key: Key) -> bool:
+        """Whether there is no artifact of the motions as they are now.
+
+        A named artifact is stale if motions have changed since it was saved; it can still be
+        loaded. A derived one is built anew the next time it is used.
+        """
+        current = versions(self.folders.names(), _stem(kind, key))
+        return not current or self._is_stale(current[-1])
+
+    def delete(self, kind: str, key: Key) -> None:
+        """Delete an artifact; nothing happens if there is none."""
+        with self._store.writing():
+            stem = _stem(kind, key)
+            current = versions(self.folders.names(), stem)
+            self.folders.remove(current, trash=bool(current) and self._record(stem))
+
+    def _record(self, stem: str) -> bool:
+        """Enter the current version of an artifact into the history, if a change is recorded."""
+        if isinstance(self.folders, RemoteFolders):
+            return False  # their objects are deleted
+        current = versions(self.folders.names(), stem)
+        version = current[-1].rpartition(".")[2] if current else None
+        return self._store.catalogue.record_artifact(stem, version)
+
+    def list(self) -> list[ArtifactInfo]:
+        """All artifacts, sorted by kind and key."""
+        found = []
+        for name in self.folders.names():
+            kind, _, rest = name.partition(".")
+            key = rest.rpartition(".")[0] or rest
+            found.append(ArtifactInfo(kind, key, self._is_stale(name), self.folders.size(name)))
+        return sorted(found, key=lambda one: (one.kind, one.key))
+
+    def content_key(self) -> str:
+        """Digest of all motions and their names; labels do not count."""
+        return text_digest(*(repr(row) for row in self._store.fingerprints()))
+
+    def _keeps_changing(self) -> LibraryError:
+        return LibraryError(
+            f"{self._store.path}: the library keeps changing; try again when no process writes "
+            "to it"
+        )
+
+    def _is_stale(self, folder: str) -> bool:
+        rest = folder.partition(".")[2]
+        version = rest.rpartition(".")[2] if "." in rest else ""  # a collection has none
+        return bool(version) and version.partition("-")[0] != self.content_key()
+
+
+def _described(folder: Folder) -> dict[str, Any]:
+    """The description of an artifact; raises `LibraryError` if it is no JSON object."""
+    try:
+        about = parse_json(read_regular(folder / _ABOUT))
+    except RecursionError:
+        raise LibraryError(f"{folder}/{_ABOUT}: damaged: nested too deeply") from None
+    if not isinstance(about, dict):
+        raise LibraryError(f"{folder}/{_ABOUT}: damaged: expected an object")
+    return about
+
+
+def artifact_key(options: Mapping[str, Any]) -> str:
+    """Digest of what an artifact depends on besides the motions, in hexadecimal.
+
+    `options` consist of plain values (text, numbers, booleans, None, lists, mappings from texts)
+    that the caller states one by one, and of a version that is increased when the code gives other
+    results. The digest is that of their JSON with sorted keys, so that it does not depend on what
+    classes and their fields are called.
+
+    Examples
+    --------
+    >>> artifact_key({"version": 1, "fps": 30.0}) == artifact_key({"fps": 30.0, "version": 1})
+    True
+    """
+    return text_digest(json.dumps(options, sort_keys=True), size=6)
+
+
+def _stem(kind: str, key: Key) -> str:
+    return f"{kind}.{key if isinstance(key, str) else artifact_key(key)}"
+
+
+def _drop_copies(folder: Folder) -> None:
+    if isinstance(folder, RemoteFolder):
+        folder.drop_local()

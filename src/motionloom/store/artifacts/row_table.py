@@ -159,7 +159,7 @@ def build_rows(
     Parameters
     ----------
     folder, previous
-        As passed to the `build` of `motionloom.store.artifacts.artifacts.Artifacts.derive`.
+        As passed to the `build` of `motionloom.store.artifacts.Artifacts.derive`.
     library : Store
     work : callable
         From a motion to its rows, shape (length, width); importable by name.

@@ -27,24 +27,24 @@ from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.formats import FORMATS
 from motionloom.motion import Motion
-from motionloom.motion.kinematics.root_carrier import body_root, hips_as_root
+from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.parallel import Progress
 from motionloom.store.catalogue import IMPORTING, Catalogue
 from motionloom.store.catalogue_file import recovery_advice
 from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
 from motionloom.store.ingest.labels import Labelling, checked_labels, labelling
-from motionloom.store.ingest.skeletons import StoredSkeletons
 from motionloom.store.ingest.sources import SourceFile, assign_names, find_sources, left_out
 from motionloom.store.ingest.task import (
     ImportTask,
     Outcome,
+    StoredSkeletons,
     content_hash,
     failure_reason,
     ingest,
     new_entry,
 )
 from motionloom.store.lock import not_writable
-from motionloom.store.records import Entry, origin_from, skeleton_from
+from motionloom.store.records import Entry, origin_from
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 from motionloom.store.settings import ImportSettings
 from motionloom.store.trash import move_to_trash
@@ -387,21 +387,13 @@ def _tasks(
     names = assign_names(sources, held, same)
     here = os.getcwd()  # workers of a cluster run in other folders
     known = [entries.get(names[source.path]) for source in sources]
-    carried = _skeletons_with_a_carrier(catalogue)
     return [
         ImportTask(
             source, names[source.path], entry, here,
-            entry is not None and (entry.file not in present or entry.skeleton in carried),
+            entry is not None and entry.file not in present,
         )
         for source, entry in zip(sources, known, strict=True)
     ]  # fmt: skip
-
-
-def _skeletons_with_a_carrier(catalogue: Catalogue) -> set[str]:
-    """Keys of skeletons with joints above the hips, as release 0.1 stored them."""
-    rows = catalogue.rows("SELECT key, data FROM skeletons")
-    skeletons = {key: skeleton_from(data) for key, data in rows}
-    return {key for key, found in skeletons.items() if found is not None and body_root(found) > 0}
 
 
 def _load_readers(sources: Sequence[SourceFile]) -> None:

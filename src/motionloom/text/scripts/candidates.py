@@ -20,7 +20,7 @@ from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import body_height, facing, leg_length
 from motionloom.motion.segment import Segment, split_segment
 from motionloom.store.store import Store
-from motionloom.text.predicates import predicates
+from motionloom.text.captions import predicates
 from motionloom.text.scripts.script import Phrase, parse_script
 from motionloom.text.text_index import IndexedEvent, TextIndex
 from motionloom.text.vocabulary import MODIFIERS, nearest, words

@@ -22,8 +22,7 @@ from motionloom.motion.feet.clean import clean_feet
 from motionloom.motion.feet.contacts import FOOT_PARTS
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.store.store import Store
-from motionloom.text.captions import Event, events
-from motionloom.text.predicates import predicates
+from motionloom.text.captions import Event, events, predicates
 from motionloom.text.scripts.candidates import SEAM
 from motionloom.text.scripts.layers import with_arms
 from motionloom.text.scripts.plan import (

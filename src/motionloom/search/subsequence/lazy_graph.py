@@ -29,15 +29,15 @@ from motionloom.errors import InvalidInput
 from motionloom.features import FEATURES
 from motionloom.kernels import kernel
 from motionloom.ragged import row_of
-from motionloom.search.candidates import ANY, Candidate, Limits, realigned
+from motionloom.search.candidates import ANY, Alignments, Candidate, Limits
 from motionloom.search.index.neighbours import library_neighbours
 from motionloom.search.match import Timeline
 from motionloom.search.methods import LazyGraph
 from motionloom.search.methods.segments import LAZY_K
 from motionloom.search.query import Query
-from motionloom.search.rerank import MORE, differences
 from motionloom.search.settings import SearchSettings
 from motionloom.search.subsequence.dtw import is_feature_set
+from motionloom.search.subsequence.rerank import MORE, differences
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
@@ -75,14 +75,13 @@ def lazy_search(
     )
     if bridge > 0:
         scale = features.feature_set.scale
-        found = realigned(
-            found,
+        alignments = Alignments(
             lambda low, high: scale * differences(vectors, features.rows[low:high]),
             features.starts,
-            length=len(vectors),
-            steps=method.steps,
-            limits=limits,
+            len(vectors),
+            method.steps,
         )
+        found = alignments.realigned(found, limits=limits)
         found = [one for one in found if one.distance <= limits.max_distance]
         if method.rank == "sum":
             found.sort(key=lambda one: one.distance * len(one.path))
@@ -169,6 +168,7 @@ def _by_row(offsets, rows, distances):
 
 @kernel
 def _farthest(offsets, distances):
+    """Distance of the farthest neighbor of each query frame, (M,)."""
     out = np.zeros(len(offsets) - 1)
     for i in range(len(out)):
         for n in range(offsets[i], offsets[i + 1]):
@@ -280,6 +280,7 @@ def _sparse_minima(rows, motions, costs, ends, reach):
 
 @kernel
 def _minima(rows, motions, costs, reach):
+    """Which ends, sorted by row, have the least cost within `reach` rows of their motion."""
     kept = np.zeros(len(rows), np.bool_)
     for a in range(len(rows)):
         least = True

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from motionloom.alignment.dtw import accumulated, path_to
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of, row_of
-from motionloom.search.candidates import ANY, Candidate, Limits, best_candidates
-from motionloom.search.subsequence.kernel import end_costs
+from motionloom.search.candidates import ANY, Alignments, Candidate, Limits
+from motionloom.search.subsequence.end_costs import end_costs
 
 # One set of numbers for all of: six captured actions with each of their 55 occurrences as
 # query, 212 actions of the built-in corpus, 19 labelled exercises. Halving or doubling any of
@@ -92,17 +92,17 @@ def rerank(
     profile = _QueryProfile(query, query_speed, weights, rate, scale, seconds, steps)
     if rank == "movement" and found:
         near = _Surroundings(profile, found, vectors, starts)
-        better = [profile.ranked(one, vectors, *ends) for one, ends in near.candidates(limits)]
-        better.sort(key=lambda one: (one.distance, one.start))
+        better = [profile.ranked(each, vectors, *ends) for each, ends in near.candidates(limits)]
+        better.sort(key=lambda each: (each.distance, each.start))
     else:
-        better = [profile.refined(one, vectors, *_motion_at(starts, one.start)) for one in found]
+        better = [profile.refined(each, vectors, *_motion_at(starts, each.start)) for each in found]
     suppression = limits.suppression()
     kept = [
-        one
-        for one in better
-        if suppression.keep(one.start, one.end)
-        and one.distance <= limits.max_distance
-        and limits.allows(one.end - one.start, query=len(query))
+        each
+        for each in better
+        if suppression.keep(each.start, each.end)
+        and each.distance <= limits.max_distance
+        and limits.allows(each.end - each.start, query=len(query))
     ]
     return kept[: limits.max_matches]
 
@@ -128,6 +128,7 @@ def differences(
 
 @kernel
 def _differences(query, rows, weights):
+    """Distances (M, N) of weighted queries (M, D) to rows (N, D) times weights; NaN as infinity."""
     columns = np.empty((rows.shape[1], len(rows)))
     for j in range(len(rows)):
         for d in range(rows.shape[1]):
@@ -159,9 +160,9 @@ class _Surroundings:
         reach = round(_AROUND * profile.rate)
         self.spans: list[tuple[int, int]] = []  # without overlaps, each within one motion
         self.motions: list[tuple[int, int]] = []
-        for one in sorted(found, key=lambda one: one.start):
-            first, last = _motion_at(starts, one.start)
-            low, high = max(first, one.start - reach), min(last, one.end + reach)
+        for candidate in sorted(found, key=lambda candidate: candidate.start):
+            first, last = _motion_at(starts, candidate.start)
+            low, high = max(first, candidate.start - reach), min(last, candidate.end + reach)
             if self.spans and low <= self.spans[-1][1] and first == self.motions[-1][0]:
                 self.spans[-1] = self.spans[-1][0], max(high, self.spans[-1][1])
             else:
@@ -181,23 +182,20 @@ class _Surroundings:
         costs = end_costs(
             profile.both.astype(np.float32), self.table, self.starts, steps=profile.steps
         )
-        found = best_candidates(
-            costs,
+        alignments = Alignments(
             lambda low, high: differences(profile.both, self.table[low:high]),
             self.starts,
-            length=profile.length,
-            steps=profile.steps,
-            limits=replace(wider(limits), occupied=(), durations=ANY.durations),
-            warp_cost=profile.warp_cost,
+            profile.length,
+            profile.steps,
+            profile.warp_cost,
         )
-        for one in found:
-            n = int(row_of(self.starts, one.start))
+        limits = replace(wider(limits), occupied=(), durations=ANY.durations)
+        for candidate in alignments.best(costs, limits=limits):
+            n = int(row_of(self.starts, candidate.start))
             shift = self.spans[n][0] - int(self.starts[n])
-            path = one.path + np.array([0, shift])
-            yield (
-                replace(one, start=one.start + shift, end=one.end + shift, path=path),
-                (self.motions[n]),
-            )
+            start, end = candidate.start + shift, candidate.end + shift
+            path = candidate.path + np.array([0, shift])
+            yield replace(candidate, start=start, end=end, path=path), self.motions[n]
 
 
 class _QueryProfile:
@@ -228,10 +226,10 @@ class _QueryProfile:
         speed = np.nan_to_num(speeds(vectors, low, high, first, last, self.rate))
         return self._with_speed(vectors[low:high], speed)
 
-    def refined(self, one: Candidate, vectors, first: int, last: int) -> Candidate:
+    def refined(self, candidate: Candidate, vectors, first: int, last: int) -> Candidate:
         """A candidate in a motion with frames `first` to `last`, aligned again with speeds."""
         margin = self.length // 3
-        low, high = max(first, one.start - margin), min(last, one.end + margin)
+        low, high = max(first, candidate.start - margin), min(last, candidate.end + margin)
         costs, came = accumulated(
             differences(self.both, self.rows(vectors, low, high, first, last)),
             steps=self.steps,
@@ -240,16 +238,18 @@ class _QueryProfile:
         )
         end = int(np.argmin(costs[-1]))
         if not np.isfinite(costs[-1, end]):
-            return one
+            return candidate
         path = path_to(came, end, steps=self.steps)
         path[:, 1] += low
-        return self._settled(path, one.distance, vectors, first, last)
+        return self._settled(path, candidate.distance, vectors, first, last)
 
-    def ranked(self, one: Candidate, vectors, first: int, last: int) -> Candidate:
+    def ranked(self, candidate: Candidate, vectors, first: int, last: int) -> Candidate:
         """A candidate by poses and speeds with the distance of its movement."""
-        near = self.rows(vectors, one.start, one.end, first, last)
-        distance = self._movement_distance(near[one.path[:, 1] - one.start], one.path[:, 0])
-        return self._settled(one.path, distance, vectors, first, last)
+        near = self.rows(vectors, candidate.start, candidate.end, first, last)
+        distance = self._movement_distance(
+            near[candidate.path[:, 1] - candidate.start], candidate.path[:, 0]
+        )
+        return self._settled(candidate.path, distance, vectors, first, last)
 
     def _settled(self, path, distance: float, vectors, first: int, last: int) -> Candidate:
         if self.lead is not None or self.tail is not None:

@@ -124,6 +124,7 @@ def _distances(factors, tile, width, row):
 
 @kernel(fastmath={"contract"})
 def _add_products(f, t, width, row):
+    """Add the products of eight features to `row` (width,); two sums do not wait for each other."""
     f0, f1, f2, f3, f4, f5, f6, f7 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]
     t0, t1, t2, t3, t4, t5, t6, t7 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]
     for j in range(width):
@@ -133,7 +134,28 @@ def _add_products(f, t, width, row):
 
 @kernel
 def slope_costs(factors, centre, weights, rows, starts, limit, enough):
-    """Kernel of `end_costs` with slope-limited steps; `factors` as from `prepared_query`."""
+    """Kernel of `end_costs` with slope-limited steps: costs (N,) of float32.
+
+    Parameters
+    ----------
+    factors, centre : ndarray of float32, shapes (M, padded D + 1), (D,)
+        As from `prepared_query`.
+    weights : ndarray of float32, shape (D,)
+    rows : ndarray of float32, shape (N, D)
+    starts : ndarray of int64, shape (K + 1,)
+    limit : float32
+    enough : int
+        See `end_costs`.
+
+    Notes
+    -----
+    Tiles of library frames are the outer loop, query frames the middle one: a tile stays in the
+    first-level cache while the whole query passes over it. A cell depends on the two rows above
+    and on columns up to two to the left, so that three rows of costs and the last two columns of
+    the tile before (`tails`) are all that is kept. Costs only grow along a path: if two rows in
+    succession are above the limit everywhere, the rest of the tile is infinite, unless a path
+    enters from the tile before.
+    """
     n_query, n_rows = factors.shape[0], rows.shape[0]
     infinite = np.float32(np.inf)
     out = np.empty(n_rows, np.float32)
@@ -199,6 +221,7 @@ def slope_costs(factors, centre, weights, rows, starts, limit, enough):
 # There are no NaN among costs, and a minimum without them is a vector instruction.
 @kernel(fastmath={"nnan", "nsz"})
 def _any_below(costs, width, limit):
+    """Whether one of the first `width` costs is at most the limit."""
     least = np.float32(np.inf)
     for j in range(width):
         least = costs[j] if costs[j] < least else least
@@ -225,6 +248,7 @@ def _respect_borders(now, before, earlier, matrix, i, starts, border, first, las
 
 @kernel
 def _is_start(starts, b, row):
+    """Whether a motion begins at `row`; `b` is a motion that begins before it."""
     while b < len(starts) and starts[b] < row:
         b += 1
     return b < len(starts) and starts[b] == row
@@ -232,6 +256,11 @@ def _is_start(starts, b, row):
 
 @kernel
 def _classic_costs(factors, centre, weights, rows, starts):
+    """Kernel of `end_costs` with classic steps; arguments as in `slope_costs`.
+
+    A cell depends on the one above it in its own column, so that columns are the inner loop, and
+    the distances of a tile are transposed first. One column of costs is kept.
+    """
     n_query, n_rows = factors.shape[0], rows.shape[0]
     infinite = np.float32(np.inf)
     out = np.empty(n_rows, np.float32)
@@ -265,6 +294,7 @@ def _classic_costs(factors, centre, weights, rows, starts):
 
 @kernel
 def _transpose(matrix, columns, width):
+    """Columns of `matrix` (M, width) as rows of `columns`, 16 at a time: a cache line of each."""
     for block in range(0, width, 16):
         for i in range(matrix.shape[0]):
             for j in range(block, min(block + 16, width)):

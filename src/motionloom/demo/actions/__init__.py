@@ -1,1 +1,0 @@
-"""The actions of the built-in corpus, one module per kind."""

@@ -1,0 +1,391 @@
+"""What film strips and animations draw: a camera, strokes, and the triangles of a body.
+
+The camera is orthographic, with the same scale everywhere in the image. It is oriented relative to
+one floor direction (the direction of travel) and does not move, so that all figures of an image are
+seen from the same side. Strokes are lines with round ends in the image plane, in painting order;
+lengths are metres in the image plane. The neutral body is shaded triangles, far ones first. Film
+strips paint them with Matplotlib, animations with Pillow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.character import body_mesh, has_body
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.plots.figures.stick_figure import (
+    COLOURS,
+    LEFT,
+    MIDDLE,
+    PATH_COLOUR,
+    RIGHT,
+    StickFigure,
+)
+
+if TYPE_CHECKING:
+    from motionloom.character import SkinnedMesh
+    from motionloom.plots.figures.drawing import Camera
+
+# View -> angle of the direction of travel, from the right of the image towards the viewer, and
+# downward tilt of the camera; degrees.
+VIEWS = {
+    "three-quarter": (32.0, 12.0),
+    "side": (0.0, 8.0),
+    "front": (90.0, 8.0),
+    "back": (-90.0, 8.0),
+    "top": (0.0, 89.9),
+}
+
+_FRONTAL = np.radians(32.0)
+
+
+@dataclass(frozen=True)
+class Camera:
+    """An orthographic camera.
+
+    Parameters
+    ----------
+    direction : float
+        Floor direction that `view` is relative to: radians about +Y, 0 is +Z.
+    view : str
+        One of `VIEWS`.
+
+    Examples
+    --------
+    Seen from the side, what lies ahead lies to the right:
+
+    >>> camera = Camera(direction=0.0, view="side")
+    >>> camera.project([[0.0, 0.0, 2.0]])[0].round(6) + 0.0
+    array([2., 0., 0.])
+    """
+
+    direction: float = 0.0
+    view: str = "three-quarter"
+
+    def __post_init__(self) -> None:
+        if self.view not in VIEWS:
+            raise InvalidInput(f"view must be one of {', '.join(VIEWS)}; got {self.view!r}")
+
+    @property
+    def axes(self) -> NDArray[np.float64]:
+        """Right, up and towards the viewer, as rows, shape (3, 3)."""
+        aside, down = np.radians(VIEWS[self.view])
+        right = floor_direction(self.direction + aside)
+        near = floor_direction(self.direction + aside - np.pi / 2)
+        above = np.array([0.0, 1.0, 0.0])
+        return np.stack(
+            [
+                right,
+                np.cos(down) * above - np.sin(down) * near,
+                np.cos(down) * near + np.sin(down) * above,
+            ]
+        )
+
+    def project(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Right, up and nearness (..., 3) in metres of world `points` (..., 3)."""
+        return np.asarray(points, dtype=np.float64) @ self.axes.T
+
+
+def floor_direction(angle: float) -> NDArray[np.float64]:
+    """Unit vector (3,) on the floor at `angle` radians about +Y from +Z."""
+    return np.array([np.sin(angle), 0.0, np.cos(angle)])
+
+
+def camera_for(
+    motion: Motion, figure: StickFigure, path: NDArray[np.floating], *, view: str
+) -> Camera:
+    """Camera relative to the direction of travel, or to the facing direction if there is none.
+
+    Parameters
+    ----------
+    motion : Motion
+    figure : StickFigure
+    path : ndarray, shape (T, 3)
+        Path of the figure's anchor.
+    view : str
+        One of `VIEWS`.
+    """
+    seen = np.flatnonzero(np.isfinite(path).all(axis=1))
+    if len(seen):
+        gone = path[seen[-1]].astype(np.float64) - path[seen[0]]
+        if np.hypot(gone[0], gone[2]) > 0.8 * figure.size:
+            return Camera(float(np.arctan2(gone[0], gone[2])), view)
+    sample = motion[:: max(len(motion) // 100, 1)]
+    facing = sample.headings()
+    mean = np.nanmean(np.exp(1j * facing)) if np.isfinite(facing).any() else 1.0
+    camera = Camera(float(np.angle(mean)), view)
+    if view != "three-quarter":
+        return camera
+    # A kick to the side would point straight at the viewer: then view more from the front.
+    frontal = Camera(camera.direction + _FRONTAL, view)
+    poses = figure.positions(sample).astype(np.float64)
+    poses -= poses[:, figure.anchor, None]
+    return frontal if _sweep(frontal, poses) > 1.3 * _sweep(camera, poses) else camera
+
+
+def _sweep(camera: Camera, poses: NDArray[np.float64]) -> float:
+    """Horizontal standard deviation, in the image, of the point that moves most."""
+    poses = poses[np.isfinite(poses).all(axis=(1, 2))]
+    if not len(poses):
+        return 0.0
+    most_active = int(poses.var(axis=0).sum(axis=1).argmax())
+    return float(camera.project(poses[:, most_active])[:, 0].std())
+
+
+PAPER = "#ffffff"
+FLOOR = "#f3f4f7"
+GRID = "#d0d5dd"
+SHADOW = "#d7dbe2"
+
+_HAZE = 0.38  # share of the background colour in the farthest bone of a pose
+
+
+@dataclass(frozen=True)
+class Strokes:
+    """N lines with round ends: `ends` (N, 2, 2), `widths` (N,), `colours` (N, 3) in 0..1."""
+
+    ends: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    colours: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.widths)
+
+    def shifted(self, by: ArrayLike) -> Strokes:
+        """The same strokes, translated by `by` (2,)."""
+        return Strokes(self.ends + np.asarray(by, np.float64), self.widths, self.colours)
+
+    def __add__(self, other: Strokes) -> Strokes:
+        """These strokes, with `other` painted over them."""
+        return Strokes(
+            np.concatenate([self.ends, other.ends]),
+            np.concatenate([self.widths, other.widths]),
+            np.concatenate([self.colours, other.colours]),
+        )
+
+
+NOTHING = Strokes(np.zeros((0, 2, 2)), np.zeros(0), np.zeros((0, 3)))
+
+
+def figure_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Strokes:
+    """Bones of a pose (P, 3), far ones first, each with an outline in the background colour.
+
+    The outline separates a limb in front from what is behind it. Bones with a missing end are
+    omitted.
+    """
+    seen = camera.project(pose)
+    a, b = seen[figure.bones[:, 0]], seen[figure.bones[:, 1]]
+    widths, sides = figure.widths, figure.sides
+    if figure.head is not None:
+        base, top = seen[figure.head[0]], seen[figure.head[1]]
+        length = float(np.linalg.norm(np.subtract(*(np.asarray(pose)[i] for i in figure.head))))
+        middle = base + 0.55 * (top - base)
+        a, b = np.vstack([a, middle]), np.vstack([b, middle + 0.12 * (top - base)])
+        widths = np.append(widths, max(0.85 * length, figure.head_width))
+        sides = np.append(sides, 0)
+    nearness = 0.5 * (a[:, 2] + b[:, 2])
+    whole = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
+    order = np.flatnonzero(whole)[np.argsort(nearness[whole], kind="stable")]
+    a, b, widths, sides = a[order], b[order], widths[order], sides[order]
+    ends = np.stack([a[:, :2], b[:, :2]], axis=1)
+    edge = 0.008 * figure.size
+    strokes = np.repeat(ends, 2, axis=0)
+    strokes[0::2] = _shortened(ends, 0.5 * widths + edge)
+    both = np.repeat(widths, 2)
+    both[0::2] += 2.0 * edge
+    colours = np.ones((2 * len(order), 3)) * rgb(PAPER)
+    colours[1::2] = _hazed(sides, nearness[order], figure.size)
+    return Strokes(strokes, both, colours)
+
+
+def shadow_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Strokes:
+    """Shadow of the pose on the floor, with light from straight above."""
+    flat = np.array(pose, dtype=np.float64)
+    flat[:, 1] = figure.ground
+    seen = camera.project(flat)[:, :2]
+    ends = seen[figure.bones]
+    whole = np.isfinite(ends).all(axis=(1, 2))
+    return _plain(ends[whole], 0.8 * figure.widths[whole], SHADOW)
+
+
+def path_strokes(
+    figure: StickFigure, path: NDArray[np.floating], camera: Camera, *, now: int | None = None
+) -> Strokes:
+    """Path (T, 3) projected to the floor, fading towards its start.
+
+    With `now`, the part after that frame is thin and pale.
+    """
+    if len(path) < 2:
+        return NOTHING
+    floor = np.array(path, dtype=np.float64)
+    floor[:, 1] = figure.ground
+    seen = camera.project(floor)[:, :2]
+    ends = np.stack([seen[:-1], seen[1:]], axis=1)
+    until = len(ends) if now is None else now
+    age = np.clip(1.0 - np.arange(len(ends)) / max(until, 1), 0.0, 1.0)
+    fade = 0.75 * age
+    fade[until:] = 0.68
+    widths = np.full(len(ends), 0.016 * figure.size)
+    widths[until:] *= 0.45
+    colours = mix(PATH_COLOUR, FLOOR, fade)
+    whole = np.isfinite(ends).all(axis=(1, 2))
+    return Strokes(ends[whole], widths[whole], colours[whole])
+
+
+def grid_strokes(
+    figure: StickFigure, camera: Camera, centre: ArrayLike, radius: float, *, step: float
+) -> Strokes:
+    """Grid lines every `step` metres on a disc of floor around `centre` (3,)."""
+    centre = np.asarray(centre, dtype=np.float64)
+    axes = camera.axes
+    along = floor_direction(camera.direction)
+    across = np.array([along[2], 0.0, -along[0]])
+    lines = []
+    for one, other in ((along, across), (across, along)):
+        at = float(centre @ one)
+        first, last = np.ceil((at - radius) / step), np.floor((at + radius) / step)
+        for place in step * np.arange(first, last + 1):
+            reach = np.sqrt(max(radius**2 - (place - at) ** 2, 0.0))
+            middle = one * place + other * float(centre @ other)
+            middle[1] = figure.ground
+            lines.append([middle - reach * other, middle + reach * other])
+    if not lines:
+        return NOTHING
+    ends = (np.array(lines) @ axes.T)[..., :2]
+    return _plain(ends, np.full(len(ends), 0.005 * figure.size), GRID)
+
+
+def disc(figure: StickFigure, camera: Camera, centre: ArrayLike, radius: float):
+    """Outline (72, 2), in the image, of a disc of floor around `centre` (3,)."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 72, endpoint=False)
+    ring = np.stack([np.sin(angle), np.zeros(72), np.cos(angle)], axis=1) * radius
+    ring += np.asarray(centre, dtype=np.float64)
+    ring[:, 1] = figure.ground
+    return camera.project(ring)[:, :2]
+
+
+def grid_step(size: float) -> float:
+    """A round step in metres (1, 2 or 5 times a power of ten): 0.5 for a person."""
+    power = 10.0 ** np.floor(np.log10(0.45 * size))
+    return float(max(f * power for f in (1.0, 2.0, 5.0) if f * power <= 0.45 * size))
+
+
+def rgb(colour: str) -> NDArray[np.float64]:
+    """``#rrggbb`` as three numbers in 0..1."""
+    return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
+
+
+def mix(colour: str, other: str, share: ArrayLike) -> NDArray[np.float64]:
+    """Colours (N, 3): `share` (N,) of `other` in `colour`."""
+    part = np.asarray(share, dtype=np.float64)[:, None]
+    return (1.0 - part) * rgb(colour) + part * rgb(other)
+
+
+def _hazed(sides, nearness, size):
+    own = np.stack([rgb(COLOURS[int(side)]) for side in sides]) if len(sides) else np.zeros((0, 3))
+    if not len(own):
+        return own
+    haze = _HAZE * np.clip((nearness.max() - nearness) / (0.5 * size), 0.0, 1.0)[:, None]
+    return (1.0 - haze) * own + haze * rgb(PAPER)
+
+
+def _shortened(ends, by):
+    """Lines shortened by `by` (N,) at both ends; those too short shrink to their middle."""
+    line = ends[:, 1] - ends[:, 0]
+    length = np.linalg.norm(line, axis=1)
+    share = np.minimum(by / np.maximum(length, 1e-12), 0.5)[:, None]
+    return np.stack([ends[:, 0] + share * line, ends[:, 1] - share * line], axis=1)
+
+
+def _plain(ends, widths, colour: str) -> Strokes:
+    return Strokes(ends, widths, np.tile(rgb(colour), (len(ends), 1)))
+
+
+_LIGHT = np.array([-0.35, 0.6, 0.72]) / np.linalg.norm([-0.35, 0.6, 0.72])  # right, up, near
+_AMBIENT = 0.42  # brightness of a triangle that the light does not reach
+_PALE = 0.45  # share of white in the colours of the sides, so that shading can be seen
+
+
+@dataclass(frozen=True)
+class Triangles:
+    """N triangles in painting order: `corners` (N, 3, 2) in metres, `colours` (N, 3) in 0..1."""
+
+    corners: NDArray[np.float64]
+    colours: NDArray[np.float64]
+
+    def shifted(self, by: ArrayLike) -> Triangles:
+        """The same triangles, translated by `by` (2,)."""
+        return Triangles(self.corners + np.asarray(by, np.float64), self.colours)
+
+
+@dataclass(frozen=True, eq=False)
+class BodyFigure:
+    """The body of a skeleton, its left side blue and its right side orange as in stick figures.
+
+    Attributes
+    ----------
+    mesh : SkinnedMesh
+    colours : ndarray, shape (F, 3)
+        Of each triangle, before shading.
+    """
+
+    mesh: SkinnedMesh
+    colours: NDArray[np.float64]
+
+    def triangles(self, motion: Motion, frame: int, camera: Camera) -> Triangles:
+        """Triangles of one frame that face the camera, far ones first, shaded."""
+        corners = camera.project(self.mesh.posed(motion, frame))[self.mesh.triangles]
+        return shaded_triangles(corners, self.colours)
+
+
+def shaded_triangles(corners: NDArray[np.float64], colours: NDArray[np.float64]) -> Triangles:
+    """The triangles that face the camera, far ones first, shaded.
+
+    Parameters
+    ----------
+    corners : ndarray, shape (F, 3, 3)
+        In the axes of the camera: right, up, near.
+    colours : ndarray, shape (F, 3)
+        Of each triangle, before shading.
+    """
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    seen = np.flatnonzero((normals[:, 2] > 0.0) & np.isfinite(corners).all(axis=(1, 2)))
+    seen = seen[np.argsort(corners[seen, :, 2].mean(axis=1), kind="stable")]
+    shade = _AMBIENT + (1.0 - _AMBIENT) * np.clip(normals[seen] @ _LIGHT, 0.0, 1.0)
+    return Triangles(corners[seen, :, :2], shade[:, None] * colours[seen])
+
+
+def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
+    """The body of a motion's skeleton; None if it has too few roles for one.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.plots.figures.drawing import Camera
+    >>> walk = ml.demo.clip("walk")
+    >>> seen = body_figure(walk, detail="low").triangles(walk, 0, Camera(view="side"))
+    >>> seen.corners.shape[1:], bool((seen.colours <= 1.0).all())
+    ((3, 2), True)
+    """
+    skeleton = motion.skeleton
+    if not has_body(skeleton):
+        return None
+    mesh = body_mesh(skeleton, detail=detail, example=motion)
+    side = np.full(len(skeleton.parents) + len(skeleton.end_parents), MIDDLE)
+    for role in skeleton.roles:
+        if role.startswith(("left_", "right_")):
+            side[skeleton.points([role])[0]] = LEFT if role.startswith("left_") else RIGHT
+    parents = np.concatenate([skeleton.parents, skeleton.end_parents])
+    for point, parent in enumerate(parents):  # joints without a role belong to their parent
+        if side[point] == MIDDLE and parent >= 0:
+            side[point] = side[parent]
+    tones = {one: (1.0 - _PALE) * rgb(COLOURS[one]) + _PALE for one in (LEFT, MIDDLE, RIGHT)}
+    of_joint = np.array([tones[int(one)] for one in side])
+    of_vertex = np.einsum("vk,vkc->vc", mesh.weights, of_joint[mesh.joints])
+    return BodyFigure(mesh, of_vertex[mesh.triangles].mean(axis=1))

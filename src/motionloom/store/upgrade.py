@@ -1,0 +1,98 @@
+"""The upgrade of a library of release 0.2 (format 2) to the current format, when it is opened.
+
+What users made is kept: motions, labels, history, parametric motions, choreographies, beats set by
+hand, edits and settings of graphs. So are features, their index, captions, webs, graphs and
+matching databases; tables of whole clips are computed again when they are needed.
+
+The catalogue says which format a library has, and is changed last, in one transaction. Until then
+nothing that a user made is changed: a process that is killed leaves a library of release 0.2.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from motionloom.errors import LibraryError
+from motionloom.store.artifacts.folders import FOLDER
+from motionloom.store.catalogue_file import FORMAT
+from motionloom.store.trash import move_to_trash
+
+if TYPE_CHECKING:
+    from motionloom.store.store import Store
+
+GRAPH_SETTINGS = ("graph-settings", "last")
+_OLD_GRAPH_SETTINGS = ("motion-graph-settings", "last")
+_RENAMED = {"blocks": "bucket"}  # kinds of artifacts: the index of frames
+_COMPUTED_AGAIN = ("clips-", "clip-heaps.", "clip-statistics.")  # their keys cannot be translated
+_GRAPH_FIELDS = {
+    "threshold": "max_distance",
+    "footing": "match_feet",
+    "weights": "joint_weights",
+    "within": "label",
+    "without": "exclude",
+}
+_log = logging.getLogger("motionloom.store")
+
+
+def upgrade(store: Store) -> None:
+    """Give a library the current format; nothing happens if it has it.
+
+    Raises
+    ------
+    LibraryError
+        If the library cannot be written to.
+    """
+    if store.catalogue.format == FORMAT:
+        return
+    try:
+        with store.writing():
+            if store.catalogue.format != FORMAT:  # else another process has just upgraded it
+                _upgrade(store)
+    except LibraryError as error:
+        raise LibraryError(
+            f"{store.path}: this library was written by motionloom 0.2 and must be upgraded, which "
+            f"failed: {error}. Run `motionloom verify {store.path}` once where it can be written "
+            "to, or copy it to such a folder"
+        ) from error
+
+
+def _upgrade(store: Store) -> None:
+    artifacts = store.artifacts
+    if _OLD_GRAPH_SETTINGS[1] in artifacts.names(_OLD_GRAPH_SETTINGS[0]):
+        try:
+            artifacts.save(*GRAPH_SETTINGS, graph_settings(artifacts.about(*_OLD_GRAPH_SETTINGS)))
+        except LibraryError as error:
+            _log.warning("%s", error)  # damaged before: nothing to keep
+    dropped = [name for name in artifacts.folders.names() if name.startswith(_COMPUTED_AGAIN)]
+    if store.files.remote:
+        artifacts.folders.remove(dropped)
+    else:
+        move_to_trash(store.path, [f"{FOLDER}/{name}" for name in dropped])
+        for name in artifacts.folders.names():
+            kind, _, rest = name.partition(".")
+            if kind in _RENAMED:
+                with suppress(OSError):  # it is built again
+                    root = store.path / FOLDER
+                    os.rename(root / name, root / f"{_RENAMED[kind]}.{rest}")
+    store.catalogue.upgrade(_RENAMED)
+    artifacts.delete(*_OLD_GRAPH_SETTINGS)
+    _log.warning(
+        "%s: upgraded to the library format of motionloom 0.3; motionloom 0.2 cannot open it any "
+        "more",
+        store.path,
+    )
+
+
+def graph_settings(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Saved settings of a motion graph, with the names that they have now.
+
+    Examples
+    --------
+    >>> graph_settings({"within": ["walk"], "threshold": 0.5, "smooth": None})
+    {'label': ['walk'], 'max_distance': 0.5, 'smooth': None}
+    """
+    return {_GRAPH_FIELDS.get(name, name): value for name, value in about.items()}
