@@ -46,7 +46,7 @@ def test_a_couple_and_a_motion_without_rhythm(place):
 
 def test_graphs_are_built_edited_and_drawn(place, tmp_path):
     lib, first, second = place / "dances.loom", tmp_path / "a.json", tmp_path / "b.json"
-    done = run("movements", lib, "--within", "groove", "--meter", 4, "-o", first, "-o",
+    done = run("movements", lib, "--label", "groove", "--meter", 4, "-o", first, "-o",
                tmp_path / "a.png", "-o", tmp_path / "a.graphml", "--json")  # fmt: skip
     assert done.exit_code == 0, done.output
     answer = json.loads(done.stdout)
@@ -70,14 +70,14 @@ def test_graphs_are_built_edited_and_drawn(place, tmp_path):
 
 def test_wrong_words_are_one_line(place, tmp_path):
     lib = place / "dances.loom"
-    wrong = run("movements", lib, "--within", "groove", "--meter", 4, "--add", "m1-m2")
+    wrong = run("movements", lib, "--label", "groove", "--meter", 4, "--add", "m1-m2")
     assert isinstance(wrong.exception, InvalidInput)
     assert "a transition is written FROM:TO:LIKELIHOOD" in str(wrong.exception)
     wrong = run("beats", f"{lib}:groove_0", "-o", tmp_path / "b.txt")
     assert "the suffix must be one of .png" in str(wrong.exception)
     wrong = run("movements", lib, "--takes", "sit")
     assert "no take has a rhythm to cut it by" in str(wrong.exception)
-    wrong = run("movements", lib, "--within", "groove", "--meter", 99)
+    wrong = run("movements", lib, "--label", "groove", "--meter", 99)
     assert "a movement of 99 beats needs 100 beats" in str(wrong.exception)
     assert not list(tmp_path.iterdir())
 

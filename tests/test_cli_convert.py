@@ -44,9 +44,8 @@ def test_a_file_becomes_another(takes, tmp_path, suffix):
     assert files(tmp_path) == [f"walk.{suffix}"]
 
 
-@pytest.mark.parametrize("option", ["--to", "--format"])  # the second is accepted and not shown
-def test_a_folder_keeps_its_shape(takes, tmp_path, option):
-    done = run(takes, tmp_path / "out", option, "glb", "--json")
+def test_a_folder_keeps_its_shape(takes, tmp_path):
+    done = run(takes, tmp_path / "out", "--to", "glb", "--json")
     assert files(tmp_path / "out") == ["more/punch.glb", "walk.glb"]
     facts = json.loads(done.stdout)
     assert facts["failed"] == []
@@ -127,7 +126,7 @@ def test_a_role_map_tells_joints_apart(takes, tmp_path):
     roles.write_text(json.dumps({"head": "LeftHand"}))
     names = ml.load(takes / "walk.bvh").skeleton.roles
     roles.write_text(json.dumps({"head": names["neck"], "neck": names["chest"]}))
-    run(takes / "walk.bvh", tmp_path / "walk.bvh", "--preset", "unity", "--joints", roles)
+    run(takes / "walk.bvh", tmp_path / "walk.bvh", "--preset", "unity", "--roles", roles)
     skeleton = ml.load(tmp_path / "walk.bvh").skeleton
     assert skeleton.names[ml.load(takes / "walk.bvh").skeleton.joint(names["neck"])] == "Head"
 

@@ -115,7 +115,7 @@ def test_couples_of_a_library_dance_their_own_dance(tmp_path, library):
     place = tmp_path / "own.glb"
     done = run("ballroom", library, "--couples", 2, "--seconds", 5, "-o", place)
     assert "1 couple of takes: " in done.stderr  # found among four takes
-    facts = answer("ballroom", "--library", library, "--takes", "waltz_leader_*+waltz_follower_p1",
+    facts = answer("ballroom", library, "--takes", "waltz_leader_*+waltz_follower_p1",
                  "--couples", 2, "--seconds", 5, "-o", place)  # fmt: skip
     assert facts["tempo_bpm"] == pytest.approx(87.0, abs=4.0)
     assert facts["clearance_m"] >= 0.0 and facts["radius_m"] >= 0.5
@@ -131,7 +131,7 @@ def test_couples_of_a_library_dance_their_own_dance(tmp_path, library):
 def test_walks_of_a_library_and_of_files_march(tmp_path, library):
     place = tmp_path / "own.glb"
     words = ["--ranks", 2, "--files", 2, "--seconds", 4, "-o", place]
-    facts = answer("march", library, "--within", "walk", *words)
+    facts = answer("march", library, "--label", "walk", *words)
     assert facts["misplacement_m"] < 0.25
     assert {source["motion"] for source in facts["sources"]} <= {"walk_0", "walk_1"}
     files = [ml.demo.clip("walk", seed=k).save(tmp_path / f"w{k}.bvh") for k in range(2)]
@@ -142,8 +142,8 @@ def test_walks_of_a_library_and_of_files_march(tmp_path, library):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["ballroom", "--within", "walk"], "no couple among 2 takes: .*LEADER.FOLLOWER"),
-        (["ballroom", "--within", "tango"], "no motion is labelled 'tango'; there are walk, waltz"),
+        (["ballroom", "--label", "walk"], "no couple among 2 takes: .*LEADER.FOLLOWER"),
+        (["ballroom", "--label", "tango"], "no motion is labelled 'tango'; there are walk, waltz"),
         (
             ["ballroom", "--takes", "walk_0+walk_1"],
             "were not danced|at least 4 in hold",
@@ -156,7 +156,8 @@ def test_walks_of_a_library_and_of_files_march(tmp_path, library):
 )
 def test_a_library_that_gives_too_little_is_reported(tmp_path, library, words, message):
     with pytest.raises(ValueError, match=message):
-        run(*words, "--library", library, "-o", tmp_path / "x.glb")
+        place = [] if words[-1].endswith(".toml") else [library]
+        run(words[0], *place, *words[1:], "-o", tmp_path / "x.glb")
     assert not list(tmp_path.iterdir())
 
 

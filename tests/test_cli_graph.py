@@ -35,7 +35,7 @@ def run(*words, code=0):
 
 
 def test_build_info_picture_and_export_speak_of_one_graph(place, tmp_path):
-    built = json.loads(run("graph", place, "build", "--within", "walk", "--json").stdout)
+    built = json.loads(run("graph", place, "build", "--label", "walk", "--json").stdout)
     keys = {"motions", "frames", "transitions", "nodes", "edges", "removed"}
     assert keys | {"transitions_per_minute"} <= set(built)
     assert built["transitions"] > 0
@@ -77,7 +77,7 @@ def test_info_builds_nothing_and_says_what_is_not_built(tmp_path, monkeypatch):
 
 
 def test_a_walk_is_written_with_its_quality_and_its_log(place, tmp_path):
-    run("graph", place, "build", "--within", "walk")
+    run("graph", place, "build", "--label", "walk")
     out = tmp_path / "walk.bvh"
     words = ("walk", place, "--seconds", 20, "--seed", 1, "-o", out)
     answer = json.loads(run(*words, "--log", tmp_path / "log.csv", "--json").stdout)
@@ -95,7 +95,7 @@ def test_a_walk_is_written_with_its_quality_and_its_log(place, tmp_path):
 
 
 def test_a_walk_follows_a_file_of_places_and_other_goals(place, tmp_path):
-    run("graph", place, "build", "--within", "walk")
+    run("graph", place, "build", "--label", "walk")
     (tmp_path / "path.csv").write_text("x,z\n0,0\n0,3\n0.3,6\n")
     answer = json.loads(
         run(
@@ -111,18 +111,18 @@ def test_a_walk_follows_a_file_of_places_and_other_goals(place, tmp_path):
 
 
 def test_transitions_of_a_file_are_imported(place, tmp_path):
-    built = json.loads(run("graph", place, "build", "--within", "walk", "--json").stdout)
+    built = json.loads(run("graph", place, "build", "--label", "walk", "--json").stdout)
     file = tmp_path / "walks.mogra"
     run("graph", place, "export", "-o", file)
-    words = ("graph", place, "import", file, "--within", "walk", "--window", "directed")
+    words = ("graph", place, "import", file, "--label", "walk", "--window", "directed")
     answer = json.loads(run(*words, "--json").stdout)
     assert answer["transitions"] == built["transitions"]
     assert json.loads(run("graph", place, "info", "--json").stdout)["transitions"] > 0
     run("walk", place, "--seconds", 2, "-o", tmp_path / "w.bvh")  # the graph imported
-    text = run("graph", place, "import", file, "--within", "walk").output
+    text = run("graph", place, "import", file, "--label", "walk").output
     assert "0: walk" in text
     file.write_text(file.read_text().replace("Transitions: ", "Transitions: 9", 1))
-    text = run("graph", place, "import", file, "--within", "walk").output
+    text = run("graph", place, "import", file, "--label", "walk").output
     assert "transitions are announced" in text
     assert "needs a FILE" in run("graph", place, "import", code=2)
     assert "needs a FILE" in run("graph", place, "info", file, code=2)
@@ -131,7 +131,7 @@ def test_transitions_of_a_file_are_imported(place, tmp_path):
 
 
 def test_a_preset_builds_the_graph_of_the_dissertation(place):
-    words = ("graph", place, "build", "--within", "walk", "--preset", "kr14")
+    words = ("graph", place, "build", "--label", "walk", "--preset", "kr14")
     answer = json.loads(run(*words, "--json").stdout)
     assert answer["threshold"] == 15.0 and answer["transitions"] > 0
     again = ml.Library(place).last_graph_settings
@@ -147,7 +147,7 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
     rows += [f"walk:{k},kick:{k + 20},0" for k in range(15)]
     (tmp_path / "tags.csv").write_text("\n".join(rows))
     weights = tmp_path / "weights.json"
-    words = ("graph", place, "learn", "--tags", tmp_path / "tags.csv", "--top", 12)
+    words = ("graph", place, "learn", "--tags", tmp_path / "tags.csv", "--max-weights", 12)
     answer = json.loads(run(*words, "-o", weights, "--json").stdout)
     assert answer["tagged"] == 30 and 1 <= len(answer["weights"]) <= 12
     assert (
@@ -156,7 +156,7 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
     text = run(*words, "-o", tmp_path / "other.json", "--learn-method", "tang")
     assert "12 weights from 30 tagged pairs" in text.output
     assert "too few motions are tagged" in text.output
-    built = run("graph", place, "build", "--within", "walk", "--weights", weights, "--json")
+    built = run("graph", place, "build", "--label", "walk", "--distance", weights, "--json")
     assert json.loads(built.stdout)["transitions"] > 0
 
 
@@ -168,8 +168,8 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
         (("graph", "LIB", "export", "-o", "x.txt"), "graph export writes files ending in .mogra"),
         (("graph", "LIB", "picture", "-o", "x.png", "--pair", "walk"), "must name two motions"),
         (("graph", "LIB", "build", "--distance", "magic"), "no distance is called 'magic'"),
-        (("graph", "LIB", "build", "--within", "swim"), "no motion is labelled 'swim'"),
-        (("graph", "LIB", "build", "--only", "kick", "--threshold", "1e-9"), "no transitions"),
+        (("graph", "LIB", "build", "--label", "swim"), "no motion is labelled 'swim'"),
+        (("graph", "LIB", "build", "--only", "kick", "--max-distance", "1e-9"), "no transitions"),
         (("graph", "LIB", "learn", "-o", "x.json"), "needs --tags FILE"),
         (("walk", "LIB", "-o", "x.bvh"), "needs its duration"),
         (("walk", "LIB", "-o", "x.doc", "--seconds", "3"), "cannot write motion to x.doc"),
@@ -183,7 +183,7 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
 )
 def test_says_what_is_wrong(place, words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run("graph", place, "build", "--within", "walk")
+    run("graph", place, "build", "--label", "walk")
     assert message in run(*(word.replace("LIB", str(place)) for word in words), code=2)
     assert list(tmp_path.iterdir()) == []
 

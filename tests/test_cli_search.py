@@ -59,10 +59,10 @@ def test_the_help_shows_what_an_option_may_be():
 
 
 def test_a_small_family_says_what_to_try(place):
-    small = run("family", place, f"{KICK}_p0:10-40", "--threshold", 0.01)
+    small = run("family", place, f"{KICK}_p0:10-40", "--join-distance", 0.01)
     assert re.search(r"\b1 node\b.*\b0 edges\b", small.stderr)
     assert re.search(r"--join-distance 0\.015\b.*\b0\.02\b", small.stderr)
-    large = run("family", place, f"{KICK}_p0:10-40", "--threshold", 0.5)
+    large = run("family", place, f"{KICK}_p0:10-40", "--join-distance", 0.5)
     assert re.search(r"\b\d+ nodes\b", large.stderr) and "--max-distance" not in large.stderr
 
 
@@ -84,12 +84,12 @@ def test_options_reach_the_search(place):
     assert lazy[0]["motion"] == f"{KICK}_p0"
     walks = found("search", place, query, "--label", "walk")
     assert {row["label"] for row in walks} == {"walk"}
-    assert found("search", place, query, "--within", "walk") == walks
+    assert found("search", place, query, "--label", "walk") == walks
     only = found("search", place, query, "--only", f"walk_p0,{KICK}_p1", "--weights", "equal")
     assert {row["motion"] for row in only} == {"walk_p0", f"{KICK}_p1"}
     others = found("search", place, query, "--exclude", f"{KICK}_p0", "--steps", "classic")
     assert f"{KICK}_p0" not in {row["motion"] for row in others}
-    assert others == found("search", place, query, "--without", f"{KICK}_p0", "--steps", "classic")
+    assert others == found("search", place, query, "--exclude", f"{KICK}_p0", "--steps", "classic")
     near = found("search", place, query, "--max-distance", 0.05)
     assert all(row["distance"] <= 0.05 for row in near)
     away = found("search", place, query, "--exclude-query")
@@ -143,7 +143,7 @@ def test_family_as_json_is_the_contract(place):
 
 def test_family_is_drawn_and_written_for_other_programs(place, tmp_path):
     result = run(
-        "family", place, f"{KICK}_p0:10-40", "--threshold", 0.12, "--same", 0.7, "--apart", 0.3,
+        "family", place, f"{KICK}_p0:10-40", "--join-distance", 0.12, "--same", 0.7, "--apart", 0.3,
         "-o", tmp_path / "graph.png", "--graphml", tmp_path / "graph.graphml", "--json",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -171,7 +171,7 @@ def test_family_is_drawn_and_written_for_other_programs(place, tmp_path):
         (["walk_p0", "--weights", "odd"], "weights must be one of moving, equal"),
         (["walk_p0", "--sheet", "page.txt"], "must end in .html"),
         (["walk_p0", "--strip", "strip.txt"], "suffix must be .png or .pdf"),
-        (["walk_p0", "--within", "nothing"], "no motion is labelled 'nothing'"),
+        (["walk_p0", "--label", "nothing"], "no motion is labelled 'nothing'"),
     ],
 )
 def test_bad_input_is_reported_in_one_line(place, words, message):

@@ -126,8 +126,9 @@ def test_options_go_to_the_methods_that_have_them(lib):
     assert (emd.joint_weights, emd.time_weight) == ("equal", 0.5)
     assert (scaling.joint_weights, scaling.stretch_only) == ("equal", True)
     assert (third.joint_weights, third.time_weight, third.threshold) == ("importance", 1.0, 3.0)
-    words = ["--joint-weights", "equal", "--stretch-only", "--time-weight", "0.5"]
-    result = run("evaluate", lib.path, "--methods", "emd,scaling", *words, "--json")
+    emd_ = "emd:joint_weights=equal:time_weight=0.5"
+    scaling_ = "scaling:joint_weights=equal:stretch_only=true"
+    result = run("evaluate", lib.path, "--methods", f"{emd_},{scaling_}", "--json")
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)["methods"]
     assert printed["emd"]["map"] == found.methods["emd"].mean_average_precision

@@ -155,7 +155,7 @@ def test_the_commands_write_everybody_and_tell_how_it_went(tmp_path):
     out = CliRunner().invoke(
         app,
         ["ballroom", "--couples", "3", "--seconds", "4", "-o", str(place), "--json",
-         "--bvh", str(tmp_path / "each"), "--top", str(tmp_path / "top.gif")],
+         "--bvh", str(tmp_path / "each"), "--top-view", str(tmp_path / "top.gif")],
     )  # fmt: skip
     assert out.exit_code == 0, out.output
     answer = json.loads(out.stdout)

@@ -125,7 +125,7 @@ def test_the_command_line_refuses_before_any_work_in_one_line(tmp_path, monkeypa
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text('kind = "ballroom"\ncouples = 500\ntempo_bpm = 90\n')
-    for words in (["s.toml"], ["--couples", "-2"], ["--room", "14"], ["--top", "a.jpg"],
+    for words in (["s.toml"], ["--couples", "-2"], ["--room", "14"], ["--top-view", "a.jpg"],
                   ["--music", "no.mid"], ["--seconds", "nan"], ["--takes", "a+b+c"],
                   ["--seconds", "36000"], ["--bvh", "s.toml"]):  # fmt: skip
         monkeypatch.setattr(sys, "argv", ["motionloom", "ballroom", *words, "-o", "out.glb"])

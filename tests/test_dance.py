@@ -254,7 +254,7 @@ def test_a_path_a_body_and_no_music_at_hand(lib, tmp_path, takes):
 
 def test_the_kind_of_dance_chooses_among_kept_choreographies(lib, tmp_path):
     for meter, name in ((4, "groove"), (3, "waltz")):
-        done = run("movements", lib.path, "--meter", meter, "--keep", name)
+        done = run("movements", lib.path, "--meter", meter, "--name", name)
         assert done.exit_code == 0, done.output
     tune = write_tune(tmp_path / "three.mid", bars=4, meter=3, tempo_bpm=110)
     for kind, meter in (("groove", 4), ("Waltz", 3), ("any", 3)):
@@ -262,7 +262,7 @@ def test_the_kind_of_dance_chooses_among_kept_choreographies(lib, tmp_path):
         assert done.exit_code == 0 and f"movements of {meter} beats" in done.output
     done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "tango")
     assert "no choreography for tango; there are: groove (4 beats), waltz" in str(done.exception)
-    done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "a", "--within", "b")
+    done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "a", "--label", "b")
     assert "leave out --takes, --label, --graph" in str(done.exception)
 
 
@@ -279,7 +279,7 @@ def test_wrong_input_is_one_line(lib, tmp_path, capsys):
             ("tune", "-o", tmp_path / "d.bvh", "--follow", tmp_path / "path.csv"),
             "seconds",
         ),
-        (("tune", "-o", tmp_path / "d.bvh", "--within", "opera"), "no motion"),
+        (("tune", "-o", tmp_path / "d.bvh", "--label", "opera"), "no motion"),
     ]:
         done = run("dance", lib.path, *arguments)
         assert isinstance(done.exception, MotionloomError), done.output

@@ -136,7 +136,7 @@ def test_the_command_writes_one_file_with_all_characters(dances, tmp_path):
         lib.add_motion(dance, name=f"dance_{number}")
     glb, top = tmp_path / "floor.glb", tmp_path / "top.png"
     command = ["dancefloor", str(lib.path), "-n", "3", "--seconds", "4", "-o", str(glb)]
-    result = CliRunner().invoke(app, [*command, "--top", str(top), "--json"])
+    result = CliRunner().invoke(app, [*command, "--top-view", str(top), "--json"])
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
     assert {"file", "frames", "fps", "quality", "sources", "characters"} <= set(answer)

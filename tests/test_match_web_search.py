@@ -207,9 +207,9 @@ def test_a_library_without_webs_says_how_to_build_them(tmp_path):
 
 
 def test_the_commands_search_the_web(lib):
-    words = [str(lib.path), QUERY, "--method", "web", "--threshold", "0.1", "--json"]
-    rows = CliRunner().invoke(app, ["search", *words, "--tiers", "all"])
+    words = [str(lib.path), QUERY, "--method", "web", "--json"]
+    rows = CliRunner().invoke(app, ["search", *words, "--tiers", "all", "--max-distance", "0.1"])
     assert rows.exit_code == 0, rows.output
-    graph = CliRunner().invoke(app, ["family", *words])
+    graph = CliRunner().invoke(app, ["family", *words, "--join-distance", "0.1"])
     nodes = json.loads(graph.stdout)["nodes"]
     assert len(nodes) == len(json.loads(rows.stdout)) > 5

@@ -188,7 +188,7 @@ def test_damage_and_emptiness_are_reported(library, tmp_path):
 
 
 def test_the_command_builds(library):
-    done = CliRunner().invoke(app, ["web", str(library.path), "build", "--within", "kick"])
+    done = CliRunner().invoke(app, ["web", str(library.path), "build", "--label", "kick"])
     assert done.exit_code == 0, done.output
     assert "2 motions, 3 pairs, 3 of them built" in done.output
     done = CliRunner().invoke(app, ["web", str(library.path), "build", "--json"])

@@ -278,7 +278,7 @@ def test_scores_come_from_a_file_on_the_command_line(lib, tmp_path):
     first = lib.names[0]
     made = invoked(
         app, "parametrize", lib.path, first, "--whole", "--by", f"{table}:mood", "--name", "styled",
-        "--leave-out-unmatched",
+        "--drop-unmatched",
     )  # fmt: skip
     assert made.exit_code == 0, made.stderr
     assert "0 samples: scores are interpolated" in made.stdout and "mood: 0.000 to" in made.stdout
@@ -343,11 +343,11 @@ def test_examples_without_a_clear_alignment_are_named_in_one_line(lib, monkeypat
     monkeypatch.setattr("motionloom.blending.registration.clear_alignment", lambda *_, **__: None)
     done = invoked(
         app, "parametrize", lib.path, lib.names[0], "--whole", "--by", "lowest(hips)",
-        "--samples", 10, "--name", "unclear", "--leave-out-unmatched",
+        "--samples", 10, "--name", "unclear", "--drop-unmatched",
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     (line,) = [line for line in done.stdout.splitlines() if "no clear time alignment" in line]
-    assert "--leave-out-unclear" in line and " more" in line and line.count(",") == 2
+    assert "--drop-unclear" in line and " more" in line and line.count(",") == 2
     del lib.parametric["unclear"]
 
 
@@ -355,7 +355,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
     query = "kick_front_mid_right_p0:0-70"
     made = run(
         "parametrize", lib.path, query, "--by", f"right_ankle@{HIT}", "--samples", 60,
-        "--max-distance", 0.15, "--out", tmp_path / "kick.json",
+        "--join-distance", 0.15, "-o", tmp_path / "kick.json",
         "--picture", tmp_path / "kick.png", "--json",
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
@@ -384,7 +384,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
             "use one of JOINT@FRAME",
         ),
         (
-            ("parametrize", "LIB", "kick_front_mid_right_p0", "--by", "turn", "--out", "a.txt"),
+            ("parametrize", "LIB", "kick_front_mid_right_p0", "--by", "turn", "-o", "a.txt"),
             "described in a .json file",
         ),
         (

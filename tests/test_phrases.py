@@ -223,12 +223,17 @@ def test_tempo_level_and_preset_are_options_of_the_commands(takes, tmp_path):
 
     plain = run("movements", lib.path, "--meter", 4)
     slow = run("movements", lib.path, "--meter", 4, "--level", 2, "--steady")
-    quick = run("movements", lib.path, "--meter", 4, "--slowest", 150, "--fastest", 300)
+    quick = run("movements", lib.path, "--meter", 4, "--tempo-range", "150,300")
     assert slow["beat_frames"] == pytest.approx(2 * plain["beat_frames"], abs=1)
     assert quick["beat_frames"] == pytest.approx(plain["beat_frames"] / 2, abs=1)
     paper = run("movements", lib.path, "--meter", 4, "--preset", "kp03")
     assert paper["movements"] >= plain["movements"]
-    for options in (("--level", 2), ("--steady",), ("--slowest", 80), ("--preset", "kp03")):
+    for options in (
+        ("--level", 2),
+        ("--steady",),
+        ("--tempo-range", "80,214"),
+        ("--preset", "kp03"),
+    ):
         made = run("dance", lib.path, "tune", "-o", tmp_path / "d.bvh", "--seconds", 6,
                    "--meter", 4, "--phrases", 2, "--dynamics", 1, *options)  # fmt: skip
         assert made["frames"] == 180 and made["beats_extra"] >= 0

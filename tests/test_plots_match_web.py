@@ -49,7 +49,7 @@ def test_a_motion_with_itself_leaves_out_what_is_trivial(kicks):
 def test_the_command_draws_and_tells(kicks, tmp_path):
     result = run(
         "web", kicks.path, *kicks.names, "-o", tmp_path / "web.png", "--query", "10-60",
-        "--threshold", 0.3, "--json",
+        "--max-distance", 0.3, "--json",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     facts = json.loads(result.stdout)

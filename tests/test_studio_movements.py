@@ -57,8 +57,8 @@ def test_edges_are_refined_as_on_the_command_line_and_kept(client, library, tmp_
     body = {"action": "connect", "source": first, "target": last, "likelihood": 0.75}
     received = client.post("/api/movements/disco/edits", json=body).json()
     assert likelihoods(received)[first, last] == pytest.approx(0.75)
-    line = ["movements", str(copy), "--kept", "disco", "--add", f"{first}:{last}:0.75",
-            "--keep", "disco"]  # fmt: skip
+    line = ["movements", str(copy), "--saved", "disco", "--add", f"{first}:{last}:0.75",
+            "--name", "disco"]  # fmt: skip
     assert CliRunner().invoke(app, line).exit_code == 0
     for path in (library.path, copy):  # as after a restart
         with (

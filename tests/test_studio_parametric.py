@@ -167,8 +167,8 @@ def test_the_file_is_the_one_that_the_shown_lines_write(client, library, tmp_pat
 
 
 def test_whole_takes_on_the_command_line_make_the_same(client, library):
-    line = ["parametrize", str(library.path), "kick_front_mid_right_p0", "--whole", "--within",
-            "kick", "--by", "right_ankle@33", "--leave-out-unmatched", "--samples", "120",
+    line = ["parametrize", str(library.path), "kick_front_mid_right_p0", "--whole", "--label",
+            "kick", "--by", "right_ankle@33", "--drop-unmatched", "--samples", "120",
             "--name", "typed"]  # fmt: skip
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output

@@ -84,7 +84,7 @@ def test_a_web_build_tells_beforehand_how_long_it_takes(tmp_path, monkeypatch):
     library = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "jog"):
         library.add_motion(ml.demo.clip(name)[:40], name=name)
-    left = WebStore(library).left_to_build()
+    left = WebStore(library.store).left_to_build()
     assert (left.pairs, left.cells) == (3, 3200.0)  # half of each with itself, all of the two
     assert left.core_seconds == pytest.approx(3200 * 31e-9)
     monkeypatch.setattr(web_store, "CELL_SECONDS", 1.0)

@@ -21,8 +21,8 @@ def main():
             lib.add_motion(ml.demo.clip(f"kick_{kind}_right"), name=kind)
         for words in (
             ["web", str(lib.path), "build"],
-            ["family", str(lib.path), "front_low:10-60", "--method", "web", "--threshold", "0.1",
-             "-o", str(HERE / "family.png")],
+            ["family", str(lib.path), "front_low:10-60", "--method", "web",
+             "--join-distance", "0.1", "-o", str(HERE / "family.png")],
         ):  # fmt: skip
             done = CliRunner().invoke(app, words)
             assert done.exit_code == 0, done.output

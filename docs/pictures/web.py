@@ -21,7 +21,7 @@ def main():
         actions = ml.demo.annotated("take_strikes").truth.actions
         kick = [action for action in actions if action.action == "kick"][3]
         where = [f"{folder}/takes.loom", "strikes_0", "strikes_1"]
-        query = ["--query", f"{kick.start_frame}-{kick.end_frame}", "--threshold", "0.12"]
+        query = ["--query", f"{kick.start_frame}-{kick.end_frame}", "--max-distance", "0.12"]
         done = CliRunner().invoke(app, ["web", *where, "-o", str(HERE / "web.png"), *query])
         assert done.exit_code == 0, done.output
     with Image.open(HERE / "web.png") as drawn:

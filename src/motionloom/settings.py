@@ -428,7 +428,8 @@ def parsed_value(cls: type[Settings], name: str, text: str) -> Any:
                 return convert(text)
             except ValueError:
                 continue
-    if str in members or Path in members or Any in members:
+    is_number = int in members or float in members
+    if str in members or Path in members or (Any in members and not is_number):
         return text
     wanted = " or ".join(_WORDS[each] for each in members if each in _WORDS)
     raise InvalidInput(f"{name} must be {wanted}; got {text!r}")

@@ -432,6 +432,5 @@ def _wrong_foot(examples: Sequence[Example], unmatched: dict[int, tuple[str, flo
     shown = ", ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
     return (
         f"{len(rows)} of {len(examples)} examples cannot be blended with {examples[0].text}: foot "
-        f"contacts do not match: {shown}. Set drop_unmatched to drop them "
-        "(--leave-out-unmatched)"
+        f"contacts do not match: {shown}. Set drop_unmatched to drop them"
     )

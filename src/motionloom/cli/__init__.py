@@ -184,10 +184,7 @@ def main() -> None:
         sys.exit(130)
     except click.UsageError as error:  # a wrong option, a missing argument
         command = error.ctx.command_path if error.ctx is not None else "motionloom"
-        said = error.format_message().rstrip(".")
-        if said.startswith("No such command"):
-            said = f"No such command {sys.argv[1]!r}{did_you_mean(sys.argv[1], COMMANDS)}"
-        _fail(f"{said.removesuffix('?')}; see {command} --help")
+        _fail(f"{_usage(error)}; see {command} --help")
     except BrokenPipeError:  # the reader of our output has left: `motionloom ... | head`
         sys.stderr.close()
         sys.exit(1)
@@ -197,6 +194,18 @@ def main() -> None:
         if not isinstance(error, MotionloomError):
             raise
         _fail(str(error))
+
+
+def _usage(error: click.UsageError) -> str:
+    """What is wrong with a command line, and the word that may have been meant."""
+    if isinstance(error, click.NoSuchOption):
+        known = [option for each in error.ctx.command.params for option in each.opts]  # type: ignore[union-attr]
+        near = did_you_mean(error.option_name, known)
+        return f"No such option: {error.option_name}{near}".removesuffix("?")
+    said = error.format_message().rstrip(".")
+    if said.startswith("No such command"):
+        said = f"No such command {sys.argv[1]!r}{did_you_mean(sys.argv[1], COMMANDS)}"
+    return said.removesuffix("?")
 
 
 def _told(error: OSError) -> str:

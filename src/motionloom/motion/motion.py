@@ -512,7 +512,7 @@ class Motion(TimeSeries):
     # --- files and notebooks ------------------------------------------------------------
 
     def save(self, path: str | Path, settings: Any = None, **options: Any) -> Path:
-        """Write to a file; the format follows the suffix, and options are those of `motionloom.save`.
+        """Write to a file; the format follows the suffix. Options are those of `motionloom.save`.
 
         Examples
         --------

@@ -24,13 +24,13 @@ _UNSURE = 0.4  # mean confidence below which a remark says what to try
 def reconstruct(
     library: Annotated[Path, Argument("Library whose poses are the prior.", metavar="LIB")],
     markers: Annotated[
-        Path | None,
+        Path,
         Argument(
             "Markers (.c3d, .csv, .parquet), or a motion (FILE or LIB:NAME) of which six "
             "joints are used.",
             metavar="MARKERS",
         ),
-    ] = None,
+    ],
     *,
     output: Annotated[Path, Option("The body: .bvh, .glb, ...", "-o --output", metavar="FILE")],
     settings: ReconstructSettings,
