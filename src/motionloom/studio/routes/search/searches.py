@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 import motionloom as ml
 from motionloom.library.settings import LAZY_K, SEARCH_METHODS, Dtw, MatchWeb
 from motionloom.plots.match_graph import TIER_COLOURS, family_distances, graph_layout
-from motionloom.settings import described, form
+from motionloom.settings import described
 from motionloom.studio.requests.models import ARGUMENTS, CodeLines
 from motionloom.studio.requests.searches import (
     FamilyRequest,
@@ -66,7 +66,6 @@ class SearchMenu(BaseModel):
     methods: list[SearchMethod]
     features: list[NamedUnit]
     distances: list[NamedUnit]
-    ranks: list[str]
     labels: list[LabelCount]
     defaults: dict[str, int]
 
@@ -185,15 +184,13 @@ class FamilyLines(BaseModel):
 def menu(state: State) -> SearchMenu:
     """Methods with their options and units, features, distances, labels."""
     library = state.library
-    ranks = next(field["choices"] for field in form(Dtw) if field["name"] == "rank")
     return SearchMenu(
         methods=[_method(library, name) for name in SEARCH_METHODS],
         features=[NamedUnit(name=n, unit=one.unit) for n, one in library.feature_sets().items()],
         distances=[
             NamedUnit(name=n, unit=one.unit) for n, one in library.frame_distances().items()
         ],
-        ranks=list(ranks),
-        labels=[LabelCount(name=n, count=count) for n, count in library.labels.counts().items()],
+        labels=[LabelCount(name=n, count=count) for n, count in library.label_counts().items()],
         defaults={"k": LAZY_K},
     )
 
