@@ -173,7 +173,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     from motionloom.motion.roles.role_map import load_role_map
     from motionloom.motion_graph.mogra import read_mogra
     from motionloom.motion_graph.settings import WalkSettings
-    from motionloom.parametric.scores import read_scores
+    from motionloom.parametric.parameter import read_scores
     from motionloom.store.ingest.labels import labelling
     from motionloom.store.ingest.sources import SourceFile
     from motionloom.text.vocabulary import parse_synonyms, words

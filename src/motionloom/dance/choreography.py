@@ -204,9 +204,9 @@ class Choreography:
 
     def with_graph(self, graph: TransitionGraph) -> Choreography:
         """The same movements with another graph."""
-        known = range(len(self.movements))
+        numbers = range(len(self.movements))
         for name, group in zip(graph.names, graph.members, strict=True):
-            strange = [k for k in group if k not in known]
+            strange = [k for k in group if k not in numbers]
             if strange or not group:
                 raise InvalidInput(
                     f"node {name} must hold some of the {len(self.movements)} movements; "
@@ -463,6 +463,6 @@ def for_music(
                 return one
     elif choreographies:
         return choreographies[0]
-    known = ", ".join(f"{one.kind or '?'} ({one.meter} beats)" for one in choreographies)
+    kinds = ", ".join(f"{one.kind or '?'} ({one.meter} beats)" for one in choreographies)
     wanted = kind or f"{meter} beats a bar"
-    raise InvalidInput(f"no choreography for {wanted}; there are: {known or 'none'}")
+    raise InvalidInput(f"no choreography for {wanted}; there are: {kinds or 'none'}")

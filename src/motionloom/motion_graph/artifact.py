@@ -42,13 +42,13 @@ from motionloom.motion_graph.transitions.pair_candidates import LibraryMotions, 
 from motionloom.motion_graph.transitions.transitions import Transitions
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_names
-from motionloom.store.artifacts.release_0_1 import GRAPH_SETTINGS
 from motionloom.store.remote.folder import Folder
 
 if TYPE_CHECKING:
     from motionloom.store.store import Store
 
 _KIND = "motion-graph"
+_SETTINGS = ("motion-graph-settings", "last")  # kind and name
 _FILE = "graph.sqlite"
 _FORMAT = 1
 _SCHEMA = """
@@ -129,13 +129,13 @@ def library_graph(
             )
         write_graph(graph, folder / _FILE)
 
-    found = library.artifacts.derive(
+    artifact = library.artifacts.derive(
         _KIND,
         _key(names, distance, settings),
         build=build,
         read=lambda folder: read_graph(folder / _FILE, motions, labels, segments),
     )
-    return with_edits(found, library_edits(library), motions, distance)
+    return with_edits(artifact, library_edits(library), motions, distance)
 
 
 def _labelled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int, int, str], ...]:
@@ -325,12 +325,12 @@ def save_graph_settings(
     library: Store, settings: GraphSettings, fields: Iterable[str] | None
 ) -> None:
     """Save settings of the library's latest motion graph, the default of later commands."""
-    library.artifacts.save(*GRAPH_SETTINGS, settings.to_dict(fields))
+    library.artifacts.save(*_SETTINGS, settings.to_dict(fields))
 
 
 def graph_settings(library: Store) -> GraphSettings | None:
     """Settings of the library's latest motion graph; None if there is none."""
-    kind, name = GRAPH_SETTINGS
+    kind, name = _SETTINGS
     if name not in library.artifacts.names(kind):
         return None
     return GraphSettings.from_dict(library.artifacts.about(kind, name))

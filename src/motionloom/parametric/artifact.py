@@ -21,12 +21,11 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.motion.segment import positive_rate
-from motionloom.parametric.parameter import Parameter, is_reference
+from motionloom.parametric.parameter import Parameter, Scores, is_reference
 from motionloom.parametric.parameter_space import ParameterSpace
 from motionloom.parametric.parameter_text import as_parameters, parameter
 from motionloom.parametric.parameters import own, scores
 from motionloom.parametric.parametric_motion import ParametricMotion
-from motionloom.parametric.scores import Scores
 from motionloom.store.records import skeleton_from, skeleton_json
 from motionloom.store.store import Store
 
@@ -201,12 +200,12 @@ def function_key(reference: str) -> str:
 
 def named_functions(library: Store) -> list[str]:
     """References of the functions that the parametric motions of a library would call."""
-    found = set()
+    references = set()
     for name in library.artifacts.names(KIND):
         for row in library.artifacts.about(KIND, name).get("parameters", ()):
             if isinstance(row, dict) and is_reference(str(row.get("reference", ""))):
-                found.add(str(row["reference"]))
-    return sorted(found)
+                references.add(str(row["reference"]))
+    return sorted(references)
 
 
 def _parameters(
@@ -227,10 +226,10 @@ def _parameters(
 
 def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Parameter:
     if row["ready"]:
-        found = parameter(row["text"])
-        if len(found) != len(row["axes"]):
+        measured = parameter(row["text"])
+        if len(measured) != len(row["axes"]):
             raise LibraryError(f"the parametric motion {name!r} is damaged: a parameter {row}")
-        return found
+        return measured
     if "scores" in row:
         values = {key: tuple(numbers) for key, numbers in row["scores"].items()}
         return scores(Scores(row["text"], tuple(row["axes"]), values))
@@ -247,18 +246,18 @@ def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Pa
             "trust LIB; or give it with by="
         )
     try:
-        found = own(reference, registration.placed(0))
+        measured = own(reference, registration.placed(0))
     except InvalidInput as error:
         raise InvalidInput(
             f"{name} has the parameter {row['text']}, a function that is not what it was: {error}; "
             "give it again with by="
         ) from error
-    if len(found) != len(row["axes"]):
+    if len(measured) != len(row["axes"]):
         raise InvalidInput(
             f"{name} has the parameter {row['text']}, a function of {len(row['axes'])} numbers; "
-            f"{reference} returns {len(found)}"
+            f"{reference} returns {len(measured)}"
         )
-    return found
+    return measured
 
 
 def _parameter_about(one: Parameter) -> dict[str, Any]:

@@ -17,8 +17,7 @@ from typing import Any
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.motion import Motion
 from motionloom.parametric import parameters
-from motionloom.parametric.parameter import Parameter, is_reference
-from motionloom.parametric.scores import Scores
+from motionloom.parametric.parameter import Parameter, Scores, is_reference
 
 _AT_A_FRAME: dict[str, Callable[..., Parameter]] = {
     "height": parameters.height,

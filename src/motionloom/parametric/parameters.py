@@ -5,7 +5,7 @@ the apex of a kick* is relative to the performer. It is a signal (`motionloom.pa
 at one frame of the query, which registration maps to every other example and every blend; or at
 the frame where a joint is highest, lowest, fastest or farthest from the root in each motion; or the
 minimum, maximum or mean of a signal over frames of the query, or over all. Any function of a motion
-can be a parameter, too, and scores that are given per example (`motionloom.parametric.scores`).
+can be a parameter, too, and scores that are given per example (`motionloom.parametric.parameter`).
 
 Every built-in parameter has a text, as on the command line: ``right_ankle@33``,
 ``right_wrist@highest(left_ankle)``, ``maximum(angular_velocity(right_knee))@10-40``.
@@ -27,11 +27,13 @@ from motionloom.motion.kinematics.body import hips_path
 from motionloom.parametric.parameter import (
     Moment,
     Parameter,
+    Scores,
     imported_function,
+    read_scores,
     reference_of,
+    scores_from,
     value_of,
 )
-from motionloom.parametric.scores import Scores, read_scores, scores_from
 from motionloom.parametric.signals import (
     EXTREMES,
     SIGNALS,
@@ -357,8 +359,8 @@ def _measured_over(name: str, of: str, start: int | None, end: int | None) -> Pa
     named = _NAMED.match(of.strip())
     whole = named is not None and named["name"] == "centre_of_mass"
     if named is None or named["name"] not in SIGNALS or whole != (named["joint"] is None):
-        known = ", ".join(f"{one}(JOINT)" for one in SIGNALS if one != "centre_of_mass")
-        raise InvalidInput(f"{name} must be of {known} or centre_of_mass; got {of!r}")
+        signals = ", ".join(f"{one}(JOINT)" for one in SIGNALS if one != "centre_of_mass")
+        raise InvalidInput(f"{name} must be of {signals} or centre_of_mass; got {of!r}")
     if (start is None) != (end is None) or (start is not None and end is not None and end <= start):
         raise InvalidInput(f"{name} must be over frames START-END, or all; got {start}-{end}")
     measured, reduce = signal(named["name"], named["joint"]), _REDUCTIONS[name]

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -182,29 +182,18 @@ class ParametricMotion:
         return CardinalBasis.of(self.space.examples)
 
     def __call__(
-        self,
-        target: ArrayLike,
-        *,
-        refine: bool = True,
-        tolerance: float = TOLERANCE,
-        scheme: Literal["samples", "cardinal"] = "samples",
-        preset: Literal["kg04"] | None = None,
-        name: str | None = None,
+        self, target: ArrayLike, settings: SynthesisSettings | None = None, **options: Any
     ) -> Motion:
         """The motion for a target; see `reach`."""
-        return self.reach(
-            target, refine=refine, tolerance=tolerance, scheme=scheme, preset=preset, name=name
-        ).motion
+        return self.reach(target, settings, **options).motion
 
     def reach(
         self,
         target: ArrayLike,
+        settings: SynthesisSettings | None = None,
         *,
-        refine: bool = True,
-        tolerance: float = TOLERANCE,
-        scheme: Literal["samples", "cardinal"] = "samples",
-        preset: Literal["kg04"] | None = None,
         name: str | None = None,
+        **options: Any,
     ) -> SynthesisResult:
         """The motion for a target, and its distance from the target.
 
@@ -212,26 +201,18 @@ class ParametricMotion:
         ----------
         target : array_like, shape (d,)
             Wanted parameters. A target out of reach is approached as far as possible.
-        refine : bool
-            Refine the interpolated weights until the target is reached.
-        tolerance : float
-            Largest distance to the target, in the unit of the parameters.
-        scheme : {"samples", "cardinal"}
-            Interpolate the samples (weights are bounded), or the examples by cardinal basis
-            functions (they are not). Only the first is refined.
-        preset : {"kg04"}, optional
-            Settings as in the paper: interpolated weights are not refined.
+        settings : SynthesisSettings, optional
         name : str, optional
             Name of the motion.
+        **options
+            Fields of `SynthesisSettings`, instead of `settings`.
         """
-        settings = SynthesisSettings(
-            refine=refine, tolerance=tolerance, scheme=scheme, preset=preset
-        )
+        settings = settings or SynthesisSettings(**options)
         wanted = checked_target(target, len(self.axes))
         if settings.scheme == "cardinal":
             weights = self.cardinal.weights_for(wanted)
         elif settings.refine:
-            weights = self._refined(wanted, tolerance)
+            weights = self._refined(wanted, settings.tolerance)
         else:
             weights = self.space.weights_for(wanted)
         title = name if name is not None else self.name or "blend"
@@ -239,7 +220,7 @@ class ParametricMotion:
         reached = self._blends.measured(weights, motion, moments)
         error = float(np.linalg.norm(reached - wanted))
         frames = tuple(moment if isinstance(moment, int) else None for moment in moments)
-        return SynthesisResult(motion, wanted, reached, error, weights, frames, tolerance)
+        return SynthesisResult(motion, wanted, reached, error, weights, frames, settings.tolerance)
 
     def player(
         self,
