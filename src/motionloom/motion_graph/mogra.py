@@ -200,7 +200,7 @@ def graph_from_mogra(
     candidates = read_mogra(path, [len(motion) for motion in ready])
     blend = max(round(blend_seconds * ready[0].fps), 2)
     chosen = frame_distance(distance)
-    found = transitions_at(
+    report = transitions_at(
         ready,
         chosen,
         candidates,
@@ -209,7 +209,7 @@ def graph_from_mogra(
         window="centred" if window == "centred" else "kr14",
         mirror=window != "directed",
     )
-    return connected(ready, found, chosen.name, labels or {})
+    return connected(ready, report, chosen.name, labels or {})
 
 
 def _numbers(path, number: int, words: list[str], expected: str, count: int) -> list[int]:

@@ -69,7 +69,7 @@ class ClipStatistics(ClipMethod):
 
     def measure(self) -> ClipMeasure:
         """The distance between clips."""
-        from motionloom.search.clips.measures import StatisticsMeasure
+        from motionloom.search.clips.statistics import StatisticsMeasure
 
         return StatisticsMeasure(
             covariance_weight=self.covariance_weight,

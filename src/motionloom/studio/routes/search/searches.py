@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 import motionloom as ml
+from motionloom.library import segment_query
 from motionloom.library.settings import LAZY_K, SEARCH_METHODS, Dtw, MatchWeb
 from motionloom.plots.match_graph import TIER_COLOURS, family_distances, graph_layout
 from motionloom.settings import described
@@ -287,7 +288,7 @@ def search(request: SearchRequest, state: State) -> Response:
     the frame of each match that corresponds to each frame of the query.
     """
     began = time.perf_counter()
-    query = library_query(state.library.store, request.query)
+    query = segment_query(state.library, request.query)
     matches = request.matches(state.library)
     seconds = time.perf_counter() - began
     rows: Any = matches.to_json()
@@ -347,7 +348,7 @@ def family(id: str, state: State) -> FamilyGraph:
 def _family_graph(request: FamilyRequest, state: AppState) -> FamilyGraph:
     began = time.perf_counter()
     family = family_of(state, request.id)
-    query = library_query(state.library.store, request.query)
+    query = segment_query(state.library, request.query)
     # Square roots: distant members come nearer, so that figures can be larger.
     places = graph_layout(np.sqrt(family_distances(family)), _NODE_SIZE) * (_WIDEN, 1.0)
     return FamilyGraph(
