@@ -283,8 +283,8 @@ def cluster(tour: Tour) -> dict[str, Any]:
     pairs = [pair for rows in zip(single, sharded, strict=True) for pair in zip(*rows, strict=True)]
     differ = sum((a.text, a.distance) != (b.text, b.distance) for a, b in pairs)
     tour.say(
-        f"{len(single)} frames, the 16 nearest of {tour.lib.store.frames} to each, from shards: {differ} "
-        f"of {len(pairs)} results differ from those of a single index"
+        f"{len(single)} frames, the 16 nearest of {tour.lib.store.frames} to each, from shards: "
+        f"{differ} of {len(pairs)} results differ from those of a single index"
     )
     return {"cluster": {"answers": len(pairs), "differ": differ}}
 
