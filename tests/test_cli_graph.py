@@ -135,7 +135,8 @@ def test_a_preset_builds_the_graph_of_the_dissertation(place):
     answer = json.loads(run(*words, "--json").stdout)
     assert answer["threshold"] == 15.0 and answer["transitions"] > 0
     again = ml.Library(place).graphs.settings
-    assert (again.preset, again.window, again.blend_seconds) == ("kr14", "kr14", 1.0)
+    assert (again.rules.window, again.rules.blend_seconds) == ("kr14", 1.0)
+    assert again == ml.GraphSettings.kr14(label=("walk",))
     assert again.sector_seconds == pytest.approx(50 / 30)
     same = ml.Library(place).motion_graph(ml.GraphSettings.kr14(label="walk"))
     assert len(same) == answer["transitions"]
