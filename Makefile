@@ -15,8 +15,8 @@ STAMP := $(VENV)/.dev-ready
 # Without plugins that others bring: pytest would rewrite all of their modules.
 TEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(RUN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n 2
 # Tests of kernels that take minutes when these run as plain Python, where coverage sees their lines.
-KERNELS := $(patsubst %,tests/test_%.py,clip_kernels dtw inertialization joint_relative kernels kinematics \
-  number_rows rotations seams streaming_foot_lock two_bone valid_region window_trends)
+KERNELS := $(patsubst %,tests/test_%.py,dtw joint_relative kernels kinematics number_rows rotations \
+  two_bone valid_region)
 # Bytecode is written, also where the environment forbids it (most container images): compiling
 # sources again costs every command two seconds. What all processes import is compiled by all cores.
 export PYTHONDONTWRITEBYTECODE :=

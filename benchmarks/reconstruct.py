@@ -20,6 +20,7 @@ from benchmarks.takes import whole_library
 from benchmarks.timing import Contestant, Log, compare
 from motionloom.evaluation.reconstruction import (
     NOISE,
+    ReconstructionTest,
     evaluate_reconstruction,
     joint_errors,
     varied_motions,
@@ -55,7 +56,7 @@ def _take(lib, name: str, settings: Settings, log: Log):
     signal = control_signal(tracked(motion, noise=NOISE, seed=settings.seed))
     errors = {
         mode: evaluate_reconstruction(
-            lib, name, without_subject=True, mode=mode, seed=settings.seed
+            lib, name, ReconstructionTest(without_subject=True, mode=mode, seed=settings.seed)
         )
         for mode in ("offline", "online")
     }

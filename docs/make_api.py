@@ -15,7 +15,7 @@ import motionloom as ml
 PAGE = Path(__file__).with_name("api.md")
 FOLDERS = (
     "motion", "character", "formats", "store", "distance", "alignment", "search", "blending",
-    "parametric", "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction", "evaluation",
+    "parametric", "motion_graph", "fat_graph", "dance", "crowd", "reconstruction", "evaluation",
     "library", "plots", "demo",
 )  # fmt: skip
 # What the verbs of a library return: module, class.
@@ -23,7 +23,7 @@ RESULTS = (
     ("search", "Match"), ("search", "Matches"), ("search", "Family"), ("blending", "Blend"),
     ("parametric.parametric_motion", "ParametricMotion"),
     ("parametric.parametric_motion", "SynthesisResult"), ("motion_graph", "MotionGraph"),
-    ("fat_graph", "FatGraph"), ("rhythm", "Beats"), ("rhythm", "Choreography"),
+    ("fat_graph", "FatGraph"), ("dance", "Beats"), ("dance", "Choreography"),
     ("blending", "Player"),
 )  # fmt: skip
 

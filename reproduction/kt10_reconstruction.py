@@ -16,6 +16,7 @@ from benchmarks.rivals.marker_ik import marker_ik
 from motionloom.evaluation.reconstruction import (
     NOISE,
     ReconstructionError,
+    ReconstructionTest,
     evaluate_reconstruction,
     joint_errors,
     same_performer,
@@ -45,7 +46,7 @@ def table_3(data: Data) -> Iterator[Claim]:
     if data.cmu is None:
         yield not_made(place, "Errors of 2.06 cm (86_01) without the performer.", "needs CMU")
         return
-    without = evaluate_reconstruction(data.cmu, _TAKE, without_subject=True)
+    without = evaluate_reconstruction(data.cmu, _TAKE, ReconstructionTest(without_subject=True))
     yield Claim(
         place=place,
         statement="86_01 is reconstructed from CMU without collection 86.",
@@ -80,7 +81,9 @@ def section_5_2(data: Data) -> Iterator[Claim]:
     rows, errors, rivals = [], [], []
     for name in blind_takes(data.cmu):
         data.log(f"reconstructing {name}")
-        error = evaluate_reconstruction(data.cmu, name, without_subject=True, seed=_SEED)
+        error = evaluate_reconstruction(
+            data.cmu, name, ReconstructionTest(without_subject=True, seed=_SEED)
+        )
         rival = inverse_kinematics(data.cmu, error)
         errors.append(error)
         rivals.append(rival)
@@ -130,7 +133,9 @@ def table_4(data: Data) -> Iterator[Claim]:
     found = {}
     for features in _FEATURES:
         data.log(f"{_TAKE} by {features}")
-        found[features] = evaluate_reconstruction(data.cmu, _TAKE, features=features)
+        found[features] = evaluate_reconstruction(
+            data.cmu, _TAKE, ReconstructionTest(features=features)
+        )
     means = [error.mean_cm for error in found.values()]
     yield Claim(
         place=place,

@@ -369,8 +369,8 @@ def test_transitions_are_learnt_from_soft_memberships(dances):
 
 
 def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
-    from motionloom.dance import choreography
-    from motionloom.dance.transitions import learning as learnt_graph
+    from motionloom.dance import movement_runs
+    from motionloom.dance.transitions import learning
 
     seen = {}
 
@@ -387,8 +387,8 @@ def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
         pieces[2] = replace(pieces[2], beats=broken)
         return pieces
 
-    monkeypatch.setattr(learnt_graph, "baum_welch", recorded)
-    monkeypatch.setattr(choreography, "cut_movements", uneven)
+    monkeypatch.setattr(learning, "baum_welch", recorded)
+    monkeypatch.setattr(movement_runs, "cut_movements", uneven)
     Choreography.from_takes(dances[:2], ChoreographySettings(meter=4, align="beats"))
     assert seen["starts"] == [True, False, True, False] and seen["lengths"][0] == 2
 

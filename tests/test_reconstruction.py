@@ -12,6 +12,7 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.evaluation.reconstruction import (
+    ReconstructionTest,
     distinct_joints,
     evaluate_reconstruction,
     joint_errors,
@@ -616,7 +617,7 @@ def test_the_take_itself_and_what_repeats_it_are_left_out(lib, tmp_path):
     assert error.left_out == ("A_walk", "B_again")
     with pytest.raises(InvalidInput, match="leave no motion"):
         library.remove("B_again")
-        evaluate_reconstruction(library, "A_walk", without_subject=True)
+        evaluate_reconstruction(library, "A_walk", ReconstructionTest(without_subject=True))
 
 
 def test_a_performer_filed_under_two_subjects_is_left_out_under_both(tmp_path):
@@ -627,7 +628,7 @@ def test_a_performer_filed_under_two_subjects_is_left_out_under_both(tmp_path):
     library.add_motion(ml.demo.clip("kick_front_high_right"), name="2_kick")
     library.add_motion(ml.demo.clip("dance_groove", performer=1), name="3_dance")
     assert same_performer(library, "1_walk") == {"1", "2"}
-    error = evaluate_reconstruction(library, "1_walk", without_subject=True)
+    error = evaluate_reconstruction(library, "1_walk", ReconstructionTest(without_subject=True))
     assert error.left_out == ("1_jump", "1_walk", "2_kick", "2_same_jump")
 
 
@@ -673,6 +674,6 @@ def test_as_near_as_the_paper_on_cmu(cmu30, tmp_path):
     library = ml.Library.create(tmp_path / "cmu.loom")
     for subject in ("13", "14", "86", "02", "05", "15", "35", "60", "74", "141"):
         library.add(cmu30 / subject.zfill(3))
-    error = evaluate_reconstruction(library, "86_01", without_subject=True)
+    error = evaluate_reconstruction(library, "86_01", ReconstructionTest(without_subject=True))
     assert error.mean_cm < 2.3
     assert {"86_01", "86_09"} <= set(error.left_out)

@@ -129,6 +129,22 @@ def test_one_that_cannot_be_written_to_says_what_to_run(place, monkeypatch):
         ml.Library(place)
 
 
+def test_artifacts_in_an_object_store_keep_their_objects(tmp_path):
+    with ml.Library.create(tmp_path / "l.loom", store="memory:///upgraded") as lib:
+        lib.add_motion(ml.demo.clip("walk"), name="walk")
+        found = lib.search("walk:10-40", method="lazy").to_json()
+        objects = set(lib.files.names("derived"))
+        with sqlite3.connect(lib.path / "catalogue.sqlite") as held:
+            held.execute("UPDATE stored SET folder = 'blocks.' || substr(folder, 8) "
+                         "WHERE folder GLOB 'bucket.*'")  # fmt: skip
+        lib.catalogue.set_meta("format", "2")
+    with ml.Library(tmp_path / "l.loom") as lib:
+        kinds = {name.partition(".")[0] for name in lib.catalogue.artifact_folders()}
+        assert "bucket" in kinds and "blocks" not in kinds
+        assert lib.search("walk:10-40", method="lazy").to_json() == found
+        assert set(lib.files.names("derived")) == objects
+
+
 def test_older_ones_are_refused(place):
     with sqlite3.connect(place / "catalogue.sqlite") as held:
         held.execute("UPDATE meta SET value = '1' WHERE key = 'format'")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -59,28 +59,3 @@ def _stated(package: str) -> dict[str, str]:
     imports = [line for block in blocks for line in block.body if isinstance(line, ast.ImportFrom)]
     homes = {alias.name: line.module or "" for line in imports for alias in line.names}
     return dict(sorted(homes.items()))
-
-
-def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package.
-
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    homes : mapping of str to str
-        Public name to the module that holds it, relative to the package.
-
-    Examples
-    --------
-    >>> of_search = lazy_names("motionloom.search", {"Match": "match"})
-    >>> of_search("Match").__module__
-    'motionloom.search.match'
-    """
-
-    def value_of(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f".{homes[name]}", package), name)
-
-    return value_of

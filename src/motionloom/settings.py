@@ -141,7 +141,7 @@ def preset(values: Callable[[Any], S]) -> Preset[S]:
     ...     tiers: int = setting(1, "Rounds of query expansion.")
     ...
     ...     @preset
-    ...     def kg04(cls):
+    ...     def kg04(cls: Any):
     ...         return cls(tiers=9)
     >>> Graph.kg04().tiers, Graph.kg04(tiers=1).tiers
     (9, 1)

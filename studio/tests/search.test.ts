@@ -37,7 +37,6 @@ const MENU: SearchMenu = {
   ],
   features: [{ name: "e15", unit: "m" }],
   distances: [{ name: "jrd", unit: "rad" }],
-  ranks: [],
   labels: [],
   defaults: { k: 256 },
 };

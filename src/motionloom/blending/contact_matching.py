@@ -227,7 +227,7 @@ def unmatched_feet(
         Example to the side (``"left"``, ``"right"``) of a contact without counterpart and the
         frame of the first example in its middle.
     """
-    found: dict[int, tuple[str, float]] = {}
+    unmatched: dict[int, tuple[str, float]] = {}
     stands = {side: _standing(contacts, times, side) for side in SIDES}
     for n in range(1, len(contacts)):
         for side, other_side in (SIDES, SIDES[::-1]):
@@ -243,12 +243,12 @@ def unmatched_feet(
             for start, end in (*runs, *intervals(crossed)):
                 lasting = np.ptp(times[[start, end - 1]][:, [0, n]], axis=0) + 1.0
                 if lasting.min() >= _LONG * contacts[0].fps:
-                    found.setdefault(n, (side, float(times[(start + end) // 2, 0])))
+                    unmatched.setdefault(n, (side, float(times[(start + end) // 2, 0])))
             for one, mask in ((0, there), (n, here)):
                 for start, end in _steps(contacts[one], positions[one], times[:, one], side):
                     if mask[start:end].all():
-                        found.setdefault(n, (side, float(times[(start + end) // 2, 0])))
-    return found
+                        unmatched.setdefault(n, (side, float(times[(start + end) // 2, 0])))
+    return unmatched
 
 
 def _steps(contacts, positions, times, side) -> list[tuple[int, int]]:
@@ -313,10 +313,10 @@ def _lifted(
     return [(start, end, height) for start, end, height in halves if start < end]
 
 
-def _apart(found: list[tuple[int, int, float]]) -> tuple[Plant, ...]:
+def _apart(plants: list[tuple[int, int, float]]) -> tuple[Plant, ...]:
     """Plants of one part in order of time; overlaps are cut in the middle."""
     kept: list[tuple[int, int, float]] = []
-    for start, end, height in found:
+    for start, end, height in plants:
         if kept and start < kept[-1][1]:
             before = kept[-1]
             if end <= before[1]:

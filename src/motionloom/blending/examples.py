@@ -161,17 +161,17 @@ def example(
 def _contacts(seen: Motion, lead: int, count: int) -> FootContacts:
     """Contacts of frames ``[lead, lead + count)``."""
     try:
-        found = seen.contacts()
+        contacts = seen.contacts()
     except RoleError:
         return FootContacts({}, 0.0, count, seen.fps)
     plants = {}
     for part in FOOT_PARTS:
         cut = (
             (max(p.start_frame - lead, 0), min(p.end_frame - lead, count), p.height)
-            for p in found.plants.get(part, ())
+            for p in contacts.plants.get(part, ())
         )
         plants[part] = tuple(Plant(a, b, height) for a, b, height in cut if b > a)
-    return FootContacts(plants, found.floor, count, seen.fps)
+    return FootContacts(plants, contacts.floor, count, seen.fps)
 
 
 def _motion(motions: Motions, name: str) -> Motion:

@@ -147,8 +147,8 @@ class Steered:
         """
         for name in controls:
             if name not in self.controls:
-                known = ", ".join(self.controls) or "none"
-                raise InvalidInput(f"no control {name!r}; {type(self).__name__} has: {known}")
+                names = ", ".join(self.controls) or "none"
+                raise InvalidInput(f"no control {name!r}; {type(self).__name__} has: {names}")
         if controls:
             self._steer(**controls)
 

@@ -333,12 +333,12 @@ def _edge_warp(matrix: Array, a: Example, b: Example, fps: float) -> tuple[Timew
     leads = a.lead, b.lead
     ends = a.lead + len(a) - 1, b.lead + len(b) - 1
     margin = max(1, round(MARGIN_SECONDS * fps))
-    found = clear_alignment(matrix, start=leads, end=ends, margin=margin)
-    is_clear = found is not None
-    if found is None:
-        found = align_in_region(matrix, start=leads, end=ends)
-    if found is not None:
-        return Timewarp.along(found.path - np.array(leads)), is_clear
+    alignment = clear_alignment(matrix, start=leads, end=ends, margin=margin)
+    is_clear = alignment is not None
+    if alignment is None:
+        alignment = align_in_region(matrix, start=leads, end=ends)
+    if alignment is not None:
+        return Timewarp.along(alignment.path - np.array(leads)), is_clear
     own = matrix[leads[0] : ends[0] + 1, leads[1] : ends[1] + 1]
     return Timewarp.along(warp(own).path), is_clear
 
@@ -396,8 +396,8 @@ def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
     for a in range(count):
         for b in range(a + 1, count):
             matrix = measure.matrix(prepared[a], prepared[b])
-            found = align_in_region(matrix)
-            costs[a, b] = max((found or warp(matrix)).mean_cost, 1e-12)
+            alignment = align_in_region(matrix)
+            costs[a, b] = max((alignment or warp(matrix)).mean_cost, 1e-12)
     tree = minimum_spanning_tree(costs).tocoo()
     none = np.empty((0, 2), np.int64)
     return [

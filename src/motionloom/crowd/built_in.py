@@ -108,13 +108,13 @@ def detected_beats(take: Take) -> NDArray[np.float64]:
     A foot that is put down softly comes to rest later than its detected landing. Movements are
     cut at detected beats, as `motionloom.beats` finds them, so that these meet the music.
     """
-    known = np.asarray(take.beats, np.float64)
-    seen = huber_beats(candidate_beats(take.motions), known)
-    most = _LARGEST_SHIFT * np.gradient(known)
-    off = np.clip(seen - known, -most, most)
+    beats = np.asarray(take.beats, np.float64)
+    seen = huber_beats(candidate_beats(take.motions), beats)
+    most = _LARGEST_SHIFT * np.gradient(beats)
+    off = np.clip(seen - beats, -most, most)
     # The first and the last beat have motion on one side only.
     off[[0, -1]] = np.median(off[1:-1]) if len(off) > 2 else 0.0
-    return np.asarray(known + off)
+    return np.asarray(beats + off)
 
 
 def _cuts(take: Take, meter: int) -> list[Cut]:

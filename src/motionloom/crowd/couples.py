@@ -71,11 +71,11 @@ def found_couples(motions: Sequence[Motion]) -> list[Couple]:
         for j, other in enumerate(motions[i + 1 :], i + 1)
         if _equal_length(one, other, 1.5 / one.fps) and (held := _held(one, other)) > _HELD
     )
-    found: list[tuple[int, int]] = []
+    couples: list[tuple[int, int]] = []
     for _, i, j in pairs:
-        if not {i, j} & {k for couple in found for k in couple}:
-            found.append((i, j))
-    return [(motions[i], motions[j]) for i, j in sorted(found)]
+        if not {i, j} & {k for couple in couples for k in couple}:
+            couples.append((i, j))
+    return [(motions[i], motions[j]) for i, j in sorted(couples)]
 
 
 def guessed_couples(

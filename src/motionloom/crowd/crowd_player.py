@@ -306,8 +306,10 @@ class CrowdMotion:
         beats = self.music.inner_beats((frames - 1) / fps)
         within = 0
         for agent in self.motions:
-            found = [motion.contacts() for motion in agent]
-            landed = np.concatenate([landings(one[part]) for one in found for part in FOOT_PARTS])
+            contacts = [motion.contacts() for motion in agent]
+            landed = np.concatenate(
+                [landings(one[part]) for one in contacts for part in FOOT_PARTS]
+            )
             within += beats_met(beats, landed / fps, fps)
         return len(beats) * len(self.motions), within
 

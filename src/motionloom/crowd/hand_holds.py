@@ -68,11 +68,11 @@ class Holds:
         hands = [(body, side) for body in (0, 1) for side in SIDES]
         for body, side in hands if pairs and len(pairs[0]) == 2 else []:
             own, other = ([pair[k] for pair in pairs] for k in (body, 1 - body))
-            found = _hold(own, other, side)
-            if found is not None:
-                arms.append([body, *found[0]])
-                tips.append(found[1])
-                anchors.append(found[2])
+            hold = _hold(own, other, side)
+            if hold is not None:
+                arms.append([body, *hold[0]])
+                tips.append(hold[1])
+                anchors.append(hold[2])
         rows = np.array(arms, np.int64).reshape(-1, 5)
         mates = np.full(len(rows), -1, np.int64)
         for n, row in enumerate(rows):
@@ -100,12 +100,12 @@ class Holds:
     def _chain(self, body: int, parents: NDArray[np.int64]) -> NDArray[np.int64]:
         """Joints of a body that take part in a hold, and their ancestors."""
         own = self.arms[:, 0] == body
-        found: set[int] = set()
+        chain: set[int] = set()
         for joint in [*self.arms[own, 3], *self.arms[~own, 4]]:
             while joint >= 0:
-                found.add(int(joint))
+                chain.add(int(joint))
                 joint = parents[joint]
-        return np.array(sorted(found), np.int64)
+        return np.array(sorted(chain), np.int64)
 
 
 def _hold(

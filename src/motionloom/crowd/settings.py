@@ -269,7 +269,7 @@ class BallroomSettings(CrowdSettings):
     floor: Ballfloor = setting(Ballfloor(), "The room, and how couples fill it.")
 
     @preset
-    def kp03(cls) -> BallroomSettings:
+    def kp03(cls: Any) -> BallroomSettings:
         """Kim, Park and Shin 2003."""
         return cls(
             movements=CrowdMovements(groups=5, transition_phase=0.0, max_seam=None, align="beats"),
@@ -353,7 +353,7 @@ class MarchSettings(CrowdSettings):
     formation: Formation = setting(Formation(), "Ranks, files and speed.")
 
     @preset
-    def kp03(cls) -> MarchSettings:
+    def kp03(cls: Any) -> MarchSettings:
         """Kim, Park and Shin 2003."""
         return cls(
             movements=CrowdMovements(groups=2, transition_phase=0.0, max_seam=None),

@@ -6,10 +6,10 @@ seconds give way early: contacts are predicted as for discs. The result is a wan
 which movements are chosen, turned and shifted.
 
 Discs may touch but never overlap, for any time step: an event-driven simulation of hard discs
-(after Alder and Wainwright 1959) with inelastic contacts.
-Within a step every disc moves on a straight line. The first contact of two discs, or of a disc with
-a wall or a column, is predicted in closed form; all discs advance to that time; the closing
-velocity is removed, half from each disc; and so on to the end of the step.
+(after Alder and Wainwright 1959) with inelastic contacts. Within a step every disc moves on a
+straight line. The first contact of two discs, or of a disc with a wall or a column, is predicted in
+closed form; all discs advance to that time; the closing velocity is removed, half from each disc;
+and so on to the end of the step.
 """
 
 from __future__ import annotations

@@ -214,18 +214,18 @@ def stride_cuts(walk: Motion, *, mirrored: bool = False, lead: str | None = None
     contacts = walk.contacts()
     falls = sorted((frame, side) for side in SIDES for frame in landings(contacts.standing(side)))
     frames = np.array([frame for frame, _ in falls], np.float64)
-    found: list[Cut] = []
+    cuts: list[Cut] = []
     k, last = 0, -1
     while k + METER + 1 < len(falls):
         sides = [side for _, side in falls[k : k + METER + 2]]
         at = frames[k : k + METER + 2]
         alternate = sides[0] == sides[2] != sides[1] == sides[3]
         if alternate and lead in (None, sides[0]) and _is_stride(walk, at):
-            found.append(Cut((walk,), at, mirrored, last == k - METER and k > 0, sides[0]))
+            cuts.append(Cut((walk,), at, mirrored, last == k - METER and k > 0, sides[0]))
             last, k = k, k + METER
         else:
             k += 1
-    return found
+    return cuts
 
 
 def beat_cuts(walk: Motion, *, mirrored: bool = False) -> list[Cut]:

@@ -165,11 +165,13 @@ class Choreography:
         lengths = tuple(len(run) for run, _ in runs)
         starts = [begins for _, begins in runs]
         graph = learnt_graph(movements, lengths, apart, groups, chosen, starts=starts)
-        how = MovementComparison.of(movements, chosen.weights, chosen.velocity_weight)
+        how = MovementComparison.of(
+            movements, chosen.grouping.joint_weights, chosen.grouping.velocity_weight
+        )
         return cls(
-            tuple(movements), graph if chosen.max_seam else graph.without_dead_ends(), chosen.kind,
+            tuple(movements), graph if chosen.transitions.max_seam else graph.without_dead_ends(), chosen.kind,
             left_out, how, lengths, usual=usual_accelerations(movements, analyzed),
-        ).with_smooth_transitions(chosen.max_seam)  # fmt: skip
+        ).with_smooth_transitions(chosen.transitions.max_seam)  # fmt: skip
 
     def with_smooth_transitions(self, max_seam: float | None) -> Choreography:
         """With smooth transitions only (`motionloom.dance.transitions.seams`); None: with all.
@@ -205,9 +207,9 @@ class Choreography:
 
     def with_graph(self, graph: TransitionGraph) -> Choreography:
         """The same movements with another graph."""
-        known = range(len(self.movements))
+        numbers = range(len(self.movements))
         for name, group in zip(graph.names, graph.members, strict=True):
-            strange = [k for k in group if k not in known]
+            strange = [k for k in group if k not in numbers]
             if strange or not group:
                 raise InvalidInput(
                     f"node {name} must hold some of the {len(self.movements)} movements; "
@@ -469,6 +471,6 @@ def for_music(
                 return one
     elif choreographies:
         return choreographies[0]
-    known = ", ".join(f"{one.kind or '?'} ({one.meter} beats)" for one in choreographies)
+    kinds = ", ".join(f"{one.kind or '?'} ({one.meter} beats)" for one in choreographies)
     wanted = kind or f"{meter} beats a bar"
-    raise InvalidInput(f"no choreography for {wanted}; there are: {known or 'none'}")
+    raise InvalidInput(f"no choreography for {wanted}; there are: {kinds or 'none'}")

@@ -206,12 +206,12 @@ def _note_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Arr
     notes = Candidates(times[order], sizes[order], sizes[order], signals[order], seconds)
     playing = density(notes)
     alike = self_similarity(playing[:, None], rate=RATE, longest=6.0)
-    found = periods(
+    possible = periods(
         superposed(_by_channel(notes)), alike, rate=RATE, shortest=_SHORTEST, longest=_LONGEST
     )
-    if not found:
+    if not possible:
         raise MotionFormatError("no beat period found in its notes", path=path)
-    period = found[0].seconds
+    period = possible[0].seconds
     local = local_periods(playing - playing.mean(), period)
     first, last = float(times.min()), seconds
     beats = tracked_beats(playing, local, first, last)

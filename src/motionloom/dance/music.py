@@ -151,8 +151,8 @@ def load_music(path: str | Path, *, meter: int | None = None, source: Source = "
         return read_midi(path, meter=meter, source=source)
     if suffix in AUDIO_SUFFIXES:
         return read_audio(path, meter=meter or 4)
-    known = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
-    raise MotionFormatError(f"music is read from {known}", path=path)
+    suffixes = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
+    raise MotionFormatError(f"music is read from {suffixes}", path=path)
 
 
 def tune(

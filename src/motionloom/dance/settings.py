@@ -84,7 +84,7 @@ class BeatSettings(Settings):
             )
 
     @preset
-    def kp03(cls) -> BeatSettings:
+    def kp03(cls: Any) -> BeatSettings:
         """Kim, Park and Shin 2003."""
         return cls(
             candidates="acceleration", midway=False, weighted=False, period="periodogram",
@@ -113,7 +113,7 @@ class MovementSettings(Settings):
     )
 
     @preset
-    def kp03(cls) -> MovementSettings:
+    def kp03(cls: Any) -> MovementSettings:
         """Kim, Park and Shin 2003: all takes and movements are used."""
         return cls(align="beats", even=False, min_confidence=0.0)
 
@@ -191,7 +191,7 @@ class ChoreographySettings(MotionChoice):
     )
 
     @preset
-    def kp03(cls) -> ChoreographySettings:
+    def kp03(cls: Any) -> ChoreographySettings:
         """Kim, Park and Shin 2003: beats as in the paper, all takes and movements used."""
         return cls(
             beats=BeatSettings.kp03(),
@@ -252,7 +252,7 @@ class DanceSettings(Settings):
     clock: ClockSettings = setting(ClockSettings(), "How landings correct the clock.")
 
     @preset
-    def kp03(cls) -> DanceSettings:
+    def kp03(cls: Any) -> DanceSettings:
         """Kim, Park and Shin 2003: cardinal weights, no bending, no correction."""
         return cls(
             path=PathSettings(blend="cardinal", bend=False),

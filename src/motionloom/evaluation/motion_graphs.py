@@ -27,7 +27,7 @@ from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.feet.contacts import FOOT_PARTS, part_path
 from motionloom.motion_graph.build import connected
-from motionloom.motion_graph.settings import TransitionSettings
+from motionloom.motion_graph.settings import TransitionRules, TransitionSettings
 from motionloom.motion_graph.transitions.foot_support import FootSupport
 from motionloom.motion_graph.transitions.transitions import (
     TransitionReport,
@@ -36,7 +36,9 @@ from motionloom.motion_graph.transitions.transitions import (
     find_transitions,
 )
 
-_DISTANCE_ALONE = TransitionSettings(match_feet=False, smooth=None, connect=1.0)
+_DISTANCE_ALONE = TransitionSettings(
+    rules=TransitionRules(match_feet=False, smooth=None, connect=1.0)
+)
 
 
 @dataclass(frozen=True)

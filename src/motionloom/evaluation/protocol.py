@@ -23,26 +23,37 @@ from motionloom.evaluation.clips import clip_matrix
 from motionloom.evaluation.labelled_sets import LabelledSet
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.parallel import Progress
-from motionloom.search import settings
 from motionloom.search.clips.retrieval import clip_table
+from motionloom.search.methods import (
+    AngleDtw,
+    ClipDtw,
+    ClipMethod,
+    ClipStatistics,
+    Emd,
+    JointRelativeDtw,
+    PointCloudDtw,
+    PoseDtw,
+    UniformScaling,
+)
+from motionloom.settings import Settings
 
 TOLERANCE = 0.02
 RESAMPLES = 2000
 
-CLIP_CANDIDATES: dict[str, tuple[settings.ClipMethod, ...]] = {
+CLIP_CANDIDATES: dict[str, tuple[ClipMethod, ...]] = {
     "statistics": tuple(
-        settings.ClipStatistics(trend_weight=trend, length_weight=length, turn_weight=turn)
+        ClipStatistics(trend_weight=trend, length_weight=length, turn_weight=turn)
         for trend in (0.5, 1.0, 2.0)
         for length in (0.0, 0.2, 0.4)
         for turn in (0.0, 0.1, 0.2)
     ),
-    "dtw-clip": (settings.ClipDtw(), settings.ClipDtw(joint_spread=False)),
-    "emd": tuple(settings.Emd(time_weight=weight) for weight in (0.25, 1.0)),
-    "dtw-angles": tuple(settings.AngleDtw(band=band) for band in (0.1, 0.3)),
-    "scaling": tuple(settings.UniformScaling(scale_factor=factor) for factor in (1.2, 1.5)),
-    "dtw-e15": (settings.PoseDtw(),),
-    "dtw-pc11": (settings.PointCloudDtw(),),
-    "dtw-jrd": (settings.JointRelativeDtw(),),
+    "dtw-clip": (ClipDtw(), ClipDtw(joint_spread=False)),
+    "emd": tuple(Emd(time_weight=weight) for weight in (0.25, 1.0)),
+    "dtw-angles": tuple(AngleDtw(band=band) for band in (0.1, 0.3)),
+    "scaling": tuple(UniformScaling(scale_factor=factor) for factor in (1.2, 1.5)),
+    "dtw-e15": (PoseDtw(),),
+    "dtw-pc11": (PointCloudDtw(),),
+    "dtw-jrd": (JointRelativeDtw(),),
 }
 """Settings that each measure of clips may choose from."""
 
@@ -161,7 +172,7 @@ class Protocol:
 
 def score_clips(
     labelled: LabelledSet,
-    candidates: Mapping[str, Sequence[settings.ClipMethod]],
+    candidates: Mapping[str, Sequence[ClipMethod]],
     *,
     known: dict[tuple[str, str, str], NDArray[np.float64]] | None = None,
     workers: int | None = None,
@@ -212,16 +223,15 @@ def _ranked(
     return ranked_precision(own, right), float(right[np.argmin(own)])
 
 
-def shown(option: settings.Settings) -> str:
+def shown(option: Settings) -> str:
     """Options of a setting that are not the defaults; ``default`` if there are none.
 
     Examples
     --------
-    >>> shown(settings.Emd(time_weight=0.25)), shown(settings.Emd())
+    >>> shown(Emd(time_weight=0.25)), shown(Emd())
     ('time_weight=0.25', 'default')
     """
-    usual = type(option)().arguments()
-    changed = [f"{n}={v}" for n, v in option.arguments().items() if v != usual[n]]
+    changed = [f"{name}={value}" for name, value in option.changed().items()]
     return ", ".join(changed) or "default"
 
 

@@ -80,29 +80,12 @@ class ReconstructionError:
         return float(self.frames.max())
 
 
-def evaluate_reconstruction(
-    library: Store,
-    name: str,
-    *,
-    without_subject: bool = False,
-    roles: tuple[str, ...] = SIX,
-    noise: float = NOISE,
-    missing: float = 0.0,
-    lose: str | None = None,
-    lose_seconds: float = 1.0,
-    seed: int = 0,
-    skeleton: Skeleton | None = None,
-    mode: Literal["offline", "online"] = "offline",
-    features: str = "e15",
-    neighbours: int = 512,
-) -> ReconstructionError:
-    """Reconstruct a motion of the library from its joints, with the motion left out.
+@dataclass(frozen=True, kw_only=True)
+class ReconstructionTest:
+    """How a motion is tracked, and how it is reconstructed.
 
-    Parameters
+    Attributes
     ----------
-    library : Library
-    name : str
-        Name of the motion.
     without_subject : bool
         Leave out every motion of the same performer: those whose names agree up to the first
         ``_``, and those of subjects that share a take with it.
@@ -114,39 +97,57 @@ def evaluate_reconstruction(
         Fraction of the samples that are missing, at random.
     lose : str, optional
         Role whose marker is lost for `lose_seconds`, at a random time.
-    lose_seconds : float
     seed : int
     skeleton : Skeleton, optional
         Skeleton of the result. Default: that of the motion.
     mode, features, neighbours
         As in `motionloom.Library.reconstruct`.
+    """
+
+    without_subject: bool = False
+    roles: tuple[str, ...] = SIX
+    noise: float = NOISE
+    missing: float = 0.0
+    lose: str | None = None
+    lose_seconds: float = 1.0
+    seed: int = 0
+    skeleton: Skeleton | None = None
+    mode: Literal["offline", "online"] = "offline"
+    features: str = "e15"
+    neighbours: int = 512
+
+    def markers(self, motion: Motion) -> Markers:
+        """The markers of a motion."""
+        rng = np.random.default_rng(self.seed)
+        markers = tracked(motion, self.roles, noise=self.noise, seed=rng)
+        return _with_gaps(markers, self.missing, self.lose, self.lose_seconds, rng)
+
+    def settings(self, motion: Motion, exclude: Sequence[str] | None = None) -> ReconstructSettings:
+        """The settings of the reconstruction of a motion."""
+        return ReconstructSettings(
+            skeleton=motion.skeleton if self.skeleton is None else self.skeleton,
+            mode=self.mode,
+            features=self.features,
+            neighbours=self.neighbours,
+            exclude=exclude and tuple(exclude),
+        )
+
+
+def evaluate_reconstruction(
+    library: Store, name: str, test: ReconstructionTest | None = None
+) -> ReconstructionError:
+    """Reconstruct a motion of the library from its joints, with the motion left out.
 
     Examples
     --------
     >>> from motionloom.evaluation.reconstruction import evaluate_reconstruction
-    >>> error = evaluate_reconstruction(lib, "walk", noise=0.002, seed=1)
+    >>> error = evaluate_reconstruction(lib, "walk", ReconstructionTest(noise=0.002, seed=1))
     >>> error.left_out, 0.0 < error.mean_cm < 10.0
     (('walk',), True)
     """
-    motion = library[name]
-    markers = _markers(
-        motion,
-        roles=roles,
-        noise=noise,
-        missing=missing,
-        lose=lose,
-        lose_seconds=lose_seconds,
-        seed=seed,
-    )
-    left_out = _left_out(library, motion, without_subject)
-    settings = ReconstructSettings(
-        skeleton=motion.skeleton if skeleton is None else skeleton,
-        mode=mode,
-        features=features,
-        neighbours=neighbours,
-        exclude=tuple(left_out),
-    )
-    result = reconstruct(library, markers, settings)
+    motion, test = library[name], test or ReconstructionTest()
+    left_out = _left_out(library, motion, test.without_subject)
+    result = reconstruct(library, test.markers(motion), test.settings(motion, left_out))
     if result.skeleton is not motion.skeleton and len(result.skeleton) != len(motion.skeleton):
         raise InvalidInput("errors need the skeleton of the take, or one with the same joints")
     errors, names = joint_errors(motion, result)
@@ -173,14 +174,14 @@ def evaluate_reconstructions(
     library : Library
     names : sequence of str
     options : mapping, optional
-        Arguments of `evaluate_reconstruction`.
+        Fields of a `ReconstructionTest`.
     workers : int, optional
         Processes. Default: one per core.
     """
-    options = dict(options or {})
-    work = partial(_evaluated, library=library, options=options)
+    test = ReconstructionTest(**(options or {}))
+    work = partial(_evaluated, library=library, test=test)
     if len(names) > 1 and workers != 1:
-        _prepare(library, names, options)
+        _prepare(library, names, test)
     waiting: dict[int, ReconstructionError] = {}
     given = 0
     with parallel.executor(library.files.workers(workers), tasks=len(names)) as pool:
@@ -193,23 +194,24 @@ def evaluate_reconstructions(
                 given += 1
 
 
-def _evaluated(task: tuple[int, str], library: Store, options: dict) -> ReconstructionError:
+def _evaluated(
+    task: tuple[int, str], library: Store, test: ReconstructionTest
+) -> ReconstructionError:
     with one_thread():
-        return evaluate_reconstruction(library, task[1], **options)
+        return evaluate_reconstruction(library, task[1], test)
 
 
-def _prepare(library: Store, names: Sequence[str], options: dict) -> None:
+def _prepare(library: Store, names: Sequence[str], test: ReconstructionTest) -> None:
     """Compute what all workers need beforehand: they would wait for one another."""
     from motionloom.search.index.neighbours import open_index
 
     open_index(library, library_features(library, "e15", scale_free=True))
-    given = {k: v for k, v in options.items() if k in ("features", "neighbours")}
     made: set[tuple[str, ...]] = set()
     for name in names:
         motion = library[name]
-        roles = searched_roles(control_signal(_markers(motion, **options), None))
+        roles = searched_roles(control_signal(test.markers(motion), None))
         if roles not in made:
-            Prior(library, motion.skeleton, roles, ReconstructSettings(**given))
+            Prior(library, motion.skeleton, roles, test.settings(motion))
             made.add(roles)
 
 
@@ -306,22 +308,6 @@ def _left_out(library: Store, motion: Motion, without_subject: bool) -> tuple[st
         subjects = same_performer(library, motion.name)
         names |= {name for name in library.names if subject_of(name) in subjects}
     return tuple(sorted(names))
-
-
-def _markers(
-    motion: Motion,
-    *,
-    roles: tuple[str, ...] = SIX,
-    noise: float = NOISE,
-    missing: float = 0.0,
-    lose: str | None = None,
-    lose_seconds: float = 1.0,
-    seed: int = 0,
-    **_: object,
-) -> Markers:
-    rng = np.random.default_rng(seed)
-    markers = tracked(motion, roles, noise=noise, seed=rng)
-    return _with_gaps(markers, missing, lose, lose_seconds, rng)
 
 
 def _with_gaps(

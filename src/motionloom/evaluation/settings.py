@@ -36,7 +36,7 @@ class EvaluateSettings(Settings):
     label_column: str | None = setting(None, "Column of the CSV file that holds the label. [label]")
 
     @preset
-    def tz07(cls) -> EvaluateSettings:
+    def tz07(cls: Any) -> EvaluateSettings:
         """Tam et al. 2007, section 4; the paper does not give its weights of joints."""
         return cls(methods={"emd": Emd.tz07(), "dtw": AngleDtw(), "scaling": UniformScaling.tz07()})
 

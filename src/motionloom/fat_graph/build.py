@@ -72,34 +72,34 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     chosen = feature_set(settings.features, normalize=settings.normalize)
     rows = Ragged.from_rows(chosen.prepare(motion) for motion in ready)
     apart = max(round(_APART * ready[0].fps), 1)
-    found = base_poses(
+    bases = base_poses(
         rows, radius=settings.radius / chosen.scale, apart=apart, k=settings.k, most=settings.poses
     )
     if settings.bridge:
-        found = _with_fast_poses(ready, rows, found, settings, chosen.scale, apart)
-    if not len(found):
+        bases = _with_fast_poses(ready, rows, bases, settings, chosen.scale, apart)
+    if not len(bases):
         raise InvalidInput(
             f"no pose occurs more than three times within {settings.radius:g} m in the "
             f"{len(ready)} motions; add repetitive motions, such as walks, or raise radius"
         )
-    edges, removed = _fat_edges(ready, found, rows, settings.examples, settings.seed)
+    edges, removed = _fat_edges(ready, bases, rows, settings.examples, settings.seed)
     made: list[Motion] = []
     if settings.bridge:
-        made, bridges = _bridges(ready, found, rows, edges, settings)
+        made, bridges = _bridges(ready, bases, rows, edges, settings)
         edges = [*edges, *bridges]
-    kept, connected = _connected(len(found), edges)
+    kept, connected = _connected(len(bases), edges)
     if not connected:
         raise InvalidInput(
-            f"no route leads from any of the {len(found)} base poses back to it: a fat graph "
+            f"no route leads from any of the {len(bases)} base poses back to it: a fat graph "
             "needs repetitive motions, such as walks, in several variations"
         )
-    removed["base_poses"] = len(found) - len(kept)
+    removed["base_poses"] = len(bases) - len(kept)
     removed["edges"] = len(edges) - len(connected)
-    places = [_place(row, rows) for row in found.rows[kept]]
+    places = [_place(row, rows) for row in bases.rows[kept]]
     return FatGraph(
         tuple(ready),
         tuple((ready[m].name, frame) for m, frame in places),
-        _offsets(ready, found, rows)[kept],
+        _offsets(ready, bases, rows)[kept],
         tuple(
             replace(edge, source=kept.index(edge.source), target=kept.index(edge.target))
             for edge in connected
@@ -112,7 +112,7 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
 def _with_fast_poses(
     motions: Sequence[Motion],
     rows: Ragged,
-    found: BasePoses,
+    bases: BasePoses,
     settings: FatGraphSettings,
     scale: float,
     apart: int,
@@ -123,9 +123,9 @@ def _with_fast_poses(
     other in time, so that neighbours of them may be farther away, too.
     """
     fast = [k for k, motion in enumerate(motions) if np.isin(gaits(motion), _FAST).mean() > 0.5]
-    passed = np.isin(rows.row_of(found.passes[:, 0]), fast) if len(found) else np.zeros(0, bool)
+    passed = np.isin(rows.row_of(bases.passes[:, 0]), fast) if len(bases) else np.zeros(0, bool)
     if len(fast) < 2 or np.count_nonzero(passed) >= _PASSES * len(fast):
-        return found
+        return bases
     own = Ragged.from_rows(rows.values[rows.offsets[k] : rows.offsets[k + 1]] for k in fast)
     shifts = rows.offsets[fast] - own.offsets[:-1]
     more = base_poses(
@@ -136,28 +136,28 @@ def _with_fast_poses(
         most=settings.poses,
     )
     if not len(more):
-        return found
-    kept = found.passes[~passed]
+        return bases
+    kept = bases.passes[~passed]
     poses = more.rows + shifts[own.row_of(more.rows)]
-    passes = more.passes + [0, len(found)]
+    passes = more.passes + [0, len(bases)]
     passes[:, 0] += shifts[own.row_of(more.passes[:, 0])]
     together = np.concatenate([kept, passes])
     return BasePoses(
-        np.concatenate([found.rows, poses]),
-        np.concatenate([found.counts, more.counts]),
+        np.concatenate([bases.rows, poses]),
+        np.concatenate([bases.counts, more.counts]),
         together[np.argsort(together[:, 0], kind="stable")],
     )
 
 
 def _bridges(
     motions: Sequence[Motion],
-    found: BasePoses,
+    bases: BasePoses,
     rows: Ragged,
     edges: Sequence[FatEdge],
     settings: FatGraphSettings,
 ) -> tuple[list[Motion], list[FatEdge]]:
     """Motions that lead from the largest component to others and back, and their edges."""
-    parts = _components(len(found), edges)
+    parts = _components(len(bases), edges)
     strides = {
         k: one for k, motion in enumerate(motions) if (one := Strides.of(motion)) is not None
     }
@@ -165,7 +165,7 @@ def _bridges(
     bridges: list[FatEdge] = []
     for part in parts[1:]:
         both = [
-            _bridge(motions, found, rows, strides, ends, settings, len(made) + number)
+            _bridge(motions, bases, rows, strides, ends, settings, len(made) + number)
             for number, ends in enumerate(((parts[0], part), (part, parts[0])))
         ]
         if all(one is not None for one in both):
@@ -176,7 +176,7 @@ def _bridges(
 
 def _bridge(
     motions: Sequence[Motion],
-    found: BasePoses,
+    bases: BasePoses,
     rows: Ragged,
     strides: Mapping[int, Strides],
     ends: tuple[Sequence[int], Sequence[int]],
@@ -187,7 +187,7 @@ def _bridge(
     best: list[list[tuple[int, int]]] = []
     poses: list[int] = []
     for part in ends:
-        passes = {pose: _places(found, rows, pose, strides) for pose in part}
+        passes = {pose: _places(bases, rows, pose, strides) for pose in part}
         pose = max(passes, key=lambda one: len({motion for motion, _ in passes[one]}))
         poses.append(int(pose))
         best.append(_distinct(passes[pose], _BRIDGE_CLIPS))
@@ -208,10 +208,10 @@ def _bridge(
 
 
 def _places(
-    found: BasePoses, rows: Ragged, pose: int, strides: Mapping[int, Strides]
+    bases: BasePoses, rows: Ragged, pose: int, strides: Mapping[int, Strides]
 ) -> list[tuple[int, int]]:
     """Motions and frames that pass a base pose and whose steps are known."""
-    passes = found.passes[found.passes[:, 1] == pose, 0]
+    passes = bases.passes[bases.passes[:, 1] == pose, 0]
     places = (_place(int(row), rows) for row in passes)
     return [place for place in places if place[0] in strides]
 
@@ -230,14 +230,14 @@ def _place(row: int, rows: Ragged) -> tuple[int, int]:
 
 def _fat_edges(
     motions: Sequence[Motion],
-    found: BasePoses,
+    bases: BasePoses,
     rows: Ragged,
     examples: int,
     seed: int,
 ) -> tuple[list[FatEdge], dict[str, int]]:
     """All edges with two clips or more, and the number of clips left out."""
     groups: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-    for (row, pose), (next_row, target) in zip(found.passes[:-1], found.passes[1:], strict=True):
+    for (row, pose), (next_row, target) in zip(bases.passes[:-1], bases.passes[1:], strict=True):
         (motion, first), (other, last) = _place(row, rows), _place(next_row, rows)
         if motion == other and (last - first) / motions[0].fps <= _LONGEST:
             groups.setdefault((int(pose), int(target)), []).append((motion, first, last))
@@ -345,12 +345,12 @@ def _connected(count: int, edges: Sequence[FatEdge]) -> tuple[list[int], list[Fa
     return parts[0], [edge for edge in edges if edge.source in kept and edge.target in kept]
 
 
-def _offsets(motions: Sequence[Motion], found: BasePoses, rows: Ragged) -> Array:
+def _offsets(motions: Sequence[Motion], bases: BasePoses, rows: Ragged) -> Array:
     """Mean angle (B,) between heading and direction of travel, in each base pose."""
-    sums = np.zeros(len(found), np.complex128)
+    sums = np.zeros(len(bases), np.complex128)
     headings = [motion.headings() for motion in motions]
     half = max(round(0.5 * motions[0].fps), 1)
-    for row, pose in found.passes:
+    for row, pose in bases.passes:
         m, frame = _place(int(row), rows)
         root = motions[m].root
         first, last = max(frame - half, 0), min(frame + half, len(root) - 1)

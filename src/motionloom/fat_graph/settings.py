@@ -41,7 +41,7 @@ class FatGraphSettings(MotionChoice):
     seed: int | Any = setting(0, "Random seed for sampling blends.", least=0)
 
     @preset
-    def kt10(cls) -> FatGraphSettings:
+    def kt10(cls: Any) -> FatGraphSettings:
         """Krüger et al. 2010."""
         return cls(features="e15", normalize="paper")
 

@@ -130,13 +130,13 @@ def library_graph(
             )
         write_graph(graph, folder / _FILE)
 
-    found = library.artifacts.derive(
+    artifact = library.artifacts.derive(
         _KIND,
         _key(names, distance, settings),
         build=build,
         read=lambda folder: read_graph(folder / _FILE, motions, labels, segments),
     )
-    return with_edits(found, library_edits(library), motions, distance)
+    return with_edits(artifact, library_edits(library), motions, distance)
 
 
 def _labelled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int, int, str], ...]:

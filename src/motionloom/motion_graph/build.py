@@ -67,32 +67,32 @@ def motion_graph(
     distance = settings.frame_distance()
     ready = conform(motions)
     foot_supports = [FootSupport.of(motion) for motion in ready]
-    found = find_transitions(
+    report = find_transitions(
         ready, distance, settings, foot_supports, stored=stored, workers=workers, progress=progress
     )
-    return connected(ready, found, distance.name, labels or {})
+    return connected(ready, report, distance.name, labels or {})
 
 
 def connected(
     motions: Sequence[Motion],
-    found: TransitionReport,
+    report: TransitionReport,
     distance: str,
     labels: Mapping[str, tuple[str, ...]],
 ) -> MotionGraph:
     """The graph of the transitions found, without dead ends and unreachable parts."""
-    transitions = found.transitions
+    transitions = report.transitions
     if not len(transitions):
         raise InvalidInput(
             f"no transitions were found among {len(motions)} motions at threshold "
-            f"{found.threshold:g}; raise max_distance or per_minute, add more similar motions, or "
+            f"{report.threshold:g}; raise max_distance or per_minute, add more similar motions, or "
             "allow any foot contacts (match_feet off)"
         )
     kept = endless(transitions.leave, transitions.enter)
     abrupt = 0
-    while kept.any() and found.smooth is not None:
+    while kept.any() and report.smooth is not None:
         # The remaining motions may be calmer than the whole set.
         used = np.unique(transitions.source[kept, 0])
-        limit = found.smooth * usual_acceleration([motions[number] for number in used])
+        limit = report.smooth * usual_acceleration([motions[number] for number in used])
         rough = transitions.accelerations > limit
         if not np.any(kept & rough):
             break
@@ -101,7 +101,7 @@ def connected(
         kept = endless(transitions.leave, transitions.enter)
     if not kept.any():
         raise InvalidInput(
-            f"the {len(found.transitions)} transitions found have no cycle: every route ends. "
+            f"the {len(report.transitions)} transitions found have no cycle: every route ends. "
             "Raise max_distance or per_minute, or add longer motions"
         )
     left = transitions.select(kept)
@@ -115,22 +115,22 @@ def connected(
     removed = Removed(
         int(np.sum(~kept)),
         tuple(motion.name for n, motion in enumerate(motions) if renumbered[n] < 0),
-        found.foot_support,
-        found.abrupt + abrupt,
+        report.foot_support,
+        report.abrupt + abrupt,
         _idle_frames(remaining, left),
         reasons={
-            motion.name: _reason(n, transitions, found)
+            motion.name: _reason(n, transitions, report)
             for n, motion in enumerate(motions)
             if renumbered[n] < 0
         },
     )
     prunings = {
-        (motions[a].name, motions[b].name): counts for (a, b), counts in found.prunings.items()
+        (motions[a].name, motions[b].name): counts for (a, b), counts in report.prunings.items()
     }
-    return MotionGraph(remaining, left, distance, found.threshold, removed, prunings, dict(labels))
+    return MotionGraph(remaining, left, distance, report.threshold, removed, prunings, dict(labels))
 
 
-def _reason(motion: int, transitions: Transitions, found: TransitionReport) -> str:
+def _reason(motion: int, transitions: Transitions, report: TransitionReport) -> str:
     """Why a motion is not part of the graph."""
     others = transitions.source[:, 0] != transitions.target[:, 0]
     leads_there = bool(np.any(others & (transitions.target[:, 0] == motion)))
@@ -141,7 +141,7 @@ def _reason(motion: int, transitions: Transitions, found: TransitionReport) -> s
         return f"transitions lead only {'to' if leads_there else 'away from'} it"
     similar = sum(
         counts.below_threshold
-        for pair, counts in found.prunings.items()
+        for pair, counts in report.prunings.items()
         if motion in pair and pair[0] != pair[1]
     )
     if similar:

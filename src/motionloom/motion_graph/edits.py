@@ -58,10 +58,10 @@ class TransitionKey:
         >>> TransitionKey.of("walk_p0:30,walk_p1:42").target
         'walk_p1'
         """
-        found = _WRITTEN.match(text)
-        if found is None:
+        match = _WRITTEN.match(text)
+        if match is None:
             raise InvalidInput(f"transition must be NAME:FRAME,NAME:FRAME; got {text!r}")
-        return cls(found[1], int(found[2]), found[3].strip(), int(found[4]))
+        return cls(match[1], int(match[2]), match[3].strip(), int(match[4]))
 
 
 @dataclass(frozen=True)
@@ -222,10 +222,10 @@ def with_edits(
         If the remaining transitions have no cycle.
     """
     number = {motion.name: k for k, motion in enumerate(motions)}
-    known = np.array([number[name] for name in graph.names], np.int64)
+    numbers = np.array([number[name] for name in graph.names], np.int64)
     found = graph.transitions
     source, target = found.source.copy(), found.target.copy()
-    source[:, 0], target[:, 0] = known[source[:, 0]], known[target[:, 0]]
+    source[:, 0], target[:, 0] = numbers[source[:, 0]], numbers[target[:, 0]]
     every = replace(found, source=source, target=target)
     mine = [{_key(one, number) for one in keys} for keys in (edits.removed, edits.locked)]
     removed, locked = (keys - {None} for keys in mine)

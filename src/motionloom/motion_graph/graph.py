@@ -215,12 +215,12 @@ class MotionGraph:
     def _departures(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
         """For each motion the frames at which it can be left, ascending, and their transitions."""
         motion, frame = self.transitions.leave.T
-        found = []
+        departures = []
         for number in range(len(self.motions)):
             which = np.flatnonzero(motion == number)
             which = which[np.argsort(frame[which], kind="stable")]
-            found.append((frame[which], which))
-        return tuple(found)
+            departures.append((frame[which], which))
+        return tuple(departures)
 
     def departures(
         self, motion: int, start: int, end: int | None = None
@@ -241,8 +241,8 @@ class MotionGraph:
         """
         name, frame = _named_frame(place)
         if name not in self.names:
-            known = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
-            raise InvalidInput(f"the graph has no motion {name!r}; it has {known}")
+            names = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
+            raise InvalidInput(f"the graph has no motion {name!r}; it has {names}")
         number = self.names.index(name)
         if not 0 <= frame < len(self.motions[number]):
             raise InvalidInput(

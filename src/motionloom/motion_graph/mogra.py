@@ -20,8 +20,7 @@ A_(i-k+1) to A_i (section 4.8). Files are read and written so, as *windows*:
     the same frames; those that also follow section 4.8 add transitions back, which blend other
     frames than the graph does.
 ``centred``
-    The middle of the frames that are blended, and the transition back with the same frames: what
-    release 0.1 wrote.
+    The middle of the frames that are blended, and the transition back with the same frames.
 
 The number of a header may be wrong: the sample in the dissertation (Figure 4.12) announces eight
 transitions and has six. A warning says so.
@@ -84,7 +83,7 @@ def write_mogra(
             line, back = (a, b, i, j), (b, a, j, i)
         if back not in lines:
             lines[line] = None
-    if window == "centred":  # the smaller motion first, as release 0.1 did
+    if window == "centred":  # the smaller motion first
         lines = {min((a, b, i, j), (b, a, j, i)): None for a, b, i, j in lines}
     with atomic_write(path) as scratch, scratch.open("w", encoding="ascii", newline="\n") as file:
         for pair in sorted({line[:2] for line in lines}):
@@ -201,7 +200,7 @@ def graph_from_mogra(
     candidates = read_mogra(path, [len(motion) for motion in ready])
     blend = max(round(blend_seconds * ready[0].fps), 2)
     chosen = frame_distance(distance)
-    found = transitions_at(
+    report = transitions_at(
         ready,
         chosen,
         candidates,
@@ -210,7 +209,7 @@ def graph_from_mogra(
         window="centred" if window == "centred" else "kr14",
         mirror=window != "directed",
     )
-    return connected(ready, found, chosen.name, labels or {})
+    return connected(ready, report, chosen.name, labels or {})
 
 
 def _numbers(path, number: int, words: list[str], expected: str, count: int) -> list[int]:

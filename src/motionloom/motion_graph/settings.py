@@ -158,7 +158,7 @@ class GraphSettings(TransitionSettings, MotionChoice):
     )
 
     @preset
-    def kr14(cls) -> GraphSettings:
+    def kr14(cls: Any) -> GraphSettings:
         """Kravcevich 2014, section 5.3: sectors of 50 by 50 frames, k = 30, threshold 15, 30 Hz."""
         return cls(
             method=Sectors(sector_seconds=50.0 / 30.0),

@@ -169,16 +169,16 @@ def _span(start: object, end: object, count: int) -> tuple[int, int]:
     return start, end
 
 
-def _skeleton(held: dict[str, Any]) -> Skeleton:
+def _skeleton(stored: dict[str, Any]) -> Skeleton:
     return Skeleton(
-        held["names"],
-        held["parents"],
-        held["offsets"],
-        held["end_names"],
-        held["end_parents"],
-        held["end_offsets"],
-        held["rest"],
-        held["roles"],
+        stored["names"],
+        stored["parents"],
+        stored["offsets"],
+        stored["end_names"],
+        stored["end_parents"],
+        stored["end_offsets"],
+        stored["rest"],
+        stored["roles"],
     )
 
 
@@ -192,8 +192,8 @@ def _check_arrays(
     for name, (dtype, tail) in ARRAYS.items():
         shape = (count, *(joints if size == "joints" else size for size in tail))
         if arrays[name].dtype != dtype or arrays[name].shape != shape:
-            found = f"{arrays[name].dtype} of {arrays[name].shape}"
-            raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, found {found}")
+            kind = f"{arrays[name].dtype} of {arrays[name].shape}"
+            raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, found {kind}")
     for name, most in _MOST.items():
         low, high = arrays[name].min(), arrays[name].max()  # NaN if there is one
         if not (low >= -most and high <= most):
@@ -201,6 +201,6 @@ def _check_arrays(
     directions = arrays["features"][:, GROUPS["trajectory directions"][0]].reshape(count, -1, 2)
     if np.abs(np.square(directions).sum(axis=2) - 1.0).max() > 0.1:
         raise ValueError("features: expected directions of length 1")
-    known = arrays["gaits"]
-    if known.min() < 0 or known.max() > len(GAITS):
-        raise ValueError(f"gaits: expected 0 to {len(GAITS)}, found {known.min()} to {known.max()}")
+    gaits = arrays["gaits"]
+    if gaits.min() < 0 or gaits.max() > len(GAITS):
+        raise ValueError(f"gaits: expected 0 to {len(GAITS)}, found {gaits.min()} to {gaits.max()}")

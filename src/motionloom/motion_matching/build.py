@@ -167,9 +167,9 @@ class _Parts:
 
     def walking(self, like: Motion) -> Motion:
         """Frames that move, as a motion: walking ones, or all if nobody walks."""
-        found = self.joined("gaits")
-        rows = found == 2
-        rows = rows if rows.any() else found >= 0
+        gaits = self.joined("gaits")
+        rows = gaits == 2
+        rows = rows if rows.any() else gaits >= 0
         return Motion(
             like.skeleton, self.joined("rotations")[rows], self.joined("root")[rows], like.fps
         )
@@ -216,13 +216,13 @@ class _Parts:
         self.ranges.append(Range(motion.name, start, start + len(motion), mirrored))
         root = RootMotion.of(motion)
         names = np.array(["", *GAITS])
-        found = gaits(motion)
+        gait = gaits(motion)
         held = self._held
         self._jerks.append(_accelerations(motion))
         held["rotations"].append(motion.rotations)
         held["root"].append(motion.root)
         held["contacts"].append(contacts)
-        kinds = np.argmax(found[:, None] == names, axis=1)
+        kinds = np.argmax(gait[:, None] == names, axis=1)
         if self._made:
             walks = np.abs(np.gradient(root.floor)) * motion.fps > _STANDS
             kinds = np.where(kinds > 0, kinds, np.where(walks, 2, 1))
@@ -246,12 +246,12 @@ def _labelled(
     fps: float,
 ) -> dict[str, tuple[tuple[int, int], ...]]:
     """Frames of the database with each label."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    labelled: dict[str, list[tuple[int, int]]] = {}
     for part in ranges:
         scale = fps / stored.get(part.take, fps)
         for start, stop, label in labels.get(part.take, ()):
             first = part.start + min(round(start * scale), part.stop - part.start)
             last = part.start + min(round(stop * scale), part.stop - part.start)
             if first < last:
-                found.setdefault(label, []).append((first, last))
-    return {label: tuple(parts) for label, parts in sorted(found.items())}
+                labelled.setdefault(label, []).append((first, last))
+    return {label: tuple(parts) for label, parts in sorted(labelled.items())}

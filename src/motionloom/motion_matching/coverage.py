@@ -94,14 +94,14 @@ class Coverage:
         """Speed, turn rate and gap of what would help most, the largest gap first."""
         asked = np.where(self.reach, self.gaps, 0.0)
         asked[:, TURNS < 0] = 0.0  # mirrored copies cover both sides
-        found = []
+        wanted = []
         for _ in range(count):
             s, t = np.unravel_index(int(np.argmax(asked)), asked.shape)
             if asked[s, t] < _COVERED:
                 break
-            found.append((float(SPEEDS[s]), float(TURNS[t]), float(asked[s, t])))
+            wanted.append((float(SPEEDS[s]), float(TURNS[t]), float(asked[s, t])))
             asked[max(s - 1, 0) : s + 2, max(t - 1, 0) : t + 2] = 0.0
-        return found
+        return wanted
 
     def sentences(self) -> list[str]:
         """The report in a few lines."""

@@ -161,10 +161,10 @@ class MatchingDatabase:
         for part in self.ranges:
             last, first = part.stop - 1, part.stop - near
             while True:
-                found = np.flatnonzero(self.rough[max(first, part.start) : last + 1])
-                if not len(found):
+                rough = np.flatnonzero(self.rough[max(first, part.start) : last + 1])
+                if not len(rough):
                     break
-                before = max(first, part.start) + int(found[0]) - reach
+                before = max(first, part.start) + int(rough[0]) - reach
                 if before <= part.start + near:  # too little would be left
                     last = part.stop - 1
                     break
@@ -225,8 +225,8 @@ class MatchingDatabase:
         for start, stop in self.labels.get(name, ()):
             mask[start:stop] = True
         if not mask.any():
-            known = ", ".join(self.tags) or "none"
-            raise InvalidInput(f"no frame has the tag {name!r}; tags: {known}")
+            tags = ", ".join(self.tags) or "none"
+            raise InvalidInput(f"no frame has the tag {name!r}; tags: {tags}")
         return mask
 
     @cached_property
@@ -363,8 +363,8 @@ class MatchingDatabase:
     @property
     def takes(self) -> tuple[str, ...]:
         """Names of the takes in the library, in order."""
-        found = dict.fromkeys(part.take for part in self.ranges)
-        return tuple(name for name in found if not is_made(name))
+        names = dict.fromkeys(part.take for part in self.ranges)
+        return tuple(name for name in names if not is_made(name))
 
     def info(self) -> dict[str, Any]:
         """Figures of the database as plain data."""

@@ -10,14 +10,14 @@ trajectory             6      place of the root 1/3, 2/3 and 1 s ahead: x, z eac
 facing                 6      direction there, a unit vector: x, z each
 =====================  =====  =======================================================
 
-The order is that of orangeduck's Motion-Matching, so that files can be exchanged. Behind the end
-of a take the trajectory goes on with the velocity and the turn of its last frames.
+The order is that of orangeduck's Motion-Matching, so that files can be exchanged. Behind the end of
+a take the trajectory goes on with the velocity and the turn of its last frames.
 
 The *root motion* is the path of a smoothed point under the body, and where it faces. Engines call
-it the simulation bone: a game moves it, and the pose is relative to it. The
-hips sway with every step and twist with every stride, so that both are smoothed over about half a
-stride. Beyond the ends of a take the hips go on as they moved there; held still, as filters do, a
-walk would seem to stop.
+it the simulation bone: a game moves it, and the pose is relative to it. The hips sway with every
+step and twist with every stride, so that both are smoothed over about half a stride. Beyond the
+ends of a take the hips go on as they moved there; held still, as filters do, a walk would seem to
+stop.
 """
 
 from __future__ import annotations

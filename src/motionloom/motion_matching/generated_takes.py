@@ -122,10 +122,10 @@ def standing_motions(frames: Motion, takes: Sequence[Motion], floor: float) -> l
     """
     still = _standing(frames, floor)
     made = [_held(still, _STAND_SECONDS, STANDING)]
-    found = _middle_stance(takes)
-    if found is None:
+    stance = _middle_stance(takes)
+    if stance is None:
         return made
-    walk, frame = found
+    walk, frame = stance
     walk = _straight(walk)
     return [*made, _start(still, walk, frame), _stop(still, walk, frame)]
 
@@ -166,7 +166,7 @@ def _middle_stance(takes: Sequence[Motion]) -> tuple[Motion, int] | None:
 
     There the ankles pass each other, and a foot stands.
     """
-    found: list[tuple[float, float, Motion, int, int]] = []
+    stances: list[tuple[float, float, Motion, int, int]] = []
     for take in takes:
         ankles = take.role_positions(["left_ankle", "right_ankle"]).astype(np.float64)
         root = RootMotion.of(take)
@@ -184,11 +184,11 @@ def _middle_stance(takes: Sequence[Motion]) -> tuple[Motion, int] | None:
             forward = np.sum(steps * np.exp(-1j * facing)) / max(way, 1e-6)
             straight = min(float(forward.real), abs(steps.sum()) / max(way, 1e-6))
             speed = max(way / (2.0 * around), 1e-6) * take.fps
-            found.append((straight, speed, take, frame, around))
-    if not found:
+            stances.append((straight, speed, take, frame, around))
+    if not stances:
         return None
-    usual = float(np.median([speed for _, speed, *_ in found]))
-    best = max(found, key=lambda one: one[0] - _UNUSUAL * abs(np.log(one[1] / usual)))
+    usual = float(np.median([speed for _, speed, *_ in stances]))
+    best = max(stances, key=lambda one: one[0] - _UNUSUAL * abs(np.log(one[1] / usual)))
     _, _, take, frame, around = best
     return take[frame - around : frame + around + 1], around
 

@@ -393,23 +393,21 @@ class MatchingPlayer(Player):
         near = slice(max(frame - apart, 0), frame + apart + 1)
         held = self._allowed[near].copy()
         self._allowed[near] = False
-        found, costs = database.nearest_row(
-            point, k=_CANDIDATES, radius=most, allowed=self._allowed
-        )
+        rows, costs = database.nearest_row(point, k=_CANDIDATES, radius=most, allowed=self._allowed)
         self._allowed[near] = held
         if self._share < _GETS_ON and not due:
-            leads = self._leads(np.array([frame, *found]))
+            leads = self._leads(np.array([frame, *rows]))
             farther = leads[1:] > leads[0]
-            found, costs = found[farther], costs[farther]
-        if not len(found) and forced:
-            found, costs = database.nearest_row(point, k=1)
-        if not len(found):
+            rows, costs = rows[farther], costs[farther]
+        if not len(rows) and forced:
+            rows, costs = database.nearest_row(point, k=1)
+        if not len(rows):
             return False
-        best = self._smoothest(found, costs, forced=forced)
+        best = self._smoothest(rows, costs, forced=forced)
         if best is None:
             return False
         self._cost = float(costs[best])
-        self._frame = int(found[best])
+        self._frame = int(rows[best])
         self._place += self._step_aside(frame, self._frame)
         self._since_jump = 0
         self.jumps += 1
@@ -423,17 +421,17 @@ class MatchingPlayer(Player):
         return np.asarray(((z + 1j * x) * np.conj(wanted)).real / max(abs(wanted), 1e-6))
 
     def _smoothest(
-        self, found: NDArray[np.int64], costs: NDArray[np.float64], *, forced: bool
+        self, rows: NDArray[np.int64], costs: NDArray[np.float64], *, forced: bool
     ) -> int | None:
         """Number of the first candidate, from the best on, whose seam is smooth as it is played.
 
         None if there is none; `forced`: the smoothest.
         """
-        seams = estimated_seams(self.database, self._frame, found)
+        seams = estimated_seams(self.database, self._frame, rows)
         order = np.argsort(costs + _SEAM_COST * seams, kind="stable")
         rough: list[tuple[float, int]] = []
         for number in order[:_REHEARSED]:
-            ratio = self._rehearsed(int(found[number]))
+            ratio = self._rehearsed(int(rows[number]))
             if ratio <= _ROUGHEST:
                 return int(number)
             rough.append((ratio, int(number)))
@@ -560,20 +558,20 @@ class MatchingPlayer(Player):
     # --- what was played ----------------------------------------------------------------------
 
     def _sources(self, frames: NDArray[np.int64]) -> tuple[Source, ...]:
-        found = []
+        sources = []
         cuts = np.flatnonzero(np.diff(frames) != 1) + 1
         for first, last in zip([0, *cuts], [*cuts, len(frames)], strict=True):
             if first == last:
                 continue
             part = self.database.range_of(int(frames[first]))
             low = int(frames[first]) - part.start
-            found.append(
+            sources.append(
                 Source(
                     part.name, low, low + int(last - first),
                     self._played + int(first), self._played + int(last),
                 )
             )  # fmt: skip
-        return tuple(found)
+        return tuple(sources)
 
     def state(self) -> MatchState:
         """What is played now, and what is desired."""

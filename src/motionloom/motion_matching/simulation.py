@@ -147,8 +147,8 @@ class PathFollower:
         share = np.clip(share, 0.0, 1.0)
         off = np.abs(starts + share * edges - here)
         k = int(np.argmin(off))
-        found = float(self._steps[max(first - 1, 0) + k] + share[k] * abs(edges[k]))
-        self.along = max(self.along, found)
+        progress = float(self._steps[max(first - 1, 0) + k] + share[k] * abs(edges[k]))
+        self.along = max(self.along, progress)
 
     def at(self, along: NDArray | float) -> Complex:
         """Points at some metres along the path."""

@@ -200,12 +200,12 @@ def function_key(reference: str) -> str:
 
 def named_functions(library: Store) -> list[str]:
     """References of the functions that the parametric motions of a library would call."""
-    found = set()
+    references = set()
     for name in library.artifacts.names(KIND):
         for row in library.artifacts.about(KIND, name).get("parameters", ()):
             if isinstance(row, dict) and is_reference(str(row.get("reference", ""))):
-                found.add(str(row["reference"]))
-    return sorted(found)
+                references.add(str(row["reference"]))
+    return sorted(references)
 
 
 def _parameters(
@@ -226,10 +226,10 @@ def _parameters(
 
 def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Parameter:
     if row["ready"]:
-        found = parameter(row["text"])
-        if len(found) != len(row["axes"]):
+        measured = parameter(row["text"])
+        if len(measured) != len(row["axes"]):
             raise LibraryError(f"the parametric motion {name!r} is damaged: a parameter {row}")
-        return found
+        return measured
     if "scores" in row:
         values = {key: tuple(numbers) for key, numbers in row["scores"].items()}
         return scores(Scores(row["text"], tuple(row["axes"]), values))
@@ -246,18 +246,18 @@ def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Pa
             "trust LIB; or give it again (by)"
         )
     try:
-        found = own(reference, registration.placed(0))
+        measured = own(reference, registration.placed(0))
     except InvalidInput as error:
         raise InvalidInput(
             f"{name} has the parameter {row['text']}, a function that is not what it was: {error}; "
             "give it again (by)"
         ) from error
-    if len(found) != len(row["axes"]):
+    if len(measured) != len(row["axes"]):
         raise InvalidInput(
             f"{name} has the parameter {row['text']}, a function of {len(row['axes'])} numbers; "
-            f"{reference} returns {len(found)}"
+            f"{reference} returns {len(measured)}"
         )
-    return found
+    return measured
 
 
 def _parameter_about(one: Parameter) -> dict[str, Any]:

@@ -339,10 +339,10 @@ class _Spaced:
         if self.around is None:
             return self.all
         cell = self._cell(point)
-        found: list[Array] = []
+        near: list[Array] = []
         for step in self.around:
-            found += self.cells.get(tuple(c + s - 1 for c, s in zip(cell, step, strict=True)), [])
-        return found
+            near += self.cells.get(tuple(c + s - 1 for c, s in zip(cell, step, strict=True)), [])
+        return near
 
     def _put(self, point: Array) -> None:
         self.all.append(point)

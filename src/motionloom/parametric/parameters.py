@@ -359,8 +359,8 @@ def _measured_over(name: str, of: str, start: int | None, end: int | None) -> Pa
     named = _NAMED.match(of.strip())
     whole = named is not None and named["name"] == "centre_of_mass"
     if named is None or named["name"] not in SIGNALS or whole != (named["joint"] is None):
-        known = ", ".join(f"{one}(JOINT)" for one in SIGNALS if one != "centre_of_mass")
-        raise InvalidInput(f"{name} must be of {known} or centre_of_mass; got {of!r}")
+        signals = ", ".join(f"{one}(JOINT)" for one in SIGNALS if one != "centre_of_mass")
+        raise InvalidInput(f"{name} must be of {signals} or centre_of_mass; got {of!r}")
     if (start is None) != (end is None) or (start is not None and end is not None and end <= start):
         raise InvalidInput(f"{name} must be over frames START-END, or all; got {start}-{end}")
     measured, reduce = signal(named["name"], named["joint"]), _REDUCTIONS[name]

@@ -55,7 +55,7 @@ class ParametrizeSettings(Settings):
     seed: int | Any = setting(0, "Random seed for sampling.", least=0)
 
     @preset
-    def kg04(cls) -> ParametrizeSettings:
+    def kg04(cls: Any) -> ParametrizeSettings:
         """Kovar & Gleicher 2004, section 4."""
         return cls(samples=1000, spacing=0.0127, sampling="nearest", redundant_by="interpolated")
 
@@ -81,6 +81,6 @@ class SynthesisSettings(Settings):
     )
 
     @preset
-    def kg04(cls) -> SynthesisSettings:
+    def kg04(cls: Any) -> SynthesisSettings:
         """Kovar & Gleicher 2004, section 4: the interpolated weights alone."""
         return cls(refine=False, scheme="samples")

@@ -7,9 +7,9 @@ like interpolated ones. What holds for every sample (the weights are valid, at m
 ones) therefore bounds every refined blend, and a target out of reach is approached as far as the
 samples around it allow.
 
-Samples know their own parameters, which are the first guess of the derivatives: no blend is made
-to measure one. The derivatives are corrected by Broyden's rank-one formula after every step. Each
-step is a non-negative least-squares problem.
+Samples know their own parameters, which are the first guess of the derivatives: no blend is made to
+measure one. The derivatives are corrected by Broyden's rank-one formula after every step. Each step
+is a non-negative least-squares problem.
 
 `needed_examples` drops the examples of a parametric motion that the others make superfluous, by one
 of two rules. *interpolated* is that of Kovar & Gleicher (2004, section 4.4): an example is
@@ -143,8 +143,8 @@ def _step(slopes: Array, gap: Array, shares: Array) -> Array:
         return np.zeros(len(shares))
     rows = np.vstack([level / size, _STIFF * np.eye(len(shares)), np.full(len(shares), _SUM)])
     wanted = np.concatenate([(gap + level @ shares) / size, _STIFF * shares, [_SUM]])
-    found = np.asarray(nnls(rows, wanted)[0], np.float64)
-    return found / found.sum() - shares
+    solution = np.asarray(nnls(rows, wanted)[0], np.float64)
+    return solution / solution.sum() - shares
 
 
 def _update(slopes: Array, step: Array, change: Array) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motionloom.dance.motion_beats.beats import LONGEST, SHORTEST, Beats
+from motionloom.dance.motion_beats.beats import Beats
 from motionloom.dance.motion_beats.period import periodogram, superposed
 from motionloom.dance.motion_beats.tracking import density
+from motionloom.dance.settings import LONGEST, SHORTEST
 from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.motion import Motion
 from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, write_figure

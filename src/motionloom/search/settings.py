@@ -103,7 +103,7 @@ class Expansion(Settings):
         return int(self.tiers)
 
     @preset
-    def kg04(cls) -> Expansion:
+    def kg04(cls: Any) -> Expansion:
         """Kovar & Gleicher 2004, section 3.3."""
         return cls(
             same=0.8, apart=0.2, average_ranges=True, member_lengths=ANY_DURATION,
@@ -170,17 +170,17 @@ class FamilySettings(MotionChoice):
     feedback: Feedback = setting(Feedback(), "Relevance feedback.")
 
     @preset
-    def kg04(cls) -> FamilySettings:
+    def kg04(cls: Any) -> FamilySettings:
         """Kovar & Gleicher 2004: match web, squared distances, the rules of the paper."""
         return cls(method=MatchWeb.kg04(), max=None, expansion=Expansion.kg04())
 
     @preset
-    def kt10(cls) -> FamilySettings:
+    def kt10(cls: Any) -> FamilySettings:
         """Krüger et al. 2010: lazy neighborhood graph."""
         return cls(method=LazyGraph.kt10())
 
     @preset
-    def tz07(cls) -> FamilySettings:
+    def tz07(cls: Any) -> FamilySettings:
         """Tam et al. 2007: Earth Mover's Distance of whole clips."""
         return cls(method=Emd.tz07())
 
@@ -236,7 +236,7 @@ class NeighbourSettings(NeighbourOptions, FeatureOptions):
     exclude_query: bool = setting(False, "Exclude the frames of the query itself.")
 
     @preset
-    def kt10(cls) -> NeighbourSettings:
+    def kt10(cls: Any) -> NeighbourSettings:
         """Krüger et al. 2010."""
         return cls(features="e15", normalize="paper", k=256)
 
@@ -248,6 +248,6 @@ class WebSettings(MotionChoice):
     web: WebOptions = setting(WebOptions(), "Options of the web.")
 
     @preset
-    def kg04(cls) -> WebSettings:
+    def kg04(cls: Any) -> WebSettings:
         """Kovar & Gleicher 2004."""
         return cls(web=WebOptions.kg04())

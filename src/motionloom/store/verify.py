@@ -58,6 +58,7 @@ from motionloom.store.ingest.task import StoredSkeletons, content_hash, describe
 from motionloom.store.lock import writer_lock
 from motionloom.store.records import Entry, origin_from, skeleton_from
 from motionloom.store.remote.object_store import ObjectStore
+from motionloom.store.settings import ImportSettings
 from motionloom.store.trash import move_to_trash, trash_size
 
 if TYPE_CHECKING:
@@ -285,10 +286,9 @@ def _damaged(store: Store, entry: Entry, problem: str, found: _Report) -> None:
             if content_hash(entry.source) == entry.source_hash:
                 options = parse_json(entry.options)
                 move_to_trash(store.path, [f"{FOLDER}/{entry.file}"])
-                report = store.add(
-                    entry.source, force=True, workers=1,
-                    **{key: options[key] for key in ("unit", "up", "roles") if key in options},
-                )  # fmt: skip
+                reading = {key: options[key] for key in ("unit", "up", "roles") if key in options}
+                settings = ImportSettings(force=True, workers=1, **reading)
+                report = store.add(entry.source, settings=settings)
                 if not report.failed and store.catalogue.entry(entry.name) is not None:
                     found.repaired.append(f"{problem}; read from {entry.source} again")
                     return

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from motionloom.errors import InvalidInput, MotionloomError
-from motionloom.library import Family, Library, Matches, ParametricMotion
+from motionloom.library import Family, Library, Matches, ParametricMotion, segment_query
 from motionloom.motion import Motion, Scene
 from motionloom.studio.aligned import alignment, frames_of, to_origin
 from motionloom.studio.messages import pack, scene_arrays
@@ -166,7 +166,7 @@ class _Overlays:
         )
         self._query: Any = None
         try:
-            self._query = library_query(library.store, matches.query)
+            self._query = segment_query(library, matches.query)
         except MotionloomError:
             pass  # a file, or a segment that is gone: its matches are shown alone
 

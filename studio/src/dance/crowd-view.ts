@@ -117,15 +117,9 @@ export class CrowdView extends View {
       );
       this.floor!.show(message.meta.room, message.arrays.street as Float32Array | undefined);
       clock.seek(0);
-      const track = await SoundTrack.load(clock, getBytes("crowds/{id}/sound", { path: { id: crowd.id } }));
-      if (wanted !== this.shown || !this.isConnected) {
-        track.release();
-        return;
-      }
-      this.track = track;
-      track.muted = this.muted;
-      track.bind();
-      clock.play();
+      const sound = getBytes("crowds/{id}/sound", { path: { id: crowd.id } });
+      const current = () => wanted === this.shown && this.isConnected;
+      this.track = (await SoundTrack.start(clock, sound, () => this.muted, current)) ?? this.track;
     } catch (error) {
       if (wanted === this.shown) {
         this.shown = "";

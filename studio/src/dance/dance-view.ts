@@ -156,15 +156,8 @@ export class DanceView extends View {
       { title: `dance to ${music.name}`, several: motions.length > 1, body: () => this.subject(query) },
     );
     clock.seek(0);
-    const track = await SoundTrack.load(clock, getBytes("dance/music/{key}/sound", { path: { key: music.id } }));
-    if (!current()) {
-      track.release();
-      return;
-    }
-    this.track = track;
-    track.muted = this.muted;
-    track.bind();
-    clock.play();
+    const sound = getBytes("dance/music/{key}/sound", { path: { key: music.id } });
+    this.track = (await SoundTrack.start(clock, sound, () => this.muted, current)) ?? this.track;
   }
 
   private subject(query: Record<string, string>) {

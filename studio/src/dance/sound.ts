@@ -19,8 +19,26 @@ export class SoundTrack {
     this.volume.connect(this.context.destination);
   }
 
+  /** Play a sound with the clock as soon as it is decoded; null if it is not wanted any more by then. */
+  static async start(
+    clock: Clock,
+    sound: Promise<ArrayBuffer>,
+    muted: () => boolean,
+    wanted: () => boolean,
+  ): Promise<SoundTrack | null> {
+    const track = await SoundTrack.load(clock, sound);
+    if (!wanted()) {
+      track.release();
+      return null;
+    }
+    track.muted = muted();
+    track.bind();
+    clock.play();
+    return track;
+  }
+
   /** Decode a sound, ready to be bound to the clock. */
-  static async load(clock: Clock, sound: Promise<ArrayBuffer>): Promise<SoundTrack> {
+  private static async load(clock: Clock, sound: Promise<ArrayBuffer>): Promise<SoundTrack> {
     const track = new SoundTrack(clock);
     try {
       track.buffer = await tracked(track.context.decodeAudioData(await sound));

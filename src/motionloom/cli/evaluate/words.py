@@ -27,9 +27,11 @@ def evaluate_sentences(
     For each sentence, all takes of the performers in its fold are ranked; words are learnt from
     the labels and sentences of the other performers.
     """
+    from motionloom.library import evaluate_sentences as score
+
     lib = open_library(library)
     with progress("describing", len(lib), quiet=json) as advance:
-        found = lib.evaluate_sentences(sentences, **settings.arguments(), progress=advance)
+        found = score(lib, sentences, settings, progress=advance)
     if json:
         print_json(asdict(found))
         return

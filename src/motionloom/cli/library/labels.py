@@ -9,6 +9,7 @@ from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, open_library
 from motionloom.cli.terminal import counted, print_json, remark
 from motionloom.errors import InvalidInput
+from motionloom.motion.feet.gait import gait_segments
 from motionloom.motion.segment import split_segment
 
 
@@ -65,7 +66,9 @@ def label(
     name = lib.store.entry(motion if motion in lib else split_segment(motion)[0]).name
     segments = [{"segment": str(part), "label": text} for part, text in lib.labels.segments(name)]
     gaits = (
-        [] if labels else [{"gait": g, "start": a, "end": b} for g, a, b in lib.store.gaits(name)]
+        []
+        if labels
+        else [{"gait": g, "start": a, "end": b} for g, a, b in gait_segments(lib[name])]
     )
     shown = lib.captions[name] if captions else []
     if json:

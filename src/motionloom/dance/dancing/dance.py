@@ -245,17 +245,17 @@ def _stumbles(
     """Pairs of movements between which a foot is put down off the beat, within one beat."""
     count = np.arange(len(music.beats), dtype=np.float64)
     pairs = list(zip(movements, movements[1:], strict=False))
-    found = set()
+    stumbles = set()
     for motion in motions:
         place = np.interp(foot_landings(motion), music.beats, count)
         off = place[np.abs(place - np.rint(place)) > NEAR]
         seams = () if motion.provenance is None else motion.provenance.seams
         at = np.interp(np.array(seams) / motion.fps, music.beats, count)
-        found |= {
+        stumbles |= {
             pair for pair, seam in zip(pairs, at, strict=False)
             if np.any((off > seam) & (off < seam + 1.0))
         }  # fmt: skip
-    return found
+    return stumbles
 
 
 def _recorded(
@@ -308,15 +308,15 @@ def _corrected(
     positions = np.arange(len(music.beats), dtype=np.float64)
     for left in range(settings.clock.corrections, -1, -1):
         if landed:
-            found, score = _landing_events(made.motions), made.landings().share
+            events, score = _landing_events(made.motions), made.landings().share
         else:
-            found = found_beats(made.motions, music)
-            score = made.score(found=found).f_measure
+            events = found_beats(made.motions, music)
+            score = made.score(found=events).f_measure
         if (smooth, score) > most:
             best, most = made, (smooth, score)
-        if not left or (smooth and score == 1.0) or not len(found):
+        if not left or (smooth and score == 1.0) or not len(events):
             break
-        positions = _positions(clock, music, found, positions)
+        positions = _positions(clock, music, events, positions)
         clock = MusicClock(music, positions)
         made, smooth = danced(clock)
     return best
@@ -338,10 +338,10 @@ def _landing_events(motions: Sequence[Motion]) -> Array:
     return landing_events(np.concatenate([foot_landings(motion) for motion in motions]))
 
 
-def _positions(clock: MusicClock, music: Music, found: Array, positions: Array) -> Array:
-    """Positions of the dance at the beats of the music, corrected by the beats `found` in it."""
+def _positions(clock: MusicClock, music: Music, events: Array, positions: Array) -> Array:
+    """Positions of the dance at the beats of the music, corrected by the beats `events` in it."""
     gaps = np.gradient(music.beats)
-    nearest = found[np.abs(found[None] - music.beats[:, None]).argmin(axis=1)]
+    nearest = events[np.abs(events[None] - music.beats[:, None]).argmin(axis=1)]
     near = np.abs(nearest - music.beats) < 0.3 * gaps
     there = np.where(near, clock.beats_at_times(nearest), positions)
     counted = np.arange(len(music.beats), dtype=np.float64)

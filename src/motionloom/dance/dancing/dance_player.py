@@ -291,9 +291,9 @@ class DancePlayer(Player):
         speed = 1.0 if self.clock is None else steps.period / self.clock.period_at(0.0)
         for tried in (speed, 1.0):
             table = steps.seams(tried)
-            found = None if table is None else table.without(avoid).within(steps.graph)
-            if table is None or found is not None:
-                return found
+            seams = None if table is None else table.without(avoid).within(steps.graph)
+            if table is None or seams is not None:
+                return seams
         return None
 
     def _able(self, before: int | None) -> NDArray[np.bool_]:

@@ -163,13 +163,13 @@ class DanceNode:
 
     def sources(self, weights: Array, frames: Array, start: int, body: int = 0) -> list[Source]:
         """Source frames of one character of a blend, played from frame `start` on."""
-        found = []
+        sources = []
         for movement, weight in zip(self.movements, weights, strict=True):
             if weight > 0.0:
                 first, last = (float(one) for one in movement.source_frames(frames[[0, -1]]))
                 name, end = movement.source[body], start + len(frames)
-                found.append(Source(name, first, last + 1.0, start, end, float(weight)))
-        return found
+                sources.append(Source(name, first, last + 1.0, start, end, float(weight)))
+        return sources
 
 
 def between(rows: Array, frames: Array) -> Array:

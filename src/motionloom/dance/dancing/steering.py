@@ -73,8 +73,8 @@ class DanceSteering:
                 given = np.asarray(value, np.float64)
             except (TypeError, ValueError, OverflowError):
                 given = np.empty(0)
-            known = given.size == _SIZES[name] and given.ndim <= 1
-            if not known or not np.all(np.abs(given) <= _MOST):
+            fits = given.size == _SIZES[name] and given.ndim <= 1
+            if not fits or not np.all(np.abs(given) <= _MOST):
                 raise InvalidInput(f"{name} must be {_SIZES[name]} finite number(s); got {value!r}")
         changed = {name: value for name, value in controls.items() if name != "facing"}
         if any(not np.array_equal(self._controls[name], value) for name, value in changed.items()):

@@ -233,13 +233,13 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
         motions, weights=settings.weights, kind=settings.candidates, weighted=settings.weighted
     )
     signal = superposed(candidates)
-    found = _possible_periods(motions, candidates, signal, settings)
-    if not found:
+    possible = _possible_periods(motions, candidates, signal, settings)
+    if not possible:
         return _no_beats(candidates, first, longest)
-    found, reference, times = _beats_of(candidates, signal, found, settings)
+    possible, reference, times = _beats_of(candidates, signal, possible, settings)
     if settings.candidates == "acceleration" and settings.midway and settings.first_beat is None:
         reference, times = _midway(reference, times, stillness(motions), first.fps)
-    best = found[0]
+    best = possible[0]
     given = settings.bpm is not None or settings.first_beat is not None
     period = best.seconds if given else _refined(best, times)
     if not given and settings.period == "combined":
@@ -252,7 +252,7 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
         period=period,
         phase=_phase(times, period),
         confidence=1.0 if given else sure,
-        alternatives=_alternatives(found, signal, period),
+        alternatives=_alternatives(possible, signal, period),
         candidates=candidates,
         reference=reference,
         repeats=best.repeats,
@@ -269,62 +269,64 @@ def _possible_periods(
     first = motions[0]
     fast, slow = (60.0 / float(tempo) for tempo in reversed(settings.tempo_bpm))
     likeness = _likeness(motions) if settings.period == "combined" else None
-    found = periods(
+    possible = periods(
         signal, likeness, rate=first.fps, shortest=fast, longest=min(slow, 0.6 * first.duration)
     )
     if settings.bpm is not None:
-        exact = Period(60.0 / settings.bpm, max((one.strength for one in found), default=1.0))
-        return led_by(exact, [exact, *found])
-    if not found or len(candidates) < 3:
+        exact = Period(60.0 / settings.bpm, max((one.strength for one in possible), default=1.0))
+        return led_by(exact, [exact, *possible])
+    if not possible or len(candidates) < 3:
         return []
     if likeness is None:
-        return found
+        return possible
     cycle = step_cycle(candidates.feet, candidates.seconds)
     if cycle is not None:
-        found = led_by_steps(
-            found, cycle, likeness, signal, rate=first.fps, shortest=fast, longest=slow
+        possible = led_by_steps(
+            possible, cycle, likeness, signal, rate=first.fps, shortest=fast, longest=slow
         )
-    return led_by_landings(found, candidates.feet, shortest=fast, longest=slow)
+    return led_by_landings(possible, candidates.feet, shortest=fast, longest=slow)
 
 
 def _beats_of(
-    candidates: Candidates, signal: Array, found: list[Period], settings: BeatSettings
+    candidates: Candidates, signal: Array, possible: list[Period], settings: BeatSettings
 ) -> tuple[list[Period], Array, Array]:
     """The periods with the chosen level first, reference beats and motion beats."""
     known = settings.bpm is not None
     if settings.level != 1.0 and (known or settings.first_beat is not None):
-        found = led_by(at_level(signal, found, settings.level), found)
+        possible = led_by(at_level(signal, possible, settings.level), possible)
     if settings.first_beat is not None or len(candidates) < 3:
         grid = steady_beats(
-            settings.first_beat or 0.0, found[0].seconds, 0.0, candidates.seconds
+            settings.first_beat or 0.0, possible[0].seconds, 0.0, candidates.seconds
         )  # fmt: skip
-        return found, grid, grid
+        return possible, grid, grid
     if not known and settings.period == "combined":
-        found = _level_of_steps(candidates, signal, found, shortest=60.0 / settings.tempo_bpm[1])
-    reference, times = _counted(candidates, signal, found[0].seconds, settings)
+        possible = _level_of_steps(
+            candidates, signal, possible, shortest=60.0 / settings.tempo_bpm[1]
+        )
+    reference, times = _counted(candidates, signal, possible[0].seconds, settings)
     if known:
-        return found, reference, times
-    slower = next((one for one in found if one.ratio == 2 and one.strength >= _AS_WELL), None)
+        return possible, reference, times
+    slower = next((one for one in possible if one.ratio == 2 and one.strength >= _AS_WELL), None)
     combined = settings.period == "combined"
     if combined and slower is not None and steps_alternate(times, candidates.landings):
-        found = led_by(slower, found)
+        possible = led_by(slower, possible)
         reference, times = _counted(candidates, signal, slower.seconds, settings)
     if settings.level != 1.0:
-        found = led_by(at_level(signal, found, settings.level), found)
-        reference, times = _counted(candidates, signal, found[0].seconds, settings)
-    return found, reference, times
+        possible = led_by(at_level(signal, possible, settings.level), possible)
+        reference, times = _counted(candidates, signal, possible[0].seconds, settings)
+    return possible, reference, times
 
 
 def _level_of_steps(
-    candidates: Candidates, signal: Array, found: list[Period], *, shortest: float
+    candidates: Candidates, signal: Array, possible: list[Period], *, shortest: float
 ) -> list[Period]:
     """The periods with half the best one first, if feet land more often than on every beat."""
     landed = [len(landing_events(np.concatenate(feet))) for feet in candidates.feet]
-    period = found[0].seconds
+    period = possible[0].seconds
     crowded = float(np.mean(landed or [0])) > _CROWDED * candidates.seconds / period
     if not crowded or 0.5 * period < shortest:
-        return found
-    return led_by(at_level(signal, found, 0.5), found)
+        return possible
+    return led_by(at_level(signal, possible, 0.5), possible)
 
 
 def huber_beats(candidates: Candidates, reference: Array, *, own_weight: float = OWN) -> Array:
@@ -445,8 +447,8 @@ def _reference(candidates: Candidates, signal: Array, period: float, *, steady: 
     if steady:
         return steady_beats(grid_phase(signal, period), period, first, last)
     local = local_periods(signal, period)
-    found = tracked_beats(density(candidates), local, first, last)
-    return with_ends(found, first, last, before=float(local[0]), after=float(local[-1]))
+    beats = tracked_beats(density(candidates), local, first, last)
+    return with_ends(beats, first, last, before=float(local[0]), after=float(local[-1]))
 
 
 def _edges(times: Array, reference: Array, period: float, seconds: float) -> Array:
@@ -470,12 +472,12 @@ def _refined(best: Period, times: Array) -> float:
     return float(np.mean(regular))
 
 
-def _alternatives(found: list[Period], signal: Array, period: float) -> tuple[Period, ...]:
+def _alternatives(possible: list[Period], signal: Array, period: float) -> tuple[Period, ...]:
     """Other periods, and always half and double, the strongest first."""
-    others = list(found[1:5])
-    known = {other.ratio for other in others}
-    levels = other_levels(signal, replace(found[0], seconds=period))
-    others += [level for level in levels if level.ratio not in known]
+    others = list(possible[1:5])
+    ratios = {other.ratio for other in others}
+    levels = other_levels(signal, replace(possible[0], seconds=period))
+    others += [level for level in levels if level.ratio not in ratios]
     return tuple(sorted(others, key=lambda other: -other.strength))
 
 

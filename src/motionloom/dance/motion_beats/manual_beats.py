@@ -151,13 +151,13 @@ def edited_times(
     return tuple(sorted([*kept, *(float(time) for time in add)]))
 
 
-def with_times(found: Beats, times: Sequence[float]) -> Beats:
+def with_times(beats: Beats, times: Sequence[float]) -> Beats:
     """Beats with other times, given by hand: period and phase are those of the times."""
     given = np.array(times, np.float64)
     period = float(np.median(np.diff(given)))
     turn = np.angle(np.sum(np.exp(2j * np.pi * given / period)))
     return replace(
-        found,
+        beats,
         times=given,
         reference=given,
         period=period,

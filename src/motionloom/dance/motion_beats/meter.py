@@ -69,7 +69,7 @@ def estimated_meter(
 
 def usual_meter(takes: Sequence[tuple[Sequence[Motion], Beats]]) -> int:
     """The meter with the highest total score over takes with known beats."""
-    seen = [(_Evidence.of(motions, found, METERS), len(found)) for motions, found in takes]
+    seen = [(_Evidence.of(motions, beats, METERS), len(beats)) for motions, beats in takes]
     return _Evidence.total(seen).best(METERS)
 
 
@@ -123,8 +123,8 @@ class _Evidence:
         if longer:
             return max(longer, key=lambda meter: self.alike[meter])
         short = {m: score for m, score in self.scores.items() if m <= _LONGEST_SCORED}
-        known = short or self.scores
-        return max(known, key=lambda m: (known[m], -m)) if known else min(meters)
+        scores = short or self.scores
+        return max(scores, key=lambda m: (scores[m], -m)) if scores else min(meters)
 
     def _clear(self, meter: int) -> bool:
         shorter = max(self.alike.get(lag, 0.0) for lag in range(1, meter))

@@ -162,23 +162,23 @@ def periods(
     comfort = np.exp(-0.5 * (np.log2(seconds / COMFORTABLE) / OCTAVES) ** 2)
     weighed = power * comfort
     weighed = weighed / weighed.max()
-    found = _spectral(seconds, weighed) + _repeating(
+    possible = _spectral(seconds, weighed) + _repeating(
         seconds, weighed, likeness, rate, len(signal) / RATE
     )
-    return _distinct(sorted(found, key=lambda one: -one.strength), shortest, longest)
+    return _distinct(sorted(possible, key=lambda one: -one.strength), shortest, longest)
 
 
-def led_by(first: Period, found: list[Period]) -> list[Period]:
+def led_by(first: Period, possible: list[Period]) -> list[Period]:
     """The periods with `first` as the best; ratios and strengths are relative to it."""
-    others = [one for one in found if one is not first]
+    others = [one for one in possible if one is not first]
     return _distinct([first, *others], 0.0, np.inf)
 
 
-def at_level(signal: Array, found: list[Period], level: float) -> Period:
+def at_level(signal: Array, possible: list[Period], level: float) -> Period:
     """The period of another metrical level: of those found, or `level` times the first."""
-    wanted = found[0].seconds * level
-    near = [one for one in found[1:] if abs(np.log(one.seconds / wanted)) < _NEAR]
-    return near[0] if near else Period(wanted, found[0].strength, ratio=simple_ratio(level))
+    wanted = possible[0].seconds * level
+    near = [one for one in possible[1:] if abs(np.log(one.seconds / wanted)) < _NEAR]
+    return near[0] if near else Period(wanted, possible[0].strength, ratio=simple_ratio(level))
 
 
 def other_levels(signal: Array, best: Period) -> list[Period]:
@@ -197,11 +197,11 @@ def other_levels(signal: Array, best: Period) -> list[Period]:
 def powers_at(signal: Array, periods: Sequence[float]) -> list[float]:
     """Power of a signal at each of some periods in seconds, the largest within 4 %."""
     frequencies, power = periodogram(signal)
-    found = []
+    powers = []
     for seconds in periods:
         near = np.abs(np.log(np.maximum(frequencies, 1e-9) * seconds)) < 0.5 * _NEAR
-        found.append(float(power[near].max()) if near.any() else 0.0)
-    return found
+        powers.append(float(power[near].max()) if near.any() else 0.0)
+    return powers
 
 
 def _spectral(seconds: Array, power: Array) -> list[Period]:
@@ -222,7 +222,7 @@ def _repeating(
         return []
     most = max(value for _, value in lags)
     logs = np.log(seconds)
-    found = []
+    repeating = []
     for lag, value in lags:
         for beats in _REPEATS:
             period = lag / beats
@@ -233,8 +233,8 @@ def _repeating(
                 # Prefer fewer beats: more of them fit by chance.
                 strength = nearby * (1.0 + value / most) * (1.0 - 0.03 * beats)
                 both = _between(period, float(seconds[crest]), duration)
-                found.append(Period(both, strength, beats, min(float(value), 1.0)))
-    return found
+                repeating.append(Period(both, strength, beats, min(float(value), 1.0)))
+    return repeating
 
 
 def _between(repeating: float, spectral: float, duration: float) -> float:
@@ -258,10 +258,10 @@ def _crests(values: Array, rate: float) -> list[tuple[float, float]]:
     return list(zip((here + shift) / rate, height, strict=True))
 
 
-def _distinct(found: list[Period], shortest: float, longest: float) -> list[Period]:
+def _distinct(possible: list[Period], shortest: float, longest: float) -> list[Period]:
     """Periods without near duplicates; ratios and strengths relative to the first."""
     kept: list[Period] = []
-    for one in found:
+    for one in possible:
         if not shortest <= one.seconds <= longest:
             continue
         if all(abs(np.log(one.seconds / other.seconds)) > 0.1 for other in kept):

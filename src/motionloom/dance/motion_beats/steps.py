@@ -108,8 +108,8 @@ def step_cycle(feet: Feet, seconds: float) -> StepCycle | None:
         return None
     tried = np.exp(np.arange(np.log(0.6), np.log(longest), _FINE))
     best = float(tried[np.argmax(landing_powers(feet, tried, seconds).sum(axis=0))])
-    found = [_measured(feet, n * best, seconds) for n in (1, 2, 3, 4) if n * best <= _LONGEST]
-    threes = [one for one in found if one is not None]
+    cycles = [_measured(feet, n * best, seconds) for n in (1, 2, 3, 4) if n * best <= _LONGEST]
+    threes = [one for one in cycles if one is not None]
     return max(threes, key=lambda one: one.evenness, default=None)
 
 
@@ -137,7 +137,7 @@ def landing_powers(feet: Feet, cycles: Array, seconds: float) -> Array:
 
 
 def led_by_steps(
-    found: list[Period],
+    possible: list[Period],
     cycle: StepCycle,
     likeness: Array,
     signal: Array,
@@ -150,7 +150,7 @@ def led_by_steps(
 
     Parameters
     ----------
-    found : list of Period
+    possible : list of Period
         From `motionloom.dance.motion_beats.period.periods`.
     cycle : StepCycle
     likeness : ndarray, shape (L,)
@@ -167,7 +167,7 @@ def led_by_steps(
         If the best period fits the steps, it is only refined. Quick, quick, slow steps are counted
         in eight beats, not in four, if the tempo allows: six steps do not fit into four beats.
     """
-    first = found[0]
+    first = possible[0]
     even = [cycle.seconds / n for n in (6, 3, 12, 2)]
     eight = [cycle.seconds / n for n in ((8,) if cycle.seconds / 8 >= shortest else (4, 2))]
     if _is_gait(cycle, likeness, rate):
@@ -180,14 +180,14 @@ def led_by_steps(
     for one in wanted:
         if _near(first.seconds, one):
             refined = replace(first, seconds=_mean(first.seconds, one, cycle.error))
-            return led_by(refined, [refined, *found[1:]])
+            return led_by(refined, [refined, *possible[1:]])
     best = next((one for one in wanted if shortest <= one <= longest), 0.0)
     if not best:
-        return found
+        return possible
     beats = round(cycle.seconds / best)
     alike = _at(likeness, cycle.seconds * rate)
     led = Period(best, first.strength, beats, float(np.clip(alike, first.likeness, 1.0)))
-    return led_by(led, [led, *(one for one in found if not _near(one.seconds, best))])
+    return led_by(led, [led, *(one for one in possible if not _near(one.seconds, best))])
 
 
 def _is_gait(cycle: StepCycle, likeness: Array, rate: float) -> bool:
@@ -270,28 +270,28 @@ def step_period(period: float, feet: Feet) -> float:
     >>> round(step_period(0.52, [(left, left + 0.5)]), 3)
     0.5
     """
-    found = _least_squares(period, _intervals(feet))
-    is_supported = _support(found, _successive(feet)) >= _SUPPORTED
-    return found if is_supported else period
+    refined = _least_squares(period, _intervals(feet))
+    is_supported = _support(refined, _successive(feet)) >= _SUPPORTED
+    return refined if is_supported else period
 
 
 def led_by_landings(
-    found: list[Period], feet: Feet, *, shortest: float, longest: float
+    possible: list[Period], feet: Feet, *, shortest: float, longest: float
 ) -> list[Period]:
     """Possible periods with the one that landings speak for as the best, if it is as strong."""
     gaps, intervals = _successive(feet), _intervals(feet)
     if len(gaps) < _FEWEST_INTERVALS:
-        return found
+        return possible
     able = [
         one
-        for one in found
-        if one is found[0] or (one.strength >= _AS_STRONG and shortest <= one.seconds <= longest)
+        for one in possible
+        if one is possible[0] or (one.strength >= _AS_STRONG and shortest <= one.seconds <= longest)
     ]
     supports = [_support(_least_squares(one.seconds, intervals), gaps) for one in able]
     best = int(np.argmax(supports))
     if supports[best] - supports[0] <= _BETTER or supports[best] < _SUPPORTED:
-        return found
-    return led_by(able[best], found)
+        return possible
+    return led_by(able[best], possible)
 
 
 def _intervals(feet: Feet) -> Array:

@@ -138,11 +138,11 @@ def tracked_beats(
             back[now] = before[choice]
     tail = np.arange(max(begin, end - int(periods[end - 1] * rate)), end)
     now = int(tail[np.argmax(best[tail])]) if len(tail) else -1
-    found = []
+    beats = []
     while now >= 0:
-        found.append((now + _peak(height, now)) / rate)
+        beats.append((now + _peak(height, now)) / rate)
         now = int(back[now])
-    return np.array(found[::-1])
+    return np.array(beats[::-1])
 
 
 def _peak(height: Array, place: int) -> float:

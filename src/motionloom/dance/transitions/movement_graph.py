@@ -322,8 +322,10 @@ def _from_graphml(text: str) -> dict[str, Any]:
     titles = {key.get("id"): key.get("attr.name", "") for key in root.iter(f"{_GRAPHML}key")}
 
     def values(element: xml.Element) -> dict[str, str]:
-        found = element.findall(f"{_GRAPHML}data")
-        return {titles.get(one.get("key"), one.get("key") or ""): one.text or "" for one in found}
+        elements = element.findall(f"{_GRAPHML}data")
+        return {
+            titles.get(one.get("key"), one.get("key") or ""): one.text or "" for one in elements
+        }
 
     nodes = [
         {

@@ -205,7 +205,7 @@ def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
     least = float(likely[likely > 0.0].min(initial=1.0))
     others = np.maximum(likely, 0.1 * least * ~np.eye(len(likely), dtype=bool))
     every = replace(graph, transitions=others)  # not the same node again
-    found, most = table.within(graph), table.within(every)
+    smooth, most = table.within(graph), table.within(every)
     if most is None:
         best = float(np.min(table.ratio, initial=np.inf))
         raise InvalidInput(
@@ -214,15 +214,15 @@ def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
             + (f" (the best {best:.1f} times as much as the takes)" if np.isfinite(best) else "")
             + ". Add takes, or allow rougher transitions by a larger max_seam"
         )
-    if found is None or found.reached < _REACHED * most.reached:
-        found, graph = most, every
-    used = np.asarray(found.allowed.any(axis=1))
+    if smooth is None or smooth.reached < _REACHED * most.reached:
+        smooth, graph = most, every
+    used = np.asarray(smooth.allowed.any(axis=1))
     keep = [k for k, group in enumerate(graph.members) if used[list(group)].any()]
     members = tuple(tuple(m for m in graph.members[k] if used[m]) for k in keep)
     likely = graph.transitions[np.ix_(keep, keep)].copy()
     for i, before in enumerate(members):
         for j, after in enumerate(members):
-            likely[i, j] *= found.allowed[np.ix_(before, after)].any()
+            likely[i, j] *= smooth.allowed[np.ix_(before, after)].any()
     start = graph.start[keep]
     return TransitionGraph(
         tuple(graph.names[k] for k in keep),
@@ -345,13 +345,13 @@ def _prepared(tail: Motion, head: Motion) -> tuple:
 def _limbs(body: Motion) -> NDArray[np.int64]:
     """First and last joint of legs and arms, (L, 2)."""
     roles = body.skeleton.roles
-    found = [
+    limbs = [
         [body.skeleton.joint(roles[f"{side}_{part}"]) for part in limb]
         for limb in (("hip", "ankle"), ("shoulder", "wrist"))
         for side in SIDES
         if all(roles.get(f"{side}_{part}") in body.skeleton.names for part in limb)
     ]
-    return np.array(found, np.int64).reshape(-1, 2)
+    return np.array(limbs, np.int64).reshape(-1, 2)
 
 
 def _own(

@@ -270,6 +270,12 @@ def _local_minima(cells: Array, inner: slice) -> tuple[Ints, Array]:
     return np.argwhere(least).astype(np.int64), cells[least].astype(np.float64)
 
 
+def inside(frames: Ints, source: int, target: int, blend: int) -> NDArray[np.bool_]:
+    """Whether all frames that are blended around `frames` (n, 2) exist, shape (n,)."""
+    ends = np.array([source, target]) - (blend - blend // 2)
+    return np.all((frames >= blend // 2) & (frames <= ends), axis=1)
+
+
 def mean_errors(
     distance: FrameDistance, a: NDArray[Any], b: NDArray[Any], frames: Ints, blend: int
 ) -> Array:

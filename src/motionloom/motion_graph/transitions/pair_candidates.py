@@ -48,11 +48,11 @@ class LibraryMotions:
         names = {n: self.names[n % len(self.names)] for n in numbers}
         self.library.fetch([self.names[0], *names.values()])
         first = self.library[self.names[0]]
-        found = {}
+        motions = {}
         for n, name in names.items():
             motion = first if name == self.names[0] else conform([first, self.library[name]])[1]
-            found[n] = mirrored(motion) if n >= len(self.names) else motion
-        return found
+            motions[n] = mirrored(motion) if n >= len(self.names) else motion
+        return motions
 
 
 def mirrored(motion: Motion) -> Motion:
@@ -89,7 +89,7 @@ def pair_candidates(
     tasks = _tasks(lengths)
     if stored is None or (workers is None and sum(lengths) ** 2 < 2 * _WORTH_A_POOL):
         workers = 1
-    found: dict[Pair, TransitionCandidates] = {}
+    candidates: dict[Pair, TransitionCandidates] = {}
     count = workers if stored is None else stored.library.files.workers(workers)
     with parallel.executor(count, tasks=len(tasks)) as pool:
         if stored is None or isinstance(pool, parallel.SerialExecutor):
@@ -103,10 +103,10 @@ def pair_candidates(
         for done in parallel.completed(work, tasks, pool):
             if done.error is not None:
                 raise done.error
-            found |= done.result or {}
+            candidates |= done.result or {}
             if progress is not None:
                 progress(len(done.item))
-    return {pair: found[pair] for pair in sorted(found)}
+    return {pair: candidates[pair] for pair in sorted(candidates)}
 
 
 class _PreparedMotions:

@@ -30,11 +30,12 @@ from motionloom.features import FrameDistance
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.kinematics.forward import joint_positions
-from motionloom.motion_graph.components import endless
+from motionloom.motion_graph.components import bridges, endless
 from motionloom.motion_graph.settings import TransitionSettings
 from motionloom.motion_graph.transitions.candidates import (
     Pruning,
     TransitionCandidates,
+    inside,
     mean_errors,
     pruned,
 )
@@ -236,8 +237,6 @@ def find_transitions(
                 made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
     whole = Transitions.joined(list(made.values()))
     if settings.rules.bridge and len(whole):
-        from motionloom.motion_graph.components import bridges
-
         lengths = [len(motion) for motion in motions]
         more = bridges(lengths, foot_supports, candidates, whole, maker.one_way)
         whole = Transitions.joined([whole, *more])
@@ -296,12 +295,6 @@ def transitions_at(
     return TransitionReport(
         whole, float(whole.errors.max(initial=0.0)), {}, 0, len(maker.abrupt), smooth
     )
-
-
-def inside(frames: Ints, source: int, target: int, blend: int) -> NDArray[np.bool_]:
-    """Whether all frames that are blended around `frames` (n, 2) exist, shape (n,)."""
-    ends = np.array([source, target]) - (blend - blend // 2)
-    return np.all((frames >= blend // 2) & (frames <= ends), axis=1)
 
 
 def blended(

@@ -260,7 +260,7 @@ def _trace(
 ):  # fmt: skip
     """Kernel of `_traced`: the path `floor`, transformed and steered along the goal path.
 
-    Floor positions are complex, ``x + iz``: `floor` (T,) of the hips, goal `path` (P,) with points
+    Floor positions are complex, ``z + ix``: `floor` (T,) of the hips, goal `path` (P,) with points
     `STEP` meters apart and `guide` (G,) with one point per frame, either empty if there is none.
     `label_mismatch` (T,) is the cost of labels. `shift` and `yaw` are the transform of the motion;
     `turning`, `progress`, `time` and `gone_before` are the state of the parent branch; `frames` is

@@ -60,9 +60,9 @@ def label_frames(graph: MotionGraph, label: str) -> tuple[Mask, ...]:
 
 def graph_labels(graph: MotionGraph) -> list[str]:
     """All labels of the motions of a graph and of their segments, sorted."""
-    found = {label for name in graph.names for label in graph.labels.get(name, ())}
-    found |= {label for name in graph.names for _, _, label in graph.segments.get(name, ())}
-    return sorted(found)
+    labels = {label for name in graph.names for label in graph.labels.get(name, ())}
+    labels |= {label for name in graph.names for _, _, label in graph.segments.get(name, ())}
+    return sorted(labels)
 
 
 def _cut_off(graph: MotionGraph, label: str) -> list[str]:
@@ -76,11 +76,11 @@ def _cut_off(graph: MotionGraph, label: str) -> list[str]:
 
 
 def _nowhere(graph: MotionGraph, label: str) -> str:
-    known = ", ".join(graph_labels(graph)) or "-"
+    labels = ", ".join(graph_labels(graph)) or "-"
     lost = _cut_off(graph, label)
     if not lost:
         gait = " and none of its motions has that gait" if label in GAITS else ""
-        return f"no motion of the graph has the label {label!r}{gait}; there are: {known}"
+        return f"no motion of the graph has the label {label!r}{gait}; there are: {labels}"
     some = ", ".join(lost[:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
     why = graph.removed.reasons.get(lost[0], "no smooth transitions lead there and back")
     many = f"the {len(lost)} motions that have it" if len(lost) > 1 else "the motion that has it"
@@ -88,5 +88,5 @@ def _nowhere(graph: MotionGraph, label: str) -> str:
         f"no motion of the graph has the label {label!r}: {many} ({some}) "
         f"{'are' if len(lost) > 1 else 'is'} cut off ({why}). Add takes that change between "
         f"{label!r} and the others, join the parts by bridges (bridge), or build a graph of "
-        f"these motions alone (label {label}); labels in the graph: {known}"
+        f"these motions alone (label {label}); labels in the graph: {labels}"
     )

@@ -29,7 +29,6 @@ from motionloom.plots.figures.stick_figure import (
 
 if TYPE_CHECKING:
     from motionloom.character import SkinnedMesh
-    from motionloom.plots.figures.drawing import Camera
 
 # View -> angle of the direction of travel, from the right of the image towards the viewer, and
 # downward tilt of the camera; degrees.
@@ -367,8 +366,7 @@ def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
     Examples
     --------
     >>> import motionloom as ml
-    >>> from motionloom.plots.figures.drawing import Camera
-    >>> walk = ml.demo.clip("walk")
+    >>>     >>> walk = ml.demo.clip("walk")
     >>> seen = body_figure(walk, detail="low").triangles(walk, 0, Camera(view="side"))
     >>> seen.corners.shape[1:], bool((seen.colours <= 1.0).all())
     ((3, 2), True)

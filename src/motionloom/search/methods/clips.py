@@ -69,7 +69,7 @@ class ClipStatistics(ClipMethod):
 
     def measure(self) -> ClipMeasure:
         """The distance between clips."""
-        from motionloom.search.clips.measures import StatisticsMeasure
+        from motionloom.search.clips.statistics import StatisticsMeasure
 
         return StatisticsMeasure(
             covariance_weight=self.covariance_weight,
@@ -146,7 +146,7 @@ class Emd(ClipMethod):
         )
 
     @preset
-    def tz07(cls) -> Emd:
+    def tz07(cls: Any) -> Emd:
         """Tam et al. 2007, section 4."""
         return cls(line_distance="perpendicular")
 
@@ -203,7 +203,7 @@ class UniformScaling(ClipMethod):
         )
 
     @preset
-    def tz07(cls) -> UniformScaling:
+    def tz07(cls: Any) -> UniformScaling:
         """Tam et al. 2007, section 4: a beginning is never shorter than the query."""
         return cls(stretch_only=True)
 

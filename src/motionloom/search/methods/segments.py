@@ -128,7 +128,7 @@ class WebOptions(Settings):
     )
 
     @preset
-    def kg04(cls) -> WebOptions:
+    def kg04(cls: Any) -> WebOptions:
         """Kovar & Gleicher 2004, sections 3.1 and 3.2."""
         return cls(squares=True, rules="paper")
 
@@ -211,7 +211,7 @@ class LazyGraph(SegmentOptions, NeighbourOptions, FeatureOptions, Method):
         return _unit_of(self.features)
 
     @preset
-    def kt10(cls) -> LazyGraph:
+    def kt10(cls: Any) -> LazyGraph:
         """Krüger et al. 2010. The paper gives neither k nor radius; both are ours."""
         return cls(features="e15", normalize="paper", steps="classic", bridge=0, rank="sum")
 
@@ -244,7 +244,7 @@ class MatchWeb(SegmentOptions, WebOptions, Method):
         return _unit_of(self.distance)
 
     @preset
-    def kg04(cls) -> MatchWeb:
+    def kg04(cls: Any) -> MatchWeb:
         """Kovar & Gleicher 2004."""
         return cls(squares=True, rules="paper", max_overlap=0.8, durations=ANY_DURATION)
 

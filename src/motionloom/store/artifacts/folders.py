@@ -39,7 +39,7 @@ from motionloom.store.remote.folder import POINTER, Folder, RemoteFolder, object
 from motionloom.store.remote.object_store import ObjectStore
 from motionloom.store.trash import move_to_trash
 
-FOLDER = "derived"  # its name in libraries since release 0.1
+FOLDER = "derived"
 CHECKS = "checks.json"
 CHECKED_WHEN_READ = 1 << 29  # bytes of a file that is verified whole when it is first read
 _STAMPED = 1 << 22  # bytes of a folder whose verification is noted in the user's cache

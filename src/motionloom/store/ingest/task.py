@@ -175,7 +175,7 @@ class StoredSkeletons:
             if skeleton is None:
                 return entry, data
             self._stored.setdefault(entry.skeleton, skeleton)
-            # A library of release 0.1 may hold several of one body: the first one counts.
+            # A library may hold several of one body: the first one counts.
             stored = self._stored.items()
             key = next(key for key, other in stored if other.is_same_body(skeleton))
             self._same[entry.skeleton] = key

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from motionloom.errors import InvalidInput
+from motionloom.library import segment_query
 from motionloom.library.settings import (
     SEARCH_METHODS,
     Dtw,
@@ -72,7 +73,7 @@ class SearchRequest(QueryRequest):
 
     def matches(self, library: Library) -> Matches:
         """Matches in the library; the query cannot be a file."""
-        return library.search(library_query(library.store, self.query), **self.arguments())
+        return library.search(segment_query(library, self.query), **self.arguments())
 
     def lines(self, library: Path) -> CodeLines:
         """The search as a command line and as Python code."""
@@ -94,7 +95,7 @@ class FamilyRequest(QueryRequest):
 
     def family(self, library: Library, progress: Callable[[int], None] | None = None) -> Family:
         """The family, reduced to its `members`."""
-        query = library_query(library.store, self.query)
+        query = segment_query(library, self.query)
         family = library.family(query, **self.arguments(), progress=progress)
         return family if self.members is None else family.only(self.members)
 

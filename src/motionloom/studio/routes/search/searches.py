@@ -11,9 +11,10 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 import motionloom as ml
+from motionloom.library import segment_query
 from motionloom.library.settings import LAZY_K, SEARCH_METHODS, Dtw, MatchWeb
 from motionloom.plots.match_graph import TIER_COLOURS, family_distances, graph_layout
-from motionloom.settings import described, form
+from motionloom.settings import described
 from motionloom.studio.requests.models import ARGUMENTS, CodeLines
 from motionloom.studio.requests.searches import (
     FamilyRequest,
@@ -66,7 +67,6 @@ class SearchMenu(BaseModel):
     methods: list[SearchMethod]
     features: list[NamedUnit]
     distances: list[NamedUnit]
-    ranks: list[str]
     labels: list[LabelCount]
     defaults: dict[str, int]
 
@@ -185,15 +185,13 @@ class FamilyLines(BaseModel):
 def menu(state: State) -> SearchMenu:
     """Methods with their options and units, features, distances, labels."""
     library = state.library
-    ranks = next(field["choices"] for field in form(Dtw) if field["name"] == "rank")
     return SearchMenu(
         methods=[_method(library, name) for name in SEARCH_METHODS],
         features=[NamedUnit(name=n, unit=one.unit) for n, one in library.feature_sets().items()],
         distances=[
             NamedUnit(name=n, unit=one.unit) for n, one in library.frame_distances().items()
         ],
-        ranks=list(ranks),
-        labels=[LabelCount(name=n, count=count) for n, count in library.labels.counts().items()],
+        labels=[LabelCount(name=n, count=count) for n, count in library.label_counts().items()],
         defaults={"k": LAZY_K},
     )
 
@@ -290,7 +288,7 @@ def search(request: SearchRequest, state: State) -> Response:
     the frame of each match that corresponds to each frame of the query.
     """
     began = time.perf_counter()
-    query = library_query(state.library.store, request.query)
+    query = segment_query(state.library, request.query)
     matches = request.matches(state.library)
     seconds = time.perf_counter() - began
     rows: Any = matches.to_json()
@@ -350,7 +348,7 @@ def family(id: str, state: State) -> FamilyGraph:
 def _family_graph(request: FamilyRequest, state: AppState) -> FamilyGraph:
     began = time.perf_counter()
     family = family_of(state, request.id)
-    query = library_query(state.library.store, request.query)
+    query = segment_query(state.library, request.query)
     # Square roots: distant members come nearer, so that figures can be larger.
     places = graph_layout(np.sqrt(family_distances(family)), _NODE_SIZE) * (_WIDEN, 1.0)
     return FamilyGraph(

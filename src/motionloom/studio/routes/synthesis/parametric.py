@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.library import ParameterKind, parameter
+from motionloom.library import ParameterKind, parameter, segment_query
 from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
 from motionloom.studio.requests.models import Names, from_setting
 from motionloom.studio.requests.searches import family_of
@@ -183,7 +183,7 @@ def _members(request: ParametrizeRequest, state: AppState) -> Family | tuple[str
         return family_of(state, request.family)
     assert request.query is not None
     return library.family(
-        library_query(library.store, request.query),
+        segment_query(library, request.query),
         method=request.method,
         max=request.max,
         label=label,

@@ -1,0 +1,121 @@
+"""Functions for the terminal and the page, on top of the verbs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from motionloom.errors import LibraryError
+
+if TYPE_CHECKING:
+    from motionloom.evaluation.captions import SentenceScores
+    from motionloom.evaluation.settings import SentenceSettings
+    from motionloom.library.library import Library
+    from motionloom.parallel import Progress
+    from motionloom.search.match_graph.sweep import LimitSweep
+    from motionloom.search.query import Query
+    from motionloom.search.settings import FamilySettings
+    from motionloom.text.scripts.candidates import PhraseOptions
+
+
+def segment_query(library: Library, text: str) -> Query:
+    """A segment of the library, ``NAME`` or ``NAME:START-END``, as a query; never a file.
+
+    Examples
+    --------
+    >>> segment_query(lib, "walk:10-40").end_frame
+    40
+    """
+    from motionloom.search.query import library_query
+
+    return library_query(library.store, text)
+
+
+def family_sweep(library: Library, query: str | Query, settings: FamilySettings) -> LimitSweep:
+    """Sizes of the families of a query for all join distances, and the one proposed.
+
+    Examples
+    --------
+    >>> sweep = family_sweep(lib, "kick_front_mid_right:5-40", ml.FamilySettings(max=5))
+    >>> sweep.plateau[0] <= sweep.proposed <= sweep.plateau[1]
+    True
+    """
+    from motionloom.search.match_graph.growth import family_sweep
+
+    return family_sweep(library.store, query, settings)
+
+
+def prepare_search(
+    library: Library, settings: FamilySettings, *, progress: Progress | None = None
+) -> None:
+    """Compute and store what a search method reads: features, an index, or a clip table.
+
+    A search does it when needed; this shows its progress, with 1 for every motion.
+    """
+    from motionloom.features import FEATURES
+    from motionloom.search.clips.retrieval import clip_table
+    from motionloom.search.index.neighbours import open_index
+    from motionloom.search.methods import ClipMethod, Dtw, LazyGraph
+
+    method = settings.method
+    if not len(library):
+        raise LibraryError(f"{library.path}: the library is empty; import motions first")
+    if isinstance(method, ClipMethod):
+        clip_table(library.store, method.measure(), progress=progress)
+    elif isinstance(method, Dtw | LazyGraph) and method.features in FEATURES:
+        rows = library.features(method.features, progress=progress)
+        if isinstance(method, LazyGraph):
+            open_index(library.store, rows, "bucket")
+
+
+def phrase_options(
+    library: Library, script: str, *, workers: int | None = None, progress: Progress | None = None
+) -> list[PhraseOptions]:
+    """Segments that each phrase of a script may be acted with, to choose from.
+
+    Returns
+    -------
+    options : list of PhraseOptions
+        ``phrase``, as written, its ``candidates``, best first, and what comes ``near`` where
+        there are none. The text of a candidate, ``take:30-90``, can stand for the phrase.
+
+    Examples
+    --------
+    >>> fly, kick = phrase_options(lib, "fly, kick high")
+    >>> len(fly.candidates), kick.candidates[0].motion
+    (0, 'kick_front_high_right')
+    """
+    from motionloom.text.scripts.candidates import phrase_options
+    from motionloom.text.text_index import open_index
+
+    index = open_index(library.store, workers=workers, progress=progress)
+    return phrase_options(index, library.store, script)
+
+
+def evaluate_sentences(
+    library: Library,
+    sentences: str | Path,
+    settings: SentenceSettings,
+    *,
+    progress: Progress | None = None,
+) -> SentenceScores:
+    """Score finding by sentences: how often the take of a sentence is among the first ten.
+
+    Parameters
+    ----------
+    library : Library
+    sentences : str or Path
+        CSV file with the columns ``take`` and ``sentence``.
+    settings : SentenceSettings
+    progress : callable, optional
+        Called with the number of motions described since the last call.
+
+    Returns
+    -------
+    scores : SentenceScores
+        ``motion``: from captions and learned words alone; ``with_labels``: also with the labels
+        of the takes; ``chance``.
+    """
+    from motionloom.evaluation.captions import score_sentences
+
+    return score_sentences(library.store, sentences, settings, progress)
