@@ -93,8 +93,8 @@ def _evaluate_sets(
     with progress("judging", count, quiet=json) as advance:
         found = run_protocol(
             protocol,
-            methods=settings.methods,
-            own=None if library is None else open_library(library),
+            methods=None if settings.methods is None else tuple(settings.methods),
+            own=None if library is None else open_library(library).store,
             labels=settings.labels,
             label_column=settings.label_column,
             workers=workers,

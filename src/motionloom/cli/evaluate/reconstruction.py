@@ -60,13 +60,13 @@ def evaluate_reconstruct(
     lib = open_library(library)
     names = [settings.motions] if isinstance(settings.motions, str) else settings.motions or ()
     if settings.random is not None:
-        names = [*names, *varied_motions(lib, settings.random, seed=settings.seed)]
+        names = [*names, *varied_motions(lib.store, settings.random, seed=settings.seed)]
     if not names:
         raise InvalidInput("choose motions to reconstruct: --motions NAME,... or --random COUNT")
     errors = []
     with progress("reconstructing", len(names), quiet=json) as advance:
         for error in evaluate_reconstructions(
-            lib,
+            lib.store,
             names,
             {
                 "without_subject": settings.exclude_subject,

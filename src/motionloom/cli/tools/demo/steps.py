@@ -207,7 +207,7 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
         f"dancefloor {tour.place} --count 5 --seconds 10 --only dance_groove_p1 -o {scene} "
         f"--top-view {above}"
     )
-    floor = tour.lib.dance_floor(5, seconds=10, only="dance_groove_p1")
+    floor = tour.lib.dance_floor(count=5, seconds=10, only="dance_groove_p1")
     save(floor.scene, scene)
     write_floor_plan(floor.motions, above)
     tour.page.picture(above, "five dancers from above")
@@ -283,8 +283,8 @@ def cluster(tour: Tour) -> dict[str, Any]:
     pairs = [pair for rows in zip(single, sharded, strict=True) for pair in zip(*rows, strict=True)]
     differ = sum((a.text, a.distance) != (b.text, b.distance) for a, b in pairs)
     tour.say(
-        f"{len(single)} frames, the 16 nearest of {tour.lib.frames} to each, from shards: {differ} "
-        f"of {len(pairs)} results differ from those of a single index"
+        f"{len(single)} frames, the 16 nearest of {tour.lib.store.frames} to each, from shards: "
+        f"{differ} of {len(pairs)} results differ from those of a single index"
     )
     return {"cluster": {"answers": len(pairs), "differ": differ}}
 
