@@ -159,7 +159,13 @@ def _search(library: Library, query: str, names: list[str], cells: Any) -> tuple
     """Matches up to the limit of near webs, and seconds."""
     began = CLOCKS.wall()
     found = library.search(
-        query, max=None, max_distance=NEAR_MATCHES, exclude_query=True, only=names, method=ml.MatchWeb(cells=cells))  # fmt: skip
+        query,
+        max=None,
+        max_distance=NEAR_MATCHES,
+        exclude_query=True,
+        only=names,
+        method=ml.MatchWeb(cells=cells),
+    )
     return list(found), CLOCKS.wall() - began
 
 

@@ -113,7 +113,9 @@ def test_motions_of_another_rate_are_searched_in_their_own_frames(tmp_path):
     assert hit.motion == "kick_front_high_right_p0"
     assert 70 < hit.end_frame - hit.start_frame < 140
     assert hit.end == pytest.approx(hit.end_frame / 60.0)
-    back = lib.search(f"{hit.motion}:{hit.start_frame}-{hit.end_frame}", method="web", max_distance=0.2)[1]  # fmt: skip
+    back = lib.search(
+        f"{hit.motion}:{hit.start_frame}-{hit.end_frame}", method="web", max_distance=0.2
+    )[1]
     assert abs(back.start_frame - 10) <= 6
 
 

@@ -337,7 +337,7 @@ class MotionChoice(Settings):
     exclude: Names = setting(None, EXCLUDE)
 
 
-def motion_choice(settings: Settings) -> dict[str, Names]:
+def motion_choice(settings: Settings) -> dict[str, Any]:
     """The fields `label`, `only` and `exclude` of settings as keyword arguments; None if empty."""
     return {name: getattr(settings, name, None) or None for name in ("label", "only", "exclude")}
 

@@ -35,7 +35,6 @@ def act(
     a segment, take:30-90, so that a printed plan can be changed and acted.
     """
     from motionloom.formats import check_output
-    from motionloom.library import plan as planned
 
     if output is None and not plan:
         raise InvalidInput("name the file to write with -o FILE, or give --plan")
@@ -45,7 +44,7 @@ def act(
     with progress("describing", len(lib), quiet=json) as advance:
         lib.captions.describe(progress=advance)
     if plan or output is None:
-        rows = planned(lib, script)
+        rows = lib.act(script).plan
         print_json([_row(each) for each in rows]) if json else _print_plan(rows)
         return
     acted = lib.act(script)

@@ -168,10 +168,11 @@ class Choreography:
         how = MovementComparison.of(
             movements, chosen.grouping.joint_weights, chosen.grouping.velocity_weight
         )
+        max_seam = chosen.transitions.max_seam
         return cls(
-            tuple(movements), graph if chosen.transitions.max_seam else graph.without_dead_ends(), chosen.kind,
+            tuple(movements), graph if max_seam else graph.without_dead_ends(), chosen.kind,
             left_out, how, lengths, usual=usual_accelerations(movements, analyzed),
-        ).with_smooth_transitions(chosen.transitions.max_seam)  # fmt: skip
+        ).with_smooth_transitions(max_seam)  # fmt: skip
 
     def with_smooth_transitions(self, max_seam: float | None) -> Choreography:
         """With smooth transitions only (`motionloom.dance.transitions.seams`); None: with all.

@@ -129,7 +129,7 @@ class ReconstructionTest:
             mode=self.mode,
             features=self.features,
             neighbours=self.neighbours,
-            exclude=exclude and tuple(exclude),
+            exclude=tuple(exclude) if exclude else None,
         )
 
 

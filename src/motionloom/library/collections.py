@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -343,8 +343,9 @@ class WebCollection:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def __getitem__(self, pair: Iterable[str]) -> Web:
-        return self.of(*pair)
+    def __getitem__(self, pair: Sequence[str]) -> Web:
+        a, b = pair
+        return self.of(a, b)
 
     def of(self, a: str, b: str, options: WebOptions | None = None) -> Web:
         """The match web of two motions: rows are frames of `a`, columns of `b`.
