@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from motionloom.features.feature_sets import register_features as register_features
     from motionloom.features.feature_table import LibraryFeatures as LibraryFeatures
     from motionloom.features.feature_table import library_features as library_features
-    from motionloom.features.feature_table import principal_components as principal_components
     from motionloom.features.frame_distances import DISTANCES as DISTANCES
     from motionloom.features.frame_distances import FrameDistance as FrameDistance
     from motionloom.features.frame_distances import distance_matrix as distance_matrix
