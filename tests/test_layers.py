@@ -37,6 +37,7 @@ FRONT = {
     "settings",
     "configuration",
     "checked_files",
+    "files",
     "motion",
     "character",
     "formats",
@@ -46,7 +47,7 @@ FRONT = {
 ABOUT = {"demo", "parallel", "evaluation", "kernels"}
 
 # The built-in corpus is made from code and files alone; it knows no library and no search.
-DEMO_USES = {"errors", "parallel", "motion", "formats", "demo"}
+DEMO_USES = {"errors", "files", "parallel", "motion", "formats", "demo"}
 
 
 def imports(path):
