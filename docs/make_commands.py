@@ -13,7 +13,7 @@ def page() -> str:
     """The reference: every command's complete help, in the order of `motionloom --help`."""
     parts = [
         "# Commands\n",
-        "What `motionloom COMMAND --help-all` says, all in one place; `--help` shows the options that "
+        "Everything that `motionloom COMMAND --help-all` prints, in one place; `--help` shows the options "
         "most people need. Every command that yields data "
         "takes `--json`; a wrong input ends with one line and exit code 2; files that could not be "
         "read among many give exit code 1.\n",
