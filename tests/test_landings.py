@@ -21,6 +21,7 @@ from motionloom.dance.music import Music
 from motionloom.dance.settings import (
     BeatSettings,
     ChoreographySettings,
+    ClockSettings,
     LikelihoodSettings,
     MovementSettings,
 )
@@ -297,7 +298,7 @@ def test_feet_of_captured_dance_land_on_the_beats_of_music(cmu30, names):
         steps = Choreography.from_takes(
             takes, ChoreographySettings(meter=4, movements=MovementSettings(align=align))
         )
-        made = steps.dance_to(song, seed=2, align=align)
+        made = steps.dance_to(song, seed=2, clock=ClockSettings(align=align))
         shares[align] = made.landings()
     assert shares["landings"].share > 0.8 > shares["beats"].share
     assert shares["landings"].coherence > 0.7

@@ -10,7 +10,7 @@ from motionloom.crowd.settings import CrowdMovements
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.choreography_file import load_choreography
 from motionloom.dance.movements import cut_movements
-from motionloom.dance.settings import ChoreographySettings, LikelihoodSettings
+from motionloom.dance.settings import ChoreographySettings, ClockSettings, LikelihoodSettings
 from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.dance.transitions.seams import FADES, SeamTable, smooth_graph
 from motionloom.errors import InvalidInput
@@ -171,7 +171,9 @@ def test_captured_dances_have_no_rough_seam(cmu30, subject, options):
         song = steps.music("tune")
         ratios, jumps = [], []
         for seed in range(3):
-            motion = steps.dance_to(song, seed=seed, seconds=30.0, corrections=0).motions[0]
+            motion = steps.dance_to(
+                song, seed=seed, seconds=30.0, clock=ClockSettings(corrections=0)
+            ).motions[0]
             ratios.append(seam_accelerations(motion).max() / steps.usual[0])
             moved = np.linalg.norm(np.diff(motion.positions(), axis=0), axis=-1).max(axis=1)
             jumps += [moved[max(s - 8, 0) : s + 8].max() for s in motion.provenance.seams]
