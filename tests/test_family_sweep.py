@@ -158,7 +158,7 @@ def test_the_command_tells_the_limit_and_draws_the_sizes(lib, tmp_path):
     told = json.loads(ran("family", lib.path, QUERY, "--json").stdout)
     assert told["sweep"]["proposed"] == pytest.approx(told["join_distance"])
     assert all("cuts_off" in edge for edge in told["edges"])
-    given = json.loads(ran("family", lib.path, QUERY, "--max-distance", 0.05, "--json").stdout)
+    given = json.loads(ran("family", lib.path, QUERY, "--join-distance", 0.05, "--json").stdout)
     assert given["join_distance"] == 0.05 and "sweep" not in given
 
 

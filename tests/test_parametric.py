@@ -390,7 +390,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
         (
             (
                 "parametrize", "LIB", "kick_front_mid_right_p0:0-70", "--by", "turn",
-                "--max-distance", "0",
+                "--join-distance", "0",
             ),
             "at least two examples",
         ),

@@ -16,13 +16,15 @@ import atexit
 import functools
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numba
@@ -30,6 +32,15 @@ from numba.core import event
 from numba.core.caching import UserWideCacheLocator
 
 from motionloom.configuration import user_cache
+
+_BLAS = "scipy.linalg.cython_blas"
+if _BLAS not in sys.modules:
+    # Numba's tables of NumPy's functions import SciPy's linear algebra to see whether it is there,
+    # which takes a quarter of a search. It is: motionloom requires SciPy. Kernels that call BLAS
+    # import it when they are compiled or loaded.
+    sys.modules[_BLAS] = ModuleType(_BLAS)
+    import_module("numba.np.arraymath")
+    del sys.modules[_BLAS]
 
 DAY = 86400.0
 KEPT_DAYS = 90  # since the last use

@@ -7,7 +7,7 @@ from typing import Any
 from motionloom.cli.terminal import progress
 from motionloom.cli.tools.demo.tour import Tour
 from motionloom.errors import MissingExtra
-from motionloom.library.settings import ClipDtw, Expansion
+from motionloom.search.settings import Expansion, SearchSettings
 
 _STRIPS = ("walk_p0", "kick_leap_front_right_p0", "dance_groove_p1")
 
@@ -126,7 +126,7 @@ def match_web(tour: Tour) -> dict[str, Any]:
 def whole_clips(tour: Tour) -> dict[str, Any]:
     """Retrieve clips that are similar from start to end."""
     tour.command(f"search {tour.place} jump_up_p0 --method dtw-clip --k 4")
-    for match in tour.lib.search("jump_up_p0", method=ClipDtw(k=4)):
+    for match in tour.lib.search("jump_up_p0", SearchSettings.of({"method": "dtw-clip", "k": 4})):
         tour.say(f"{match.motion}: {match.distance:.3f} m")
     return {}
 
