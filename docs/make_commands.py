@@ -10,16 +10,17 @@ PAGE = Path(__file__).with_name("commands.md")
 
 
 def page() -> str:
-    """The reference: every command's own help, in the order of `motionloom --help`."""
+    """The reference: every command's complete help, in the order of `motionloom --help`."""
     parts = [
         "# Commands\n",
-        "What `motionloom COMMAND --help` says, all in one place. Every command that yields data "
-        "takes `--json`; a wrong input ends with one line and exit code 2; files that could not be "
-        "read among many give exit code 1.\n",
+        "What `motionloom COMMAND --help-all` says, all in one place; `--help` shows what most "
+        "people need, and `--method NAME --help` adds the options of a method. Every command that "
+        "yields data takes `--json`; a wrong input ends with one line and exit code 2; files that "
+        "could not be read among many give exit code 1.\n",
     ]
     for command in COMMANDS:
-        result = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "100"})
-        text = result.output.replace("Usage: root", "Usage: motionloom").strip()
+        result = CliRunner().invoke(app, [command, "--help-all"])
+        text = result.output.strip()
         parts.append(f"## motionloom {command}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 
