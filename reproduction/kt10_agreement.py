@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.evaluation.rank_correlation import mean_correlations
-from motionloom.features import FeatureSet, feature_set, frame_distance, principal_components
-from motionloom.features.feature_table import LibraryFeatures
+from motionloom.features import FeatureSet, feature_set, frame_distance
+from motionloom.features.feature_table import LibraryFeatures, principal_components
 from motionloom.library import Library
 from motionloom.search.index.neighbours import open_index
 from reproduction.claims import Claim, Data, not_made

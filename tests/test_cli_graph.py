@@ -106,7 +106,7 @@ def test_a_walk_follows_a_file_of_places_and_other_goals(place, tmp_path):
     assert answer["frames"] > 60 and abs(end[2] - 6.0) < 1.0
     run("walk", place, "--goal", "0,6", "--seconds", 6, "-o", tmp_path / "g.glb")
     assert (tmp_path / "g.glb").stat().st_size > 5000
-    run("walk", place, "--label", "turn:3", "--label", "straight:3", "-o", tmp_path / "l.bvh")
+    run("walk", place, "--timeline", "turn:3", "--timeline", "straight:3", "-o", tmp_path / "l.bvh")
     assert len(ml.load(tmp_path / "l.bvh")) == 180
 
 
@@ -134,8 +134,9 @@ def test_a_preset_builds_the_graph_of_the_dissertation(place):
     words = ("graph", place, "build", "--label", "walk", "--preset", "kr14")
     answer = json.loads(run(*words, "--json").stdout)
     assert answer["threshold"] == 15.0 and answer["transitions"] > 0
-    again = ml.Library(place).last_graph_settings
-    assert (again.preset, again.window, again.blend_seconds) == ("kr14", "kr14", 1.0)
+    again = ml.Library(place).graphs.settings
+    assert (again.rules.window, again.rules.blend_seconds) == ("kr14", 1.0)
+    assert again == ml.GraphSettings.kr14(label=("walk",))
     assert again.sector_seconds == pytest.approx(50 / 30)
     same = ml.Library(place).motion_graph(ml.GraphSettings.kr14(label="walk"))
     assert len(same) == answer["transitions"]

@@ -53,9 +53,11 @@ def test_what_is_on_by_default_can_be_switched_off(place):
 
 
 def test_the_help_shows_what_an_option_may_be():
-    text = run("search", "--help").stdout
-    for words in ("--index bucket|kdtree|shards", "--rank movement|distance|sum", "[0.5,2]"):
+    text = run("search", "--help-all").stdout
+    for words in ("--index bucket|kdtree|shards", "--rank movement|distance", "[0.5,2]"):
         assert words in text
+    lazy = run("search", "--method", "lazy", "--help").stdout
+    assert "--rank distance|sum" in lazy and "--alpha" not in lazy
 
 
 def test_a_small_family_says_what_to_try(place):
@@ -118,7 +120,7 @@ def test_matches_are_exported_drawn_and_put_on_a_page(place, tmp_path):
 
 def test_lengths_of_members_are_an_option(place):
     query = f"{KICK}_p0:10-40"
-    nodes = found("family", place, query, "--max-distance", 0.3, "--member-lengths", "0.95,1.05")
+    nodes = found("family", place, query, "--join-distance", 0.3, "--member-lengths", "0.95,1.05")
     lengths = [node["end_frame"] - node["start_frame"] for node in nodes["nodes"]]
     assert len(lengths) > 1
     assert all(0.95 * 30 <= length <= 1.05 * 30 for length in lengths)
@@ -126,11 +128,11 @@ def test_lengths_of_members_are_an_option(place):
     assert all(27 <= hit["end_frame"] - hit["start_frame"] <= 33 for hit in hits)
     wrong = run("family", place, query, "--member-lengths", "half")
     assert wrong.exit_code != 0
-    assert "member_lengths must be two numbers, LEAST,MOST; got 'half'" in str(wrong.exception)
+    assert "member_lengths must be numbers with commas between; got 'half'" in str(wrong.exception)
 
 
 def test_family_as_json_is_the_contract(place):
-    graph = found("family", place, f"{KICK}_p0:10-40", "--max-distance", 0.12)
+    graph = found("family", place, f"{KICK}_p0:10-40", "--join-distance", 0.12)
     assert set(graph) == {"query", "join_distance", "nodes", "edges"}
     assert graph["nodes"][0]["tier"] == 0
     assert {"motion", "start_frame", "end_frame", "distance_to_query", "tier"} == set(
@@ -164,9 +166,9 @@ def test_family_is_drawn_and_written_for_other_programs(place, tmp_path):
     [
         ([f"{KICK}_p0:10-11"], "at least two frames"),
         ([f"{KICK}_p0:0-99999"], "range must lie within"),
-        (["walk_p0", "--method", "lazy", "--k", "0"], "greater than or equal to 1"),
+        (["walk_p0", "--method", "lazy", "--k", "0"], "k must be at least 1"),
         (["walk_p0", "--k", "5"], "k is not an option of method dtw"),
-        (["walk_p0", "--method", "lazy", "--radius", "-1"], "greater than or equal to 0"),
+        (["walk_p0", "--method", "lazy", "--radius", "-1"], "radius must be at least 0"),
         (["walk_p0", "--tiers", "some"], "tiers must be a number from 1 on, or all; got some"),
         (["walk_p0", "--weights", "odd"], "weights must be one of moving, equal"),
         (["walk_p0", "--sheet", "page.txt"], "must end in .html"),

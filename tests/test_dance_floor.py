@@ -135,7 +135,7 @@ def test_the_command_writes_one_file_with_all_characters(dances, tmp_path):
     for number, dance in enumerate(dances):
         lib.add_motion(dance, name=f"dance_{number}")
     glb, top = tmp_path / "floor.glb", tmp_path / "top.png"
-    command = ["dancefloor", str(lib.path), "-n", "3", "--seconds", "4", "-o", str(glb)]
+    command = ["dancefloor", str(lib.path), "--count", "3", "--seconds", "4", "-o", str(glb)]
     result = CliRunner().invoke(app, [*command, "--top-view", str(top), "--json"])
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
@@ -154,7 +154,7 @@ def test_the_command_names_what_is_wrong(dances, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     lib.add_motion(dances[0], name="dance")
     run = CliRunner().invoke
-    command = ["dancefloor", str(lib.path), "-n", "2", "--seconds", "3"]
+    command = ["dancefloor", str(lib.path), "--count", "2", "--seconds", "3"]
     for extra, message in (
         (["-o", "floor.bvh"], "written to .glb, .gltf; got '.bvh'"),
         (["-o", "floor.glb", "--floor", "wide"], "WIDTHxDEPTH in metres"),

@@ -84,8 +84,8 @@ WRONG = {
     "synthesize takes.loom kick -o a.bvh": "Missing option '--at'",
     "dance takes.loom nosuch.mid -o a.bvh": "give a file, or the word tune",
     "act takes.loom flibbertigibbet -o a.bvh": "name an action",
-    "evaluate takes.loom": "label them (motionloom label), or give --labels",
-    "parametrize takes.loom walk --by left_wrist@10 --name a": "Use a larger --join-distance",
+    "evaluate takes.loom": "label them (motionloom label), or give as labels",
+    "parametrize takes.loom walk --by left_wrist@10 --name a": "Use a larger join_distance",
 }
 
 

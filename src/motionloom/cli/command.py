@@ -163,7 +163,7 @@ class Part:
         found = [flat for flat in self.options() if flat.name == name]
         for each in fields(self.cls):
             methods = described(self.cls)[each.name][1].methods
-            chosen = methods.get(str(words.get(each.name)), type(getattr(start, each.name)))
+            chosen = methods.get(words.get(each.name, ""), type(getattr(start, each.name)))
             for flat in found:
                 if flat.method is not None and flat.cls is chosen:
                     return flat.cls

@@ -5,43 +5,25 @@ indexes work on it. A *frame distance* computes the distances between the frames
 Every feature set is a frame distance.
 """
 
-from motionloom.features.feature_sets import (
-    FEATURES,
-    FeatureSet,
-    feature_set,
-    frame_features,
-    register_features,
-)
-from motionloom.features.feature_table import (
-    LibraryFeatures,
-    library_features,
-    principal_components,
-)
-from motionloom.features.frame_distances import (
-    DISTANCES,
-    FrameDistance,
-    distance_matrix,
-    frame_distance,
-    register_distance,
-)
-from motionloom.features.point_cloud import PointCloud, point_cloud_distances
-from motionloom.features.principal_components import Basis
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "DISTANCES",
-    "FEATURES",
-    "Basis",
-    "FeatureSet",
-    "FrameDistance",
-    "LibraryFeatures",
-    "PointCloud",
-    "distance_matrix",
-    "feature_set",
-    "frame_distance",
-    "frame_features",
-    "library_features",
-    "point_cloud_distances",
-    "principal_components",
-    "register_distance",
-    "register_features",
-]
+from motionloom.lazy_names import imported_on_use
+
+if TYPE_CHECKING:
+    from motionloom.features.feature_sets import FEATURES as FEATURES
+    from motionloom.features.feature_sets import FeatureSet as FeatureSet
+    from motionloom.features.feature_sets import feature_set as feature_set
+    from motionloom.features.feature_sets import frame_features as frame_features
+    from motionloom.features.feature_sets import register_features as register_features
+    from motionloom.features.feature_table import LibraryFeatures as LibraryFeatures
+    from motionloom.features.feature_table import library_features as library_features
+    from motionloom.features.frame_distances import DISTANCES as DISTANCES
+    from motionloom.features.frame_distances import FrameDistance as FrameDistance
+    from motionloom.features.frame_distances import distance_matrix as distance_matrix
+    from motionloom.features.frame_distances import frame_distance as frame_distance
+    from motionloom.features.frame_distances import register_distance as register_distance
+    from motionloom.features.point_cloud import PointCloud as PointCloud
+    from motionloom.features.point_cloud import point_cloud_distances as point_cloud_distances
+    from motionloom.features.principal_components import Basis as Basis
+
+__getattr__, __dir__ = imported_on_use(__name__)

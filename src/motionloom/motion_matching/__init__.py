@@ -1,19 +1,18 @@
 """Motion matching: a character that responds, from a folder of takes."""
 
-from motionloom.motion_matching.build import matching_database
-from motionloom.motion_matching.database import MatchingDatabase
-from motionloom.motion_matching.matching_player import MatchingPlayer, MatchState
-from motionloom.motion_matching.settings import MatchingSettings, MatchingWalkSettings
-from motionloom.motion_matching.steering_courses import COURSES, CourseResult, run_course
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "COURSES",
-    "CourseResult",
-    "MatchState",
-    "MatchingDatabase",
-    "MatchingPlayer",
-    "MatchingSettings",
-    "MatchingWalkSettings",
-    "matching_database",
-    "run_course",
-]
+from motionloom.lazy_names import imported_on_use
+
+if TYPE_CHECKING:
+    from motionloom.motion_matching.build import matching_database as matching_database
+    from motionloom.motion_matching.database import MatchingDatabase as MatchingDatabase
+    from motionloom.motion_matching.matching_player import MatchingPlayer as MatchingPlayer
+    from motionloom.motion_matching.matching_player import MatchState as MatchState
+    from motionloom.motion_matching.settings import MatchingSettings as MatchingSettings
+    from motionloom.motion_matching.settings import MatchingWalkSettings as MatchingWalkSettings
+    from motionloom.motion_matching.steering_courses import COURSES as COURSES
+    from motionloom.motion_matching.steering_courses import CourseResult as CourseResult
+    from motionloom.motion_matching.steering_courses import run_course as run_course
+
+__getattr__, __dir__ = imported_on_use(__name__)

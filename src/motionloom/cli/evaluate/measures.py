@@ -83,7 +83,7 @@ def _evaluate_sets(
     json: bool,
 ) -> None:
     from motionloom.evaluation.protocol_run import chosen_sets, run_protocol, write_page
-    from motionloom.search.methods.clips import clip_methods
+    from motionloom.evaluation.settings import clip_methods
 
     if output is not None and output.suffix != ".md":
         raise InvalidInput(f"{output}: with --sets the output is a page, a file that ends in .md")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from click.exceptions import Exit
 
@@ -74,7 +74,7 @@ def export(
     datasets.load_dataset read.
     """
     library = open_library(lib)
-    chosen = motion_choice(choice)
+    chosen: dict[str, Any] = motion_choice(choice)
     count = len(library.select(**chosen))
     with progress("exporting", count) as advance:
         library.export(folder, to="parquet" if parquet else to, **chosen, progress=advance)

@@ -9,7 +9,6 @@ from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, open_library
 from motionloom.cli.terminal import counted, print_json, remark
 from motionloom.errors import InvalidInput
-from motionloom.motion.feet.gait import gait_segments
 from motionloom.motion.segment import split_segment
 
 
@@ -40,6 +39,8 @@ def label(
 
     Without labels, print those it has, and the gait that was measured: stand, walk, jog, run.
     """
+    from motionloom.library import gait_segments
+
     lib = open_library(library)
     if from_file is not None:
         report = lib.labels.read(from_file)

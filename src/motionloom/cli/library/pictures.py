@@ -186,7 +186,8 @@ def _library_source(place: Path, choice: MotionChoice) -> _Source:
     if not library.names:
         raise InvalidInput(f"{place}: the library is empty; import motions first")
     source = _Source(place.resolve().stem)
-    names = library.select(**motion_choice(choice))
+    chosen: dict[str, Any] = motion_choice(choice)
+    names = library.select(**chosen)
     source.loads = [(name, partial(load, name)) for name in names]
     return source
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import motionloom as ml
 from motionloom.cli.terminal import progress
 from motionloom.cli.tools.demo.tour import Tour
 from motionloom.errors import MissingExtra
+from motionloom.search.settings import Expansion, SearchSettings
 
 _STRIPS = ("walk_p0", "kick_leap_front_right_p0", "dance_groove_p1")
 
@@ -126,7 +126,7 @@ def match_web(tour: Tour) -> dict[str, Any]:
 def whole_clips(tour: Tour) -> dict[str, Any]:
     """Retrieve clips that are similar from start to end."""
     tour.command(f"search {tour.place} jump_up_p0 --method dtw-clip --k 4")
-    for match in tour.lib.search("jump_up_p0", method=ml.ClipDtw(k=4)):
+    for match in tour.lib.search("jump_up_p0", SearchSettings.of({"method": "dtw-clip", "k": 4})):
         tour.say(f"{match.motion}: {match.distance:.3f} m")
     return {}
 
@@ -138,7 +138,7 @@ def parametric_kick(tour: Tour) -> dict[str, Any]:
     kick, here = "kick_front_mid_right_p0:0-70", tour.folder / "kick_here.bvh"
     tour.command(f"parametrize {tour.place} {kick} --by right_ankle@33 --label kick --name kick")
     tour.command(f"synthesize {tour.place} kick --at=-0.2,0.7,0.8 -o {here}")
-    family = tour.lib.family(kick, label="kick", max=24, expansion=ml.Expansion(join_distance=0.1))
+    family = tour.lib.family(kick, label="kick", max=24, expansion=Expansion(join_distance=0.1))
     space = tour.lib.parametrize(family, by="right_ankle@33", samples=150, name="kick")
     found = space.reach([-0.2, 0.7, 0.8])
     found.motion.save(here)
@@ -283,8 +283,8 @@ def cluster(tour: Tour) -> dict[str, Any]:
     pairs = [pair for rows in zip(single, sharded, strict=True) for pair in zip(*rows, strict=True)]
     differ = sum((a.text, a.distance) != (b.text, b.distance) for a, b in pairs)
     tour.say(
-        f"{len(single)} frames, the 16 nearest of {tour.lib.store.frames} to each, from shards: {differ} "
-        f"of {len(pairs)} results differ from those of a single index"
+        f"{len(single)} frames, the 16 nearest of {tour.lib.store.frames} to each, from shards: "
+        f"{differ} of {len(pairs)} results differ from those of a single index"
     )
     return {"cluster": {"answers": len(pairs), "differ": differ}}
 
