@@ -168,6 +168,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     from motionloom.crowd.settings import load_crowd_settings
     from motionloom.dance.transitions.movement_graph import TransitionGraph
     from motionloom.dance.transitions.rules import load_rules, with_rules
+    from motionloom.evaluation.settings import SentenceSettings
     from motionloom.features.joint_weights import load_weights, read_tags
     from motionloom.library import evaluate_sentences, load_music
     from motionloom.motion.roles.assignment import load_role_map
@@ -214,7 +215,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
         "scores": read_scores,
         "route": lambda path: WalkSettings(path=path).floor_path(),
         "tags": lambda path: read_tags(path, library.store),
-        "sentences": lambda path: evaluate_sentences(library, path, workers=1),
+        "sentences": lambda path: evaluate_sentences(library, path, SentenceSettings(workers=1)),
         "trusted": trusted,
         "motionloom": settings,
     }

@@ -1,7 +1,7 @@
 """The eight parameterized motions of Kovar & Gleicher 2004, made once for all parts.
 
-*The paper's way* is ``ParametrizeSettings.kg04``: examples nearest to a random point, interpolated weights.
-Ours also blends the examples around a point, and refines.
+*The paper's way* is ``ParametrizeSettings.kg04``: examples nearest to a random point, interpolated
+weights. Ours also blends the examples around a point, and refines.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 One performer of the built-in corpus, 33 kinds of clips and four long takes, in the paper's six
 categories. The paper's data are not published. Rules and defaults of the match web were tried on
-performer 0; performer 2 is measured here. *Paper* is ``FamilySettings.kg04``, *default* the library's
-own settings (docs/web.md, "Departures").
+performer 0; performer 2 is measured here. *Paper* is ``FamilySettings.kg04``, *default* the
+library's own settings (docs/web.md, "Departures").
 """
 
 from __future__ import annotations

@@ -490,8 +490,8 @@ def _two_nodes(walks: list[Motion]) -> tuple[int, float, float]:
         walk = conformed(walk, walks[0].skeleton, walks[0].fps)
         cuts += stride_cuts(walk) + stride_cuts(walk.mirror(), mirrored=True)
     every = round(float(np.median([np.diff(cut.beats).mean() for cut in cuts])))
-    _, groups = grouped_movements([cut.movement(every) for cut in cuts],
-                                  ChoreographySettings(grouping=GroupingSettings(groups=2)))  # fmt: skip
+    two = ChoreographySettings(grouping=GroupingSettings(groups=2))
+    _, groups = grouped_movements([cut.movement(every) for cut in cuts], two)
     left = np.array([cut.lead == "left" for cut in cuts])
     small = min(np.bincount(groups.labels)) / len(cuts)
     return len(cuts), float(small), _agreement(left, groups.labels == 1)

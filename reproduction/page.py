@@ -113,8 +113,8 @@ def _presets() -> str:
             shown = ", ".join(f"`{key}={_changed(value)}`" for key, value in values.items())
             rows.append([f"`{name}`", f"`{preset}`", shown or "the defaults"])
     return (
-        "## Presets\n\nA preset sets what a paper says: `lib.search(query, ml.SearchSettings.kt10())`, "
-        "`motionloom search LIB QUERY --preset kt10`.\n\n"
+        "## Presets\n\nA preset sets what a paper says: `lib.search(query, "
+        "ml.SearchSettings.kt10())`, `motionloom search LIB QUERY --preset kt10`.\n\n"
         + _table(["settings of", "preset", "values"], rows)
     )
 

@@ -62,7 +62,8 @@ def forms() -> str:
     >>> forms()[:57]
     'JOINT@FRAME, final_root_position, lowest(JOINT), highest('
     """
-    over_all, at_a_frame = [], []
+    over_all: list[str] = []
+    at_a_frame: list[str] = []
     for name, make in KINDS.items():
         wanted = _wanted(make)
         text = name + "(JOINT)" * ("joint" in wanted)
