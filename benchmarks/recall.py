@@ -26,7 +26,7 @@ from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.search import Match
 from motionloom.search.match_web.store import WebStore
-from motionloom.search.methods import WebOptions
+from motionloom.search.methods import MatchWeb, WebOptions
 from motionloom.search.methods.segments import NEAR_MATCHES
 from motionloom.store.records import Entry
 
@@ -129,17 +129,17 @@ def recall(
     library: Library, rng: np.random.Generator, *limits: float, queries: int = _QUERIES
 ) -> list[Counts]:
     """Matches of the web of all cells that the web of near cells finds, for each limit."""
-    rate = WebStore.of(library, WebOptions(cells="near")).rate
+    rate = WebStore.of(library.store, WebOptions(cells="near")).rate
     entries = [entry for entry in library.entries() if entry.seconds > _QUERY_S[0] + 1.0 / rate]
     counts = [Counts() for _ in limits]
     for _ in range(queries):
         query = random_query(entries, rng)
         for limit, count in zip(limits, counts, strict=True):
             options: dict[str, Any] = {
-                "method": "web", "max": None, "max_distance": limit, "exclude_query": True,
+                "max": None, "max_distance": limit, "exclude_query": True,
             }  # fmt: skip
-            found = list(library.search(query, cells="near", **options))
-            for match in library.search(query, cells="all", **options):
+            found = list(library.search(query, method=MatchWeb(cells="near"), **options))
+            for match in library.search(query, method=MatchWeb(cells="all"), **options):
                 count.add(match, found)
     return counts
 
