@@ -1,7 +1,7 @@
 """Tam, Zheng, Corbyn & Lau 2007 on CMU clips in the paper's five groups.
 
 The paper's clips are not published; these are others of the same groups, in the same numbers. All
-settings are those of the paper (`preset="tz07"`), none was chosen on these clips. It weights the
+settings are those of the paper (presets ``tz07``), none was chosen on these clips. It weights the
 joints for its own method and gives no numbers, so all three methods get the same weights here, by
 the visibility of a joint, and everything is also measured with equal ones.
 """
@@ -16,7 +16,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-import motionloom as ml
 from motionloom.evaluation.clips import RECALLS, Evaluation
 from motionloom.library import Library
 from motionloom.search.clips.measures import EmdMeasure, clip_distances
@@ -39,7 +38,12 @@ _NEEDS = "needs the CMU clips"
 @cache
 def evaluation(clips: Library, weights: str = "importance") -> Evaluation:
     """The three methods of the paper on the clips."""
-    return clips.evaluate(ml.EvaluateSettings.tz07(joint_weights=weights), workers=1)
+    methods = {
+        "emd": Emd.tz07(joint_weights=weights),
+        "dtw": AngleDtw(joint_weights=weights),
+        "scaling": UniformScaling.tz07(joint_weights=weights),
+    }
+    return clips.evaluate(methods=methods, workers=1)
 
 
 def features(data: Data) -> Iterator[Claim]:
@@ -329,7 +333,7 @@ PARTS = (features, figure_4, figure_5, figure_6, table_1, ground_distance, illus
 
 def _table(data: Data, method: Emd | AngleDtw | UniformScaling) -> ClipTable:
     assert data.clips is not None
-    return clip_table(data.clips, method.measure())
+    return clip_table(data.clips.store, method.measure())
 
 
 def _points(table: ClipTable) -> NDArray[np.int64]:

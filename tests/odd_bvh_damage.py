@@ -106,11 +106,11 @@ def structure() -> list[Odd]:
                    lines=tuple(range(end, end + 9))),
         # Two skeletons in one file: a motion has one. Choose with root=, or keep both apart.
         is_either("two_roots", encoded([*pair[0], *pair[1]]), None, "root"),
-        is_read("two_roots_the_first", encoded([*pair[0], *pair[1]]), TRUTH, None, root="Hips"),
+        is_read("two_roots_the_first", encoded([*pair[0], *pair[1]]), TRUTH, None, skeleton="Hips"),
         is_read("two_roots_the_second", encoded([*pair[0], *pair[1]]),
-                reading(second, rows_of(second)), None, root="Sword"),
+                reading(second, rows_of(second)), None, skeleton="Sword"),
         is_refused("two_roots_neither", encoded([*pair[0], *pair[1]]), "Hips", "Sword",
-                   root="Shield"),
+                   skeleton="Shield"),
         # A file appended to itself.
         is_either("file_twice", encoded([*LINES, *LINES]), TRUTH, lines=len(LINES) + 1),
         is_either("text_behind_the_rows", encoded([*LINES, "END"]), TRUTH, lines=len(LINES) + 1),

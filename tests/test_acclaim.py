@@ -236,9 +236,9 @@ def test_a_skeleton_that_is_ambiguous_must_be_given(take, tmp_path):
         MotionFormatError, match=r"05_01.asf beside it; found 08.asf, 09.asf.*as skeleton"
     ):
         ml.load(path)
-    assert len(ml.load(path, asf=tmp_path / "09.asf")) == 1
+    assert len(ml.load(path, skeleton=tmp_path / "09.asf")) == 1
     with pytest.raises(MotionFormatError, match="there is no skeleton"):
-        ml.load(path, asf=tmp_path / "10.asf")
+        ml.load(path, skeleton=tmp_path / "10.asf")
     with pytest.raises(MotionFormatError, match="is a skeleton; read the .amc"):
         ml.load(tmp_path / "09.asf")
 
@@ -324,8 +324,8 @@ def test_wrong_options_are_named(take):
         ml.load(path, fps=0)
     with pytest.raises(InvalidInput, match="max_gap must be zero or more"):
         ml.load(path, format=FormatOptions(max_gap=-1))
-    with pytest.raises(InvalidInput, match="reading Acclaim takes no option 'skin'; it takes asf"):
-        ml.load(path, skin=3)
+    with pytest.raises(InvalidInput, match="Acclaim takes no option 'tpose'; it takes skeleton"):
+        ml.load(path, format=FormatOptions(tpose=True))
 
 
 @pytest.mark.parametrize("newline", ["\r\n", "\r"])

@@ -258,10 +258,10 @@ def test_reads_one_of_several_figures_by_name(write):
         MotionFormatError, match="2 figures, with roots 'Hips', 'Hips2'.*choose one as skeleton"
     ):
         ml.load(path)
-    second = ml.load(path, root="Hips2")
+    second = ml.load(path, skeleton="Hips2")
     npt.assert_allclose(second.positions(), ml.load(write(other, "o.bvh")).positions(), atol=1e-6)
     with pytest.raises(MotionFormatError, match="no ROOT is called 'Bob'"):
-        ml.load(path, root="Bob")
+        ml.load(path, skeleton="Bob")
 
 
 def test_a_truncated_file_is_refused_unless_partial(write):

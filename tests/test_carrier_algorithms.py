@@ -47,7 +47,7 @@ def libraries(takes, tmp_path_factory):
             lib.add_motion(take if kind == "plain" else under_a_carrier(take, kind))
         made[kind] = lib
     key = made["fixed"].entries()[0].skeleton
-    assert made["fixed"].skeleton(key).names[0] == "Hips"
+    assert made["fixed"].store.skeleton(key).names[0] == "Hips"
     yield made
     for lib in made.values():
         lib.close()
@@ -116,7 +116,11 @@ def test_a_dance_and_a_dance_floor(pair):
 def test_a_march(pair):
     names = [name for name in pair[0].names if "walk" in name]
     made = [
-        lib.march(takes=names, seconds=4.0, formation=ml.Formation(ranks=1, files=2))
+        lib.march(
+            seconds=4.0,
+            movements=ml.CrowdMovements(takes=tuple(names)),
+            formation=ml.Formation(ranks=1, files=2),
+        )
         for lib in pair
     ]
     for a, b in zip(made[0].scene.motions, made[1].scene.motions, strict=True):

@@ -20,7 +20,13 @@ from motionloom.dance.movements import (
     postures,
     transition_differences,
 )
-from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.settings import (
+    BeatSettings,
+    ChoreographySettings,
+    GroupingSettings,
+    LikelihoodSettings,
+    MovementSettings,
+)
 from motionloom.dance.transitions import movement_graph as transition_graph
 from motionloom.dance.transitions.learning import (
     baum_welch,
@@ -127,7 +133,9 @@ def test_velocities_have_half_of_the_difference_by_default():
     posed = movement_differences(made.movements, MovementComparison(how.weights, 0.0))[pairs]
     assert np.median(posed) / np.median(whole - posed) == pytest.approx(1.0, rel=0.02)
     assert made.comparison.velocity_weight == how.velocity_weight
-    fixed = Choreography.from_takes(takes, ChoreographySettings(meter=2, velocity_weight=0.5))
+    fixed = Choreography.from_takes(
+        takes, ChoreographySettings(meter=2, grouping=GroupingSettings(velocity_weight=0.5))
+    )
     assert fixed.comparison.velocity_weight == 0.5
     alone = MovementComparison.of(made.movements[:1])
     assert 0.001 <= alone.velocity_weight <= 0.1
@@ -173,7 +181,9 @@ def test_meters_of_two_to_eight_beats_are_told_apart(meter):
     take = barred(meter, seed=meter)
     found = ml.beats(take, tempo_bpm=(100.0, 140.0))
     assert estimated_meter(take, found).beats == meter
-    settings = ChoreographySettings(tempo_bpm=(100.0, 140.0), min_confidence=0.0)
+    settings = ChoreographySettings(
+        beats=BeatSettings(tempo_bpm=(100.0, 140.0)), movements=MovementSettings(min_confidence=0.0)
+    )
     assert Choreography.from_takes([take], settings).meter == meter
 
 
@@ -187,19 +197,19 @@ def test_a_mirrored_second_half_is_another_bar_and_a_walk_has_two_beats():
 
 def test_tempo_range_steadiness_and_level_are_reachable(dances):
     plain, half, quick = (
-        Choreography.from_takes(dances[:1], ChoreographySettings(meter=4, **options))
+        Choreography.from_takes(dances[:1], ChoreographySettings.of({"meter": 4, **options}))
         for options in ({}, {"level": 2.0}, {"tempo_bpm": (150.0, 300.0)})
     )
     assert half.period == pytest.approx(2.0 * plain.period, rel=0.05)
     assert quick.period == pytest.approx(0.5 * plain.period, rel=0.05)
-    steady = ChoreographySettings(meter=4, steady=True).beats
+    steady = ChoreographySettings(meter=4, beats=BeatSettings(steady=True)).beats
     assert steady.steady and not ChoreographySettings().beats.steady
     with pytest.raises(InvalidInput, match="two tempos from slow to fast"):
-        ChoreographySettings(tempo_bpm=(120.0, 60.0))
+        ChoreographySettings(beats=BeatSettings(tempo_bpm=(120.0, 60.0)))
 
 
 def test_the_preset_uses_all_takes_and_beats_as_in_the_paper(dances):
-    chosen = ChoreographySettings(meter=4, preset="kp03")
+    chosen = ChoreographySettings.kp03(meter=4)
     assert chosen.beats.kind == "acceleration" and chosen.beats.steady
     assert not chosen.even and chosen.min_confidence == 0.0
     sitting = ml.demo.clip("sit_stand")
@@ -224,7 +234,10 @@ def test_movements_with_uneven_beats_are_dropped_unless_they_are_wanted(align, f
     )
     counts = [
         len(Choreography.from_takes([slow], ChoreographySettings(
-            meter=4, even=even, align=align, max_seam=None, groups=3, min_likelihood=0.0
+            meter=4,
+            movements=MovementSettings(even=even, align=align),
+            grouping=GroupingSettings(groups=3),
+            transitions=LikelihoodSettings(max_seam=None, min_likelihood=0.0),
         )).movements)
         for even in (True, False)
     ]  # fmt: skip
@@ -234,7 +247,11 @@ def test_movements_with_uneven_beats_are_dropped_unless_they_are_wanted(align, f
 @pytest.mark.slow
 def test_unlikely_transitions_are_dropped_unless_they_are_wanted(dances):
     def likelihoods(least):
-        settings = ChoreographySettings(meter=4, groups=6, min_likelihood=least, max_seam=None)
+        settings = ChoreographySettings(
+            meter=4,
+            grouping=GroupingSettings(groups=6),
+            transitions=LikelihoodSettings(min_likelihood=least, max_seam=None),
+        )
         graph = Choreography.from_takes(dances, settings).graph
         return graph.transitions[graph.transitions > 0]
 
@@ -360,7 +377,10 @@ def test_transitions_are_learnt_from_soft_memberships(dances):
         Choreography.from_takes(
             dances,
             ChoreographySettings(
-                meter=4, groups=8, radius=radius, max_seam=None, align="beats", min_likelihood=0.0
+                meter=4,
+                grouping=GroupingSettings(groups=8, radius=radius),
+                transitions=LikelihoodSettings(max_seam=None, min_likelihood=0.0),
+                movements=MovementSettings(align="beats"),
             ),
         )
         for radius in (None, 1e-4)
@@ -389,7 +409,9 @@ def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
 
     monkeypatch.setattr(learning, "baum_welch", recorded)
     monkeypatch.setattr(movement_runs, "cut_movements", uneven)
-    Choreography.from_takes(dances[:2], ChoreographySettings(meter=4, align="beats"))
+    Choreography.from_takes(
+        dances[:2], ChoreographySettings(meter=4, movements=MovementSettings(align="beats"))
+    )
     assert seen["starts"] == [True, False, True, False] and seen["lengths"][0] == 2
 
 
@@ -574,7 +596,8 @@ def test_a_choreography_goes_on_for_ever(made):
 def test_a_choreography_survives_its_file(made, dances, tmp_path):
     takes = {dance.name: dance for dance in (dances[0], dances[2])}
     made = Choreography.from_takes(
-        [dances[0], dances[2]], ChoreographySettings(meter=4, mirror=True)
+        [dances[0], dances[2]],
+        ChoreographySettings(meter=4, movements=MovementSettings(mirror=True)),
     )
     path = made.save(tmp_path / "dance.json")
     back = load_choreography(path, takes.__getitem__)
@@ -655,7 +678,9 @@ def test_takes_of_other_numbers_of_dancers_are_left_out(dances):
 
 def test_mirrored_takes_double_the_movements(dances):
     plain, both = (
-        Choreography.from_takes(dances[:1], ChoreographySettings(meter=4, mirror=m))
+        Choreography.from_takes(
+            dances[:1], ChoreographySettings(meter=4, movements=MovementSettings(mirror=m))
+        )
         for m in (False, True)
     )
     assert len(both.movements) == 2 * len(plain.movements)
@@ -696,6 +721,8 @@ def test_music_chooses_its_choreography(made):
 def test_the_sets_of_the_paper_have_their_size():
     quick, _ = beat_study("dance", seconds=39.6)
     slow, _ = beat_study("dance", seconds=42.9, period=13 / 30, seed=1)
-    made = Choreography.from_takes([quick, slow], ChoreographySettings(meter=4, groups=37))
+    made = Choreography.from_takes(
+        [quick, slow], ChoreographySettings(meter=4, grouping=GroupingSettings(groups=37))
+    )
     assert 44 <= len(made.movements) <= 49
     assert 1 <= made.graph.movements_per_node <= 2.0

@@ -8,7 +8,13 @@ from click.testing import CliRunner
 
 from motionloom.crowd.ballroom import ballroom
 from motionloom.crowd.built_in import cut_at_beats
-from motionloom.crowd.settings import BallroomSettings, MarchSettings, load_crowd_settings
+from motionloom.crowd.settings import (
+    Ballfloor,
+    BallroomSettings,
+    MarchSettings,
+    load_crowd_settings,
+    settings_from,
+)
 from motionloom.crowd.steering import contact_time, moved_discs, near_pairs
 from motionloom.dance.dancing.nodes import travel_weights
 from motionloom.demo.waltz import waltz_take
@@ -87,7 +93,9 @@ def test_weights_travel_as_requested_within_reach(waltz, rng):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_couples_never_bump_and_never_leave_the_room(waltz, seed):
-    scene = BallroomSettings(couples=20, tempo_bpm=90.0, seconds=24.0, seed=seed, columns=COLUMNS)
+    scene = BallroomSettings(
+        couples=20, tempo_bpm=90.0, seconds=24.0, seed=seed, floor=Ballfloor(columns=COLUMNS)
+    )
     made = ballroom(scene, waltz)
     assert made.clearance() >= 0.0
     around = np.unwrap(np.arctan2(made.centres[..., 0], made.centres[..., 1]), axis=1)
@@ -106,12 +114,12 @@ def test_the_same_seed_dances_the_same(waltz):
     ("make", "message"),
     [
         (lambda: BallroomSettings(couples=500, tempo_bpm=90), "500 couples .* do not fit"),
-        (lambda: BallroomSettings(couples=2), "there is no music"),
+        (lambda: settings_from("ballroom", {"couples": 2}, "ball.toml"), "there is no music"),
         (lambda: BallroomSettings(couples=0, tempo_bpm=90), "couples must be at least 1"),
-        (lambda: BallroomSettings(room=(0.5, 9.0), couples=1, tempo_bpm=90), "do not fit"),
-        (lambda: BallroomSettings(columns=((0, 0, -1),), tempo_bpm=90), "radius above 0"),
+        (lambda: BallroomSettings(couples=1, floor=Ballfloor(room=(0.5, 9.0))), "do not fit"),
+        (lambda: Ballfloor(columns=((0, 0, -1),)), "radius above 0"),
         (lambda: BallroomSettings(tempo_bpm=900), "tempo_bpm must be at most 240"),
-        (lambda: MarchSettings(points=CORNERS), "there is no music"),
+        (lambda: settings_from("march", {"points": CORNERS}, "a.toml"), "there is no music"),
         (lambda: MarchSettings(points=((0, 0),), tempo_bpm=96), "points must be at least two rows"),
         (lambda: MarchSettings(points=((0, 0), (0, 5)), tempo_bpm=96), "there is no room to march"),
         (
@@ -135,7 +143,7 @@ def test_scenes_are_read_from_toml_and_json(tmp_path):
     toml = tmp_path / "ball.toml"
     toml.write_text('kind = "ballroom"\ncouples = 3\ntempo_bpm = 90\ncolumns = [[0, 0, 0.4]]\n')
     assert load_crowd_settings(toml) == BallroomSettings(
-        couples=3, tempo_bpm=90, columns=((0, 0, 0.4),)
+        couples=3, tempo_bpm=90, floor=Ballfloor(columns=((0, 0, 0.4),))
     )
     street = tmp_path / "street.json"
     street.write_text(json.dumps({"kind": "march", "points": CORNERS, "tempo_bpm": 96}))

@@ -9,7 +9,7 @@ from motionloom.crowd.ballroom import _Floor, ballroom
 from motionloom.crowd.built_in import march_steps, waltz_cuts, waltz_steps
 from motionloom.crowd.learnt import Cut, learnt_steps
 from motionloom.crowd.march import march
-from motionloom.crowd.settings import STREET, BallroomSettings, MarchSettings
+from motionloom.crowd.settings import STREET, BallroomSettings, Formation, MarchSettings
 from motionloom.errors import InvalidInput
 from motionloom.library.crowd_plan import CrowdPlan
 
@@ -148,7 +148,9 @@ def test_movements_that_cannot_be_blended_are_nodes_of_their_own(waltz):
 
 
 def test_marchers_take_one_path_and_stay_in_step(strides):
-    settings = MarchSettings(points=STREET, ranks=3, files=4, tempo_bpm=96.0, seconds=20.0)
+    settings = MarchSettings(
+        points=STREET, tempo_bpm=96.0, seconds=20.0, formation=Formation(ranks=3, files=4)
+    )
     made = march(settings, strides)
     assert made.left_feet_in_step() == 1.0
     assert made.misplacement().mean() < 0.1
@@ -186,15 +188,17 @@ def test_a_learnt_ballroom_is_as_good_as_the_built_in_one(waltz):
 
 
 def test_the_preset_sets_what_the_paper_says():
-    ball = BallroomSettings(preset="kp03", tempo_bpm=90.0)
-    assert (ball.graph, ball.groups, ball.couples) == ("learnt", 5, 20)
-    assert (ball.transition_phase, ball.facing) == (0.0, 0.0)
-    assert BallroomSettings(preset="kp03", groups=3, tempo_bpm=90.0).groups == 3
-    parade = MarchSettings(preset="kp03", points=STREET, tempo_bpm=96.0)
-    assert (parade.graph, parade.groups, parade.transition_phase) == ("learnt", 2, 0.0)
-    assert parade.ranks * parade.files == 40
+    ball = BallroomSettings.kp03(tempo_bpm=90.0)
+    steps = ball.movements
+    assert (steps.graph, steps.groups, ball.couples) == ("learnt", 5, 20)
+    assert (steps.transition_phase, ball.floor.facing) == (0.0, 0.0)
+    assert BallroomSettings.kp03(groups=3, tempo_bpm=90.0).movements.groups == 3
+    parade = MarchSettings.kp03(points=STREET, tempo_bpm=96.0)
+    steps = parade.movements
+    assert (steps.graph, steps.groups, steps.transition_phase) == ("learnt", 2, 0.0)
+    assert parade.formation.ranks * parade.formation.files == 40
     with pytest.raises(InvalidInput, match="preset must be one of kp03; got 'kg04'"):
-        BallroomSettings(preset="kg04", tempo_bpm=90.0)
+        BallroomSettings.from_preset("kg04", tempo_bpm=90.0)
     made = CrowdPlan("ballroom", {"preset": "kp03", "couples": 3, "seconds": 3.0})
     steps = made.choreography()
     assert len(steps.graph) == 5 and steps.transition_phase == 0.0

@@ -12,7 +12,7 @@ from motionloom.crowd.ballroom import ballroom, danced_blocks
 from motionloom.crowd.built_in import cut_at_beats, detected_beats
 from motionloom.crowd.hand_holds import Holds
 from motionloom.crowd.march import march
-from motionloom.crowd.settings import SWAY, BallroomSettings, MarchSettings
+from motionloom.crowd.settings import SWAY, Ballfloor, BallroomSettings, Formation, MarchSettings
 from motionloom.dance.beat_clock import MusicClock
 from motionloom.dance.choreography_file import choreography_from
 from motionloom.dance.dancing.dance import beats_on_time
@@ -51,7 +51,9 @@ def danced(waltz):
 
 @pytest.fixture(scope="module")
 def marched(steps):
-    return march(MarchSettings(points=CORNERS, ranks=10, files=4, tempo_bpm=96.0), steps)
+    return march(
+        MarchSettings(points=CORNERS, tempo_bpm=96.0, formation=Formation(ranks=10, files=4)), steps
+    )
 
 
 def speed_minima(motions):
@@ -134,7 +136,11 @@ def test_bodies_keep_to_their_discs_where_it_is_crowded(waltz, seed):
     column = (float(rng.uniform(-2, 2)), float(rng.uniform(-2, 2)), 0.4)
     couples = int(0.36 * room[0] * room[1] / (np.pi * (0.5 + SWAY) ** 2))
     scene = BallroomSettings(
-        couples=couples, room=room, columns=(column,), tempo_bpm=96.0, seconds=10.0, seed=seed
+        couples=couples,
+        tempo_bpm=96.0,
+        seconds=10.0,
+        seed=seed,
+        floor=Ballfloor(room=room, columns=(column,)),
     )
     for block in danced_blocks(scene, waltz):
         middles = np.mean([root[..., [0, 2]] for root in block.root], axis=0, dtype=float)
@@ -147,7 +153,7 @@ def test_bodies_keep_to_their_discs_where_it_is_crowded(waltz, seed):
 def test_ten_minutes_of_waltz_never_bump(waltz, seed, couples):
     columns = ((-2.5, 0.0, 0.4), (2.5, 0.0, 0.4)) if seed else ()
     scene = BallroomSettings(
-        couples=couples, tempo_bpm=90.0, seconds=600.0, seed=seed, columns=columns
+        couples=couples, tempo_bpm=90.0, seconds=600.0, seed=seed, floor=Ballfloor(columns=columns)
     )
     assert ballroom(scene, waltz).clearance() >= 0.0
 
@@ -212,7 +218,9 @@ def test_takes_that_cannot_be_cut_are_reported(take):
 
 
 def test_couples_do_not_march(waltz):
-    scene = MarchSettings(points=((0, 0), (0, 9)), ranks=1, files=1, tempo_bpm=96.0, seconds=2.0)
+    scene = MarchSettings(
+        points=((0, 0), (0, 9)), tempo_bpm=96.0, seconds=2.0, formation=Formation(ranks=1, files=1)
+    )
     with pytest.raises(InvalidInput, match="a march needs movements of one body"):
         march(scene, waltz)
 

@@ -9,13 +9,15 @@ from motionloom.crowd.ballroom import BallroomPlayer, ballroom
 from motionloom.crowd.built_in import march_steps, waltz_steps
 from motionloom.crowd.dance_floor import DanceFloorPlayer, dance_floor
 from motionloom.crowd.march import MarchPlayer, march
-from motionloom.crowd.settings import BallroomSettings, DanceFloorSettings, MarchSettings
+from motionloom.crowd.settings import BallroomSettings, DanceFloorSettings, Formation, MarchSettings
 from motionloom.errors import InvalidInput
 
 FLOOR = DanceFloorSettings(count=2, seconds=5)
 GROOVE = [ml.demo.clip("dance_groove")]
 BALL = BallroomSettings(couples=2, tempo_bpm=90, seconds=5)
-PARADE = MarchSettings(points=((0, 0), (0, 9)), ranks=2, files=2, tempo_bpm=96, seconds=4)
+PARADE = MarchSettings(
+    points=((0, 0), (0, 9)), tempo_bpm=96, seconds=4, formation=Formation(ranks=2, files=2)
+)
 
 
 @pytest.mark.parametrize(

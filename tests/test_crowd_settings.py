@@ -11,6 +11,7 @@ import pytest
 from motionloom.crowd.floor_plan import Street
 from motionloom.crowd.settings import (
     BallroomSettings,
+    Formation,
     MarchSettings,
     load_crowd_settings,
     settings_from,
@@ -91,13 +92,13 @@ MARCHES = [
 @pytest.mark.parametrize(("change", "message"), BALLROOMS)
 def test_impossible_ballrooms_are_refused(change, message):
     with pytest.raises(InvalidInput, match=message):
-        settings_from("ballroom", BALL | change)
+        settings_from("ballroom", BALL | change, "crowd.toml")
 
 
 @pytest.mark.parametrize(("change", "message"), MARCHES)
 def test_impossible_marches_are_refused(change, message):
     with pytest.raises(InvalidInput, match=message):
-        settings_from("march", MARCH | change)
+        settings_from("march", MARCH | change, "crowd.toml")
 
 
 @pytest.mark.parametrize(
@@ -152,8 +153,8 @@ def test_a_scene_finds_its_files_beside_it(tmp_path):
         'takes = ["a.bvh+b.bvh"]\n'
     )
     scene = load_crowd_settings(place)
-    assert scene.room is None and scene.has_takes
-    assert scene.takes == (f"{tmp_path / 'a.bvh'}+{tmp_path / 'b.bvh'}",)
+    assert scene.floor.room is None and scene.has_takes
+    assert scene.movements.takes == (f"{tmp_path / 'a.bvh'}+{tmp_path / 'b.bvh'}",)
     heard = scene.loaded_music(3)
     assert heard.bpm == pytest.approx(100.0) and heard.meter == 3
     place.write_text(
@@ -161,7 +162,8 @@ def test_a_scene_finds_its_files_beside_it(tmp_path):
         'takes = "walk_*"\n'
     )
     scene = load_crowd_settings(place)
-    assert scene.library == str(tmp_path / "takes.loom") and scene.takes == ("walk_*",)
+    assert scene.movements.library == str(tmp_path / "takes.loom")
+    assert scene.movements.takes == ("walk_*",)
 
 
 @pytest.mark.parametrize("meter", [2, 3, 4])
@@ -174,7 +176,9 @@ def test_a_tune_is_as_long_as_the_scene_and_in_its_meter(meter):
 
 
 def test_two_points_are_a_straight_street_and_a_long_one_is_checked_quickly():
-    scene = MarchSettings(points=((0, 0), (0, 12)), ranks=2, files=1, tempo_bpm=96)
+    scene = MarchSettings(
+        points=((0, 0), (0, 12)), tempo_bpm=96, formation=Formation(ranks=2, files=1)
+    )
     assert scene.street.length == pytest.approx(12.0)
     zigzag = [(40.0 * (k % 2), 60.0 * k) for k in range(100)]
     Street.through(zigzag).check_files(np.array([-1.0, 1.0]))

@@ -9,7 +9,14 @@ import motionloom as ml
 from motionloom.crowd.ballroom import ballroom
 from motionloom.crowd.couples import couple_radius, couple_steps, found_couples, guessed_couples
 from motionloom.crowd.march import fitted_march, march
-from motionloom.crowd.settings import STREET, BallroomSettings, MarchSettings
+from motionloom.crowd.settings import (
+    STREET,
+    Ballfloor,
+    BallroomSettings,
+    CrowdMovements,
+    Formation,
+    MarchSettings,
+)
 from motionloom.crowd.strides import StrideRules, marching_steps, pace
 from motionloom.errors import InvalidInput
 from motionloom.library.crowd_plan import expanded
@@ -79,7 +86,13 @@ def test_a_graph_is_learnt_from_a_couple(couple, waltz):
 def test_captured_couples_never_bump_either(waltz):
     radius = couple_radius(waltz)
     assert 0.4 < radius < 0.8
-    scene = BallroomSettings(couples=5, tempo_bpm=90, seconds=10, radius=radius, library="own")
+    scene = BallroomSettings(
+        couples=5,
+        tempo_bpm=90,
+        seconds=10,
+        floor=Ballfloor(radius=radius),
+        movements=CrowdMovements(library="own"),
+    )
     made = ballroom(scene, waltz)
     assert made.clearance() >= 0.0
     quality = made.quality()
@@ -126,9 +139,12 @@ def test_walks_march_in_step_and_keep_their_places(strides):
     slow, fast = pace(strides, bpm)
     assert 0.5 < slow <= fast < 2.0
     scene = MarchSettings(
-        points=((0, 0), (0, 20)), ranks=2, files=2, tempo_bpm=bpm, seconds=8, library="own",
-        speed=0.5 * (slow + fast),
-    )  # fmt: skip
+        points=((0, 0), (0, 20)),
+        tempo_bpm=bpm,
+        seconds=8,
+        formation=Formation(ranks=2, files=2, speed=0.5 * (slow + fast)),
+        movements=CrowdMovements(library="own"),
+    )
     scene.check_pace(slow, fast)
     made = march(scene, strides)
     assert made.misplacement().mean() < 0.25
@@ -211,7 +227,13 @@ def test_patterns_stand_for_names_and_pairs():
 @pytest.mark.cmu
 def test_strides_that_do_not_fit_do_not_follow_each_other(cmu30):
     walks = [ml.load(cmu30 / "007" / f"07_0{k}.bvh") for k in (1, 2, 3, 4)]
-    street = MarchSettings(points=STREET, ranks=3, files=2, tempo_bpm=114, seconds=20, library="07")
+    street = MarchSettings(
+        points=STREET,
+        tempo_bpm=114,
+        seconds=20,
+        formation=Formation(ranks=3, files=2),
+        movements=CrowdMovements(library="07"),
+    )
     worst = {}
     for limit in (1.5, None):
         steps = marching_steps(walks, max_seam=limit)
@@ -233,7 +255,13 @@ def test_captured_salsa_and_walks_make_crowds(cmu30):
     steps = couple_steps(found, meter=4)
     # Figures of salsa differ too much to be blended: nearly every one is a node.
     assert steps.graph.movements_per_node < 1.2
-    scene = BallroomSettings(couples=6, tempo_bpm=120, seconds=20, radius=0.9, library="cmu")
+    scene = BallroomSettings(
+        couples=6,
+        tempo_bpm=120,
+        seconds=20,
+        floor=Ballfloor(radius=0.9),
+        movements=CrowdMovements(library="cmu"),
+    )
     made = ballroom(scene, steps)
     assert made.clearance() >= 0.0
     assert made.quality().mean.foot_slide_m < 0.015
@@ -241,8 +269,12 @@ def test_captured_salsa_and_walks_make_crowds(cmu30):
     strides = marching_steps(walks)
     assert sorted(strides.graph.names) == ["left", "right"]
     bpm = 60.0 / strides.period
-    scene = MarchSettings(points=((0, 0), (0, 20), (0, 40), (20, 40), (40, 40)), ranks=3, files=2,
-                       tempo_bpm=bpm, speed=sum(pace(strides, bpm)) / 2, library="cmu")  # fmt: skip
+    scene = MarchSettings(
+        points=((0, 0), (0, 20), (0, 40), (20, 40), (40, 40)),
+        tempo_bpm=bpm,
+        formation=Formation(ranks=3, files=2, speed=sum(pace(strides, bpm)) / 2),
+        movements=CrowdMovements(library="cmu"),
+    )
     made = march(scene, strides)
     assert made.misplacement().mean() < 0.25
     assert made.left_feet_in_step() > 0.95

@@ -104,8 +104,7 @@ def _check_scene(scene, path):
         points = [ml.load_markers(path, subject=name).positions for name in scene.names]
         assert np.isnan(points[1][30:]).all()
     else:
-        option = "skin" if "gl" in path.suffix else "skeleton"
-        points = [ml.load(path, **{option: name}).positions(end_sites=True) for name in scene.names]
+        points = [ml.load(path, skeleton=name).positions(end_sites=True) for name in scene.names]
     for found, motion in zip(points, scene, strict=True):
         assert np.abs(found[: len(motion)] - motion.positions(end_sites=True)).max() < 1e-4
 
@@ -204,7 +203,7 @@ def _other(settings, name):
         if isinstance(default, bool)
         else 3
         if name == "decimals"
-        else (1.0 if name in ("fps", "max_gap", "timeout") else name == "tpose" or "x")
+        else (1.0 if name in ("fps", "max_gap") else name == "tpose" or "x")
     )
 
 

@@ -12,6 +12,7 @@ from motionloom.cli import app
 from motionloom.errors import InvalidInput
 from motionloom.motion.feet.gait import gait_segments, gaits, label_gaits
 from motionloom.motion_graph import TransitionSettings, WalkSettings, motion_graph
+from motionloom.motion_graph.settings import TransitionRules
 
 
 @pytest.mark.parametrize(
@@ -180,10 +181,11 @@ def test_bridges_join_walks_and_jogs(take):
     """Cut from one take, so that nothing leads from the walks to the jog but a bridge."""
     walk, jog = replace(take[0:216], name="walk"), replace(take[290:410], name="jog")
     settings = TransitionSettings(per_minute=120.0)
+    bridged = replace(settings, rules=TransitionRules(bridge=True))
     labels = {"walk": ("walk",), "jog": ("jog",)}
     apart = motion_graph([walk, jog], settings, labels=labels)
     assert len(apart.names) == 1
-    joined = motion_graph([walk, jog], replace(settings, bridge=True), labels=labels)
+    joined = motion_graph([walk, jog], bridged, labels=labels)
     assert joined.names == ("walk", "jog")
     made = joined.walk(labels="walk:3,jog:3", seed=1)
     found = gaits(made)

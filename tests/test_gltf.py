@@ -85,11 +85,11 @@ def test_several_characters_in_one_file(tmp_path, rng):
     assert apart(first, anna) < 1e-5
     assert "the first of 2 skins, 'Anna', is read; the others are Bob" in first.origin.warnings[0]
     for which in ("Bob", 1):
-        second = ml.load(tmp_path / "both.glb", skin=which)
+        second = ml.load(tmp_path / "both.glb", skeleton=which)
         assert (second.name, second.fps, len(second)) == ("Bob", 30.0, 20)
         assert apart(second, bob) < 1e-5
     with pytest.raises(MotionFormatError, match="no skin 'Eve'; there is Anna, Bob"):
-        ml.load(tmp_path / "both.glb", skin="Eve")
+        ml.load(tmp_path / "both.glb", skeleton="Eve")
 
 
 def test_characters_of_one_skeleton_share_what_does_not_move(tmp_path, rng):
@@ -120,7 +120,7 @@ def test_compact_files_are_half_as_large_and_as_good(tmp_path, rng):
     sizes = [(tmp_path / name).stat().st_size for name in ("small.glb", "full.glb")]
     assert sizes[0] < 0.62 * sizes[1]
     for motion in crowd:
-        again = ml.load(tmp_path / "small.glb", skin=motion.name)
+        again = ml.load(tmp_path / "small.glb", skeleton=motion.name)
         assert (len(again), again.fps) == (300, 60.0)
         assert apart(again, motion) < 3e-4
 

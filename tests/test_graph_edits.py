@@ -45,18 +45,18 @@ def answer(edited):
 
 
 def whole(lib, **options):
-    return lib.graphs.edited(GraphSettings(**options))
+    return lib.graphs.edited(GraphSettings.of(options))
 
 
 def test_a_removed_transition_is_in_no_graph_until_it_is_restored(lib):
     before = lib.motion_graph()
     gone = sorted(candidates(before))[3]
-    edit(lib, "remove", gone)
+    edit(lib.store, "remove", gone)
     after = lib.motion_graph()
     assert gone not in candidates(after) and candidates(after) < candidates(before)
     assert after.removed.by_hand == 1
     assert gone not in candidates(lib.motion_graph(per_minute=80.0))
-    edit(lib, "restore", gone.text)
+    edit(lib.store, "restore", gone.text)
     assert candidates(lib.motion_graph()) == candidates(before)
     np.testing.assert_array_equal(
         lib.motion_graph().transitions.transforms, before.transitions.transforms
@@ -70,7 +70,7 @@ def test_what_a_removal_cuts_off_is_left_out_too_and_said(lib):
     if not into:
         pytest.skip("nothing leads into the first motion")
     for one in into:
-        edit(lib, "remove", one)
+        edit(lib.store, "remove", one)
     edited = whole(lib)
     states = answer(edited)
     assert all(states[one] == "removed" for one in into)
@@ -85,7 +85,7 @@ def test_a_locked_transition_is_there_whatever_the_threshold(lib):
     many, few = lib.motion_graph(per_minute=120.0), lib.motion_graph(per_minute=20.0)
     both = set(few.names)
     extra = [s for s in sorted(candidates(many) - candidates(few)) if {s.source, s.target} <= both]
-    edit(lib, "lock", extra[0])
+    edit(lib.store, "lock", extra[0])
     edited = whole(lib, per_minute=20.0)
     assert answer(edited)[extra[0]] == "locked"
     assert extra[0] in candidates(edited.graph)
@@ -105,7 +105,7 @@ def _candidate(graph, k):
 
 def test_all_transitions_can_be_looked_at_the_removed_too(lib):
     gone = sorted(candidates(lib.motion_graph()))[0]
-    edit(lib, "remove", gone)
+    edit(lib.store, "remove", gone)
     edited = whole(lib)
     number = [edited.key(k) for k in range(len(edited.transitions))].index(gone)
     assert len(edited.full_graph.transition_frames(number)) == edited.transitions.blend
@@ -120,7 +120,7 @@ def test_removing_everything_is_refused_in_words(lib):
 
 def test_edits_outlive_the_process_and_do_not_overwrite_each_other(lib):
     rows = [TransitionKey("walk", 20 + k, "walk_left", 30) for k in range(8)]
-    threads = [threading.Thread(target=edit, args=(lib, "remove", row)) for row in rows]
+    threads = [threading.Thread(target=edit, args=(lib.store, "remove", row)) for row in rows]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -131,16 +131,16 @@ def test_edits_outlive_the_process_and_do_not_overwrite_each_other(lib):
 
 def test_edits_of_motions_that_are_not_here_are_passed_over(lib):
     before = candidates(lib.motion_graph(only=["walk", "walk_left"]))
-    edit(lib, "lock", "walk_right:30,somebody:20")
-    edit(lib, "lock", "walk:0,walk_left:30")  # too near to the beginning to be blended
+    edit(lib.store, "lock", "walk_right:30,somebody:20")
+    edit(lib.store, "lock", "walk:0,walk_left:30")  # too near to the beginning to be blended
     assert candidates(lib.motion_graph(only=["walk", "walk_left"])) == before
 
 
 def test_mistakes_are_reported(lib):
     with pytest.raises(InvalidInput, match="NAME:FRAME,NAME:FRAME; got 'walk'"):
-        edit(lib, "remove", "walk")
+        edit(lib.store, "remove", "walk")
     with pytest.raises(InvalidInput, match="remove, lock, restore; got 'burn'"):
-        edit(lib, "burn", "walk:30,walk:90")
+        edit(lib.store, "burn", "walk:30,walk:90")
     lib.artifacts.save("motion-graph-edits", "edits", {})
     with pytest.raises(LibraryError, match="edits of its motion graphs are damaged"):
         lib.motion_graph()

@@ -9,7 +9,7 @@ import motionloom as ml
 from motionloom.evaluation.motion_graphs import score_motion_graph
 from motionloom.features import frame_distance
 from motionloom.motion_graph import motion_graph
-from motionloom.motion_graph.settings import TransitionSettings
+from motionloom.motion_graph.settings import TransitionRules, TransitionSettings
 from motionloom.motion_graph.transitions.foot_support import FootSupport
 
 
@@ -55,12 +55,13 @@ def test_coverage_alone_says_nothing_of_quality(walks):
 
 
 def test_figures_are_those_of_the_transitions(walks):
-    settings = TransitionSettings(match_feet=False, smooth=None, connect=1.0)
+    settings = TransitionSettings(rules=TransitionRules(match_feet=False, smooth=None, connect=1.0))
     score = score_motion_graph(walks, "jrd", per_minute=60.0, settings=settings)
     graph = motion_graph(
         walks,
         TransitionSettings(
-            match_feet=False, smooth=None, connect=1.0, distance=frame_distance("jrd")
+            distance=frame_distance("jrd"),
+            rules=TransitionRules(match_feet=False, smooth=None, connect=1.0),
         ),
     )
     frames = sum(len(walk) for walk in walks)

@@ -18,7 +18,13 @@ from motionloom.dance.motion_beats.landings import (
 from motionloom.dance.motion_beats.period import RATE, Period
 from motionloom.dance.motion_beats.steps import led_by_steps, step_cycle
 from motionloom.dance.music import Music
-from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.settings import (
+    BeatSettings,
+    ChoreographySettings,
+    ClockSettings,
+    LikelihoodSettings,
+    MovementSettings,
+)
 from motionloom.errors import InvalidInput, LibraryError
 
 SALSA = [(60, 61, k) for k in (1, 3, 5, 6, 8, 10, 11, 15)]
@@ -191,7 +197,12 @@ def test_a_motion_that_is_refused_can_be_cut_with_a_tempo():
     with pytest.raises(InvalidInput, match="no take has a rhythm"):
         Choreography.from_takes([still])
     made = Choreography.from_takes(
-        [still], ChoreographySettings(bpm=200.0, first_beat=0.0, meter=2, min_likelihood=0.0)
+        [still],
+        ChoreographySettings(
+            meter=2,
+            beats=BeatSettings(bpm=200.0, first_beat=0.0),
+            transitions=LikelihoodSettings(min_likelihood=0.0),
+        ),
     )
     assert made.period == pytest.approx(0.3, abs=0.02) and len(made.movements) >= 2
 
@@ -220,7 +231,7 @@ def test_a_library_keeps_tempo_and_partners(lib, tmp_path):
     assert again.beats["groove"].times[0] == pytest.approx(0.4)
     assert again.beats.of("groove", bpm=60.0).period == pytest.approx(1.0)
     assert lib.choreography(takes=["groove"], meter=4).period == pytest.approx(2 / 3, abs=0.02)
-    floor = lib.dance_floor(1, seconds=2, only="groove")
+    floor = lib.dance_floor(count=1, seconds=2, only="groove")
     assert floor.method == "choreography"
     lib.beats.set("1_*+2_*", bpm=60.0, first_beat=0.5)
     assert lib.ballroom(
@@ -284,8 +295,10 @@ def test_feet_of_captured_dance_land_on_the_beats_of_music(cmu30, names):
     song = Music(np.arange(0.2, 24.0, 0.42), 4, np.arange(0, 57, 4), 24.0)
     shares = {}
     for align in ("landings", "beats"):
-        steps = Choreography.from_takes(takes, ChoreographySettings(align=align, meter=4))
-        made = steps.dance_to(song, seed=2, align=align)
+        steps = Choreography.from_takes(
+            takes, ChoreographySettings(meter=4, movements=MovementSettings(align=align))
+        )
+        made = steps.dance_to(song, seed=2, clock=ClockSettings(align=align))
         shares[align] = made.landings()
     assert shares["landings"].share > 0.8 > shares["beats"].share
     assert shares["landings"].coherence > 0.7

@@ -14,6 +14,7 @@ from motionloom.dance.motion_beats.candidates import EVIDENT, Candidates, candid
 from motionloom.dance.motion_beats.period import contrast, periodogram, simple_ratio, superposed
 from motionloom.dance.motion_beats.scores import beat_score
 from motionloom.dance.motion_beats.tracking import grid_phase, steady_beats
+from motionloom.dance.settings import BeatSettings
 from motionloom.demo.dances import beat_study
 from motionloom.demo.waltz import waltz_take
 from motionloom.errors import InvalidInput, RoleError
@@ -121,15 +122,15 @@ def test_the_preset_is_the_method_of_the_paper():
                                                 "right_hip", "chest")]  # fmt: skip
     joints = [motion.rotations[:, motion.skeleton.joint(name)].tolist() for name in names]
     period, beats = naive.motion_beats(joints, 30.0, motion.duration, 0.3, 0.9, 0.04)
-    found = ml.beats(motion, preset="kp03", tempo_bpm=(60.0 / 0.9, 200.0))
+    found = ml.beats(motion, BeatSettings.kp03(tempo_bpm=(60.0 / 0.9, 200.0)))
     assert found.period == pytest.approx(period, rel=0.01)
     inner = np.array(beats)[2:-2]
     assert np.abs(found.times[None] - inner[:, None]).min(axis=1).max() < 0.3 / 30.0
-    chosen = ml.beats(motion, kind="acceleration", midway=False, weighted=False,
+    chosen = ml.beats(motion, candidates="acceleration", midway=False, weighted=False,
                       period="periodogram", steady=True, tempo_bpm=(60.0 / 0.9, 200.0))  # fmt: skip
     np.testing.assert_array_equal(chosen.times, found.times)
     with pytest.raises(InvalidInput, match="preset must be one of kp03"):
-        ml.beats(motion, preset="kg04")
+        BeatSettings.from_preset("kg04")
 
 
 def test_candidates_without_our_rules_are_those_of_the_paper():
@@ -164,9 +165,11 @@ def test_crossings_lie_between_the_turns_and_the_beats_midway_are_turns():
     """Where a swing is fastest its acceleration is zero: half a beat from where it turns."""
     motion, truth = swinging()
     inner = truth[2:-2]
-    literal = beat_score(inner, ml.beats(motion, kind="acceleration", midway=False).times)
+    literal = beat_score(inner, ml.beats(motion, candidates="acceleration", midway=False).times)
     assert literal.matched == 0
-    assert beat_score(inner, ml.beats(motion, kind="acceleration").times).matched == len(inner)
+    assert beat_score(inner, ml.beats(motion, candidates="acceleration").times).matched == len(
+        inner
+    )
 
 
 @pytest.mark.parametrize("kind, least", [("regular", 1.0), ("perturbed", 0.7), ("dance", 0.97)])
@@ -174,7 +177,9 @@ def test_figure_6_by_the_candidates_of_the_paper(kind, least):
     scores = []
     for performer in range(2):
         motion, truth = beat_study(kind, performer=performer, seconds=23.8)
-        scores.append(beat_score(truth, ml.beats(motion, kind="acceleration", steady=True).times))
+        scores.append(
+            beat_score(truth, ml.beats(motion, candidates="acceleration", steady=True).times)
+        )
     assert np.mean([score.f_measure for score in scores]) >= least
     assert max(score.variance for score in scores) < 1.1
 
@@ -335,8 +340,8 @@ def test_says_what_is_wrong(groove):
         ml.beats([motion, motion[:-1]])
     with pytest.raises(InvalidInput, match="got an empty list"):
         ml.beats([])
-    with pytest.raises(InvalidInput, match="kind must be one of turns, acceleration"):
-        ml.beats(motion, kind="drums")
+    with pytest.raises(InvalidInput, match="candidates must be one of turns, acceleration"):
+        ml.beats(motion, candidates="drums")
     with pytest.raises(InvalidInput, match="weights must be at least 0"):
         ml.beats(motion, weights={"hips": -1.0})
     with pytest.raises(RoleError, match="no joint is called 'tail'"):

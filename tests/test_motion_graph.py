@@ -20,6 +20,7 @@ from motionloom.motion_graph import TransitionSettings, motion_graph
 from motionloom.motion_graph.artifact import read_graph
 from motionloom.motion_graph.components import endless
 from motionloom.motion_graph.mogra import graph_from_mogra, read_mogra, write_mogra
+from motionloom.motion_graph.settings import TransitionRules
 from motionloom.motion_graph.transitions.candidates import (
     TransitionCandidates,
     error_bands,
@@ -152,7 +153,9 @@ def test_a_wanted_number_of_transitions_sets_the_threshold(walks):
     foot_supports = [FootSupport.of(motion) for motion in walks]
     counts = []
     for wanted in (20.0, 60.0, 120.0):
-        finding = TransitionSettings(per_minute=wanted, connect=1.0, smooth=None)
+        finding = TransitionSettings(
+            per_minute=wanted, rules=TransitionRules(connect=1.0, smooth=None)
+        )
         found = find_transitions(walks, frame_distance("jrd"), finding, foot_supports)
         minutes = sum(motion.duration for motion in walks) / 60.0
         counts.append(len(found.transitions) / 2 / minutes)
@@ -470,7 +473,7 @@ def test_a_file_says_which_frames_are_blended(graph, tmp_path):
 
 def test_frames_are_blended_as_in_the_dissertation(walks, tmp_path):
     options = {"match_feet": False, "smooth": None, "connect": 1.0}
-    graph = motion_graph(walks, TransitionSettings(window="kr14", **options))
+    graph = motion_graph(walks, TransitionSettings.of({"window": "kr14", **options}))
     graph.save(tmp_path / "walks.mogra")
     rows = read_mogra(tmp_path / "walks.mogra")
     k = graph.transitions.blend
@@ -487,7 +490,7 @@ def test_frames_are_blended_as_in_the_dissertation(walks, tmp_path):
     assert played(graph) <= expected  # without dead ends
     again = graph_from_mogra(tmp_path / "walks.mogra", graph.motions)
     assert played(graph) <= played(again) <= expected
-    centred = motion_graph(walks, TransitionSettings(**options))
+    centred = motion_graph(walks, TransitionSettings.of(options))
     assert played(centred) != played(graph)
 
 
@@ -564,7 +567,7 @@ def test_a_graph_without_a_cycle_is_refused(walks, tmp_path):
 )
 def test_says_what_is_wrong_with_a_graph(walks, motions, options, message):
     with pytest.raises(InvalidInput, match=message):
-        motion_graph(walks[:motions], TransitionSettings(**options))
+        motion_graph(walks[:motions], TransitionSettings.of(options))
 
 
 def test_a_motion_of_one_frame_leads_nowhere(walks):

@@ -25,6 +25,7 @@ from motionloom.motion_matching.artifact import open_database, save_database
 from motionloom.motion_matching.features import RootMotion, matching_features
 from motionloom.motion_matching.generated_takes import MADE
 from motionloom.motion_matching.seams import _slide
+from motionloom.motion_matching.settings import MatchingWeights
 from motionloom.motion_matching.simulation import PathFollower, Simulation
 from motionloom.motion_matching.steering_courses import course_path, response_times
 
@@ -81,8 +82,12 @@ def test_ends_of_takes_are_never_found(database):
 
 def test_weights_are_metres():
     walk = [ml.demo.clip("walk")]
-    plain = matching_database(walk, MatchingSettings(mirror=False, trajectory_position=1.0))
-    double = matching_database(walk, MatchingSettings(mirror=False, trajectory_position=2.0))
+    plain = matching_database(
+        walk, MatchingSettings(mirror=False, weights=MatchingWeights(trajectory_position=1.0))
+    )
+    double = matching_database(
+        walk, MatchingSettings(mirror=False, weights=MatchingWeights(trajectory_position=2.0))
+    )
     shifted = plain.features[20].copy()
     shifted[15] += 0.1
     off = [
@@ -92,7 +97,9 @@ def test_weights_are_metres():
 
 
 def test_spread_divides_by_the_deviation_of_each_group(walks):
-    settings = MatchingSettings(normalize="spread", foot_position=1.0, trajectory_facing=1.0)
+    settings = MatchingSettings(
+        weights=MatchingWeights(normalize="spread", foot_position=1.0, trajectory_facing=1.0)
+    )
     rows = matching_database(walks, settings).rows
     for part in (slice(0, 3), slice(21, 27)):
         assert rows[:, part].std(axis=0).mean() == pytest.approx(1.0, rel=1e-3)
@@ -372,7 +379,7 @@ def test_controls_are_checked(database):
         with pytest.raises(InvalidInput, match=said):
             player.steer(**controls)
     with pytest.raises(InvalidInput, match="weight"):
-        MatchingSettings(**dict.fromkeys(
+        MatchingSettings.of(dict.fromkeys(
             ("foot_position", "foot_velocity", "hip_velocity", "trajectory_position",
              "trajectory_facing"), 0.0,
         ))  # fmt: skip

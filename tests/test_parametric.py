@@ -147,7 +147,7 @@ def test_a_measured_frame_follows_the_query_and_an_extreme_each_motion(kicks):
 
 
 def test_the_preset_is_the_way_of_the_paper(kicks, kick, targets):
-    few = ParametrizeSettings(samples=30, seed=2, preset="kg04")
+    few = ParametrizeSettings.kg04(samples=30, seed=2)
     assert (few.samples, few.sampling, few.examples.redundant_by) == (30, "nearest", "interpolated")
     space = parametrize(kicks, ml.at("right_ankle", HIT), few).space
     expected = sampled(
@@ -194,8 +194,8 @@ def test_the_cardinal_scheme_reaches_examples_and_runs_away_outside(kick):
 
 def test_a_kept_motion_is_reopened_the_same_to_the_bit(kick, targets, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
-    save_parametric(lib, kick, "kick")
-    again = ml.Library(lib.path).parametric("kick")
+    save_parametric(lib.store, kick, "kick")
+    again = ml.Library(lib.path).parametric["kick"]
     assert tuple(lib.parametric) == ("kick",)
     assert again.examples == kick.examples and again.axes == kick.axes
     for target in targets[:3]:
@@ -210,13 +210,13 @@ def test_a_function_without_a_module_must_be_given_again(kicks, tmp_path):
 
     lib = ml.Library.create(tmp_path / "takes.loom")
     save_parametric(
-        lib, parametrize(kicks, seconds, ParametrizeSettings(samples=3, spacing=1e-4)), "long"
+        lib.store, parametrize(kicks, seconds, ParametrizeSettings(samples=3, spacing=1e-4)), "long"
     )
     with pytest.raises(InvalidInput, match="seconds, a function, which a library cannot save"):
-        open_parametric(lib, "long")
+        open_parametric(lib.store, "long")
     with pytest.raises(InvalidInput, match="by must have"):
-        open_parametric(lib, "long", by="right_ankle@33")
-    assert open_parametric(lib, "long", by=seconds).axes == ("seconds",)
+        open_parametric(lib.store, "long", by="right_ankle@33")
+    assert open_parametric(lib.store, "long", by=seconds).axes == ("seconds",)
 
 
 def test_a_function_of_a_module_is_imported_again(lib, tmp_path, monkeypatch):
@@ -225,7 +225,7 @@ def test_a_function_of_a_module_is_imported_again(lib, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     by = "kick_measures:seconds"
     made = lib.parametrize(lib.names[:3], by=by, samples=5, spacing=1e-3, name="long")
-    again = ml.Library(lib.path).parametric("long")
+    again = ml.Library(lib.path).parametric["long"]
     np.testing.assert_array_equal(again.measure([0.5, 0.5, 0.0]), made.measure([0.5, 0.5, 0.0]))
     target = f"--at={made.accessible[0, 0]:.4f}"
     done = invoked(app, "synthesize", lib.path, "long", target, "-o", tmp_path / "new.bvh")
@@ -250,7 +250,7 @@ def test_scores_per_example_need_no_samples_and_are_stored(lib, tmp_path):
     made = lib.parametrize(names, by={"mood": moods}, name="mood")
     assert made.axes == ("mood",) and len(made.accessible) == 4
     assert made.space.shortfall == "0 samples: scores are interpolated from the examples"
-    again = ml.Library(lib.path).parametric("mood")
+    again = ml.Library(lib.path).parametric["mood"]
     for wanted in (0.1, 0.25, 0.5, 0.77):
         found = again.reach([wanted], tolerance=1e-3)
         assert found.error < 1e-3
@@ -304,7 +304,7 @@ def test_fewer_samples_are_explained_on_the_command_line(lib, tmp_path):
     assert "of 400 samples: the space is full, the last 100 of" in made.stdout
     about = json.loads((tmp_path / "low.json").read_text())
     assert about["tried"] >= 100 and "within 0.02 (spacing)" in about["shortfall"]
-    assert ml.Library(lib.path).parametric("low").space.shortfall == about["shortfall"]
+    assert ml.Library(lib.path).parametric["low"].space.shortfall == about["shortfall"]
     del lib.parametric["low"]
 
 
@@ -365,7 +365,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
     assert about["name"] == "kick" and len(about["examples"]) >= 4
     assert json.loads((tmp_path / "kick.json").read_text()) == about
     assert (tmp_path / "kick.png").stat().st_size > 5000
-    target = ml.Library(lib.path).parametric("kick").accessible[-1]
+    target = ml.Library(lib.path).parametric["kick"].accessible[-1]
     at = ",".join(f"{value:.4f}" for value in target)
     found = run("synthesize", lib.path, "kick", f"--at={at}", "-o", tmp_path / "new.bvh", "--json")
     assert found.returncode == 0, found.stderr
@@ -414,7 +414,7 @@ def test_how_far_off_is_reported_in_the_unit_of_the_target(lib, tmp_path, by, of
 
 def test_a_damaged_artifact_is_reported(kick, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
-    save_parametric(lib, kick, "kick")
+    save_parametric(lib.store, kick, "kick")
     (path,) = lib.path.glob("derived/parametric.kick.*/*.npz")
     path.write_bytes(b"nothing")
     with pytest.raises(LibraryError, match="the parametric 'kick' is damaged"):
@@ -445,7 +445,7 @@ def change_artifact(lib, change):
 )
 def test_an_artifact_that_was_changed_is_reported(kick, tmp_path, change):
     lib = ml.Library.create(tmp_path / "takes.loom")
-    save_parametric(lib, kick, "kick")
+    save_parametric(lib.store, kick, "kick")
     change_artifact(lib, change)
     with pytest.raises(LibraryError, match="damaged"):
         lib.parametric["kick"]

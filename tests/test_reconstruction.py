@@ -266,7 +266,7 @@ def test_a_pirouette_is_followed(lib, clip, mode):
 def solved_with(lib, motion, rules, *, mode="offline", frame=None):
     """A motion reconstructed by `rules`; `frame` replaces the estimate of headings."""
     signal = control_signal(tracked(motion, noise=0.001), None)
-    prior = Prior(lib, motion.skeleton, signal.roles, ReconstructSettings())
+    prior = Prior(lib.store, motion.skeleton, signal.roles, ReconstructSettings())
     prior.frame = prior.frame if frame is None else frame(prior.frame)
     if mode == "offline":
         found = solve_sequence(prior, signal, rules=rules)
@@ -331,7 +331,7 @@ def test_joints_stay_nearer_to_the_range_of_the_library(tmp_path, mode):
     for performer in (0, 1):
         walks.add_motion(ml.demo.clip("walk", performer=performer))
     dance = ml.demo.clip("dance_groove", performer=3)
-    prior = Prior(walks, dance.skeleton, SIX, ReconstructSettings())
+    prior = Prior(walks.store, dance.skeleton, SIX, ReconstructSettings())
     low, high = prior.limits()
     beyond = {}
     for on in (True, False):
@@ -365,7 +365,7 @@ def test_feet_are_held_and_two_passes_are_smoother(lib):
 
 
 def test_neighbours_count_alike_or_by_their_distance(lib, walk):
-    prior = Prior(lib, walk.skeleton, SIX, ReconstructSettings(neighbours=200))
+    prior = Prior(lib.store, walk.skeleton, SIX, ReconstructSettings(neighbours=200))
     rows = prior._marker.features.rows[:1].astype(np.float64) / prior._scale
     found, gaps = prior.near_markers(rows)
     poses = prior._poses(found[0])[:, prior.joints].astype(np.float64)
@@ -497,7 +497,7 @@ def test_until_a_point_is_seen_the_body_stands_as_it_will(lib, walk):
 )
 def test_frames_that_tell_nothing_are_refused(lib, walk, points, message):
     with pytest.raises(InvalidInput, match=message):
-        reconstruction_stream(lib, SIX, walk.skeleton, fps=30).step(points)
+        reconstruction_stream(lib.store, SIX, walk.skeleton, fps=30).step(points)
 
 
 def test_what_is_no_markers_is_refused(lib, walk):
@@ -510,14 +510,14 @@ def test_what_is_no_markers_is_refused(lib, walk):
 def test_a_frame_at_a_time_gives_what_the_online_mode_gives(lib, walk):
     markers = tracked(walk)
     whole = lib.reconstruct(markers[:10], skeleton=walk, mode="online")
-    stream = reconstruction_stream(lib, SIX, walk.skeleton, fps=walk.fps)
+    stream = reconstruction_stream(lib.store, SIX, walk.skeleton, fps=walk.fps)
     roots = [stream.step(points)[1] for points in markers.positions[:10]]
     np.testing.assert_allclose(whole.root, roots, atol=1e-5)
 
 
 def test_a_skeleton_is_chosen_and_scaled_by_the_markers(lib, walk):
     giant = walk.retarget(walk.skeleton.scaled(1.3))
-    fitted = fitted_skeleton(lib, control_signal(giant)).skeleton
+    fitted = fitted_skeleton(lib.store, control_signal(giant)).skeleton
     bones = lambda s: np.linalg.norm(s.offsets, axis=1).sum()  # noqa: E731
     assert 0.85 < bones(fitted) / bones(giant.skeleton) < 1.15
     assert len(lib.reconstruct(giant)) == len(giant)
@@ -530,7 +530,7 @@ def test_legs_are_fitted_wherever_a_rig_puts_hips_and_head(lib, walk, hips, head
     leg = leg_length(walk.skeleton)
     points[:, at["hips"], 1] += hips * leg
     points[:, at["head"], 1] += head * leg
-    fitted = fitted_skeleton(lib, control_signal(Markers(SIX, points, walk.fps)))
+    fitted = fitted_skeleton(lib.store, control_signal(Markers(SIX, points, walk.fps)))
     assert leg_length(fitted.skeleton) == pytest.approx(leg, rel=0.07)
     # Straight legs reach the ankles, and the trunk the head.
     own = body_proportions(fitted.skeleton)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import motionloom as ml
+from motionloom.crowd.settings import CrowdMovements
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.choreography_file import load_choreography
 from motionloom.dance.movements import cut_movements
-from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.settings import ChoreographySettings, ClockSettings, LikelihoodSettings
 from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.dance.transitions.seams import FADES, SeamTable, smooth_graph
 from motionloom.errors import InvalidInput
@@ -26,7 +27,9 @@ def dances():
 
 @pytest.fixture(scope="module")
 def groove(dances):
-    return Choreography.from_takes(dances, ChoreographySettings(meter=4, max_seam=None))
+    return Choreography.from_takes(
+        dances, ChoreographySettings(meter=4, transitions=LikelihoodSettings(max_seam=None))
+    )
 
 
 def strides():
@@ -163,12 +166,14 @@ def test_captured_dances_have_no_rough_seam(cmu30, subject, options):
     takes = [ml.load(file) for file in sorted((cmu30 / f"0{subject}").glob("*.bvh"))]
     worst = {}
     for limit in (None, 1.5):
-        settings = ChoreographySettings(max_seam=limit, **options)
+        settings = ChoreographySettings.of({"max_seam": limit, **options})
         steps = Choreography.from_takes(takes, settings)
         song = steps.music("tune")
         ratios, jumps = [], []
         for seed in range(3):
-            motion = steps.dance_to(song, seed=seed, seconds=30.0, corrections=0).motions[0]
+            motion = steps.dance_to(
+                song, seed=seed, seconds=30.0, clock=ClockSettings(corrections=0)
+            ).motions[0]
             ratios.append(seam_accelerations(motion).max() / steps.usual[0])
             moved = np.linalg.norm(np.diff(motion.positions(), axis=0), axis=-1).max(axis=1)
             jumps += [moved[max(s - 8, 0) : s + 8].max() for s in motion.provenance.seams]
@@ -189,8 +194,12 @@ def test_salsa_couples_land_on_the_beats_with_smooth_seams(cmu30):
     shares = {}
     for align, limit in (("beats", None), ("landings", 1.5)):
         steps = couple_steps(couples, align=align, max_seam=limit)
-        settings = BallroomSettings(couples=4, tempo_bpm=60.0 / steps.period, seconds=20.0,
-                                    library="cmu")  # fmt: skip
+        settings = BallroomSettings(
+            couples=4,
+            tempo_bpm=60.0 / steps.period,
+            seconds=20.0,
+            movements=CrowdMovements(library="cmu"),
+        )
         made = ballroom(fitted_ballroom(settings, steps), steps)
         total, within = made.beats_on_time()
         worst = max(seam_accelerations(motion).max() / level for agent in made.motions

@@ -56,7 +56,7 @@ def lib(tmp_path):
 def test_single_beats_are_edited_and_kept(lib):
     before = lib.beats["groove"].times
     lib.beats.edit("groove", move={1: before[1] + 0.04}, add=[before[-1] - 0.2], remove=[0])
-    kept = ml.Library(lib.path).beats("groove")
+    kept = ml.Library(lib.path).beats["groove"]
     expected = sorted([before[1] + 0.04, *before[2:], before[-1] - 0.2])
     assert kept.times == pytest.approx(expected) and kept.given and kept.confidence == 1.0
     assert kept.period == pytest.approx(np.median(np.diff(expected)))

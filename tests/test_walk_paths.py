@@ -157,7 +157,7 @@ def test_workers_find_mirrored_motions_by_number(tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "walk_left"):
         lib.add_motion(ml.demo.clip(name)[:40], name=name)
-    found = LibraryMotions(lib, ("walk", "walk_left")).motions([1, 2, 3])
+    found = LibraryMotions(lib.store, ("walk", "walk_left")).motions([1, 2, 3])
     assert [found[n].name for n in (1, 2, 3)] == [
         "walk_left",
         "walk_mirrored",

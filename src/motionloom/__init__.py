@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import ClipDtw as ClipDtw
     from motionloom.library.settings import ClipMethod as ClipMethod
     from motionloom.library.settings import ClipStatistics as ClipStatistics
+    from motionloom.library.settings import ClockSettings as ClockSettings
     from motionloom.library.settings import ClusterSettings as ClusterSettings
     from motionloom.library.settings import CrowdMovements as CrowdMovements
     from motionloom.library.settings import DanceFloorSettings as DanceFloorSettings
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import MovementSettings as MovementSettings
     from motionloom.library.settings import NeighbourSettings as NeighbourSettings
     from motionloom.library.settings import ParametrizeSettings as ParametrizeSettings
+    from motionloom.library.settings import PathSettings as PathSettings
     from motionloom.library.settings import PointCloudDtw as PointCloudDtw
     from motionloom.library.settings import PoseDtw as PoseDtw
     from motionloom.library.settings import PoseOptions as PoseOptions

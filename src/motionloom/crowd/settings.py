@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from motionloom.dance.settings import MAX_SEAM, TUNE
 from motionloom.errors import InvalidInput
 from motionloom.files import parse_json, parse_toml, read_regular_text
-from motionloom.settings import LABEL, MotionChoice, Names, Settings, preset, setting
+from motionloom.settings import LABEL, MotionChoice, Names, Settings, described, preset, setting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -493,6 +493,13 @@ def settings_from(
             values[name] = (values[name],)
     paper = values.pop("preset", None)
     cls = CROWDS[kind]
+    prefix = "" if path is None else f"{path}: "
+    known = sorted(_flat_names(cls))
+    unknown = sorted(set(values) - {*known, *described(cls)})
+    if unknown:
+        raise InvalidInput(
+            f"{prefix}a {kind} has no {', '.join(unknown)}; it has {', '.join(known)}"
+        )
     try:
         if path is not None and values.get("music") is None and values.get("tempo_bpm") is None:
             raise InvalidInput(
@@ -503,8 +510,16 @@ def settings_from(
             values.setdefault("points", ())
         return cls.of(values) if paper is None else cls.from_preset(paper, **values)
     except InvalidInput as error:
-        prefix = "" if path is None else f"{path}: "
         raise InvalidInput(f"{prefix}{error}") from None
+
+
+def _flat_names(cls: type[Settings]) -> list[str]:
+    """Names of the fields of a settings class, with those of its groups in their place."""
+    names: list[str] = []
+    for each in fields(cls):
+        group = isinstance(each.default, Settings)
+        names += _flat_names(type(each.default)) if group else [each.name]
+    return names
 
 
 @lru_cache(maxsize=4)

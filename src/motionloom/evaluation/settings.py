@@ -173,7 +173,7 @@ class CaptionScoreSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceSettings(Settings):
-    """Settings of an evaluation of finding by sentences; see `Library.evaluate_sentences`."""
+    """Settings of `motionloom.library.evaluate_sentences`: how finding by sentences is scored."""
 
     same: Any = setting(
         None,

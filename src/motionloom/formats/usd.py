@@ -55,7 +55,6 @@ def read(
     unit: str | float | None = None,
     up: str | None = None,
     roles: str | Path | Mapping[str, str] | None = None,
-    timeout: float = 600.0,
     strict: bool = False,
 ) -> Motion:
     """Read one motion from a USD file; see `motionloom.load` for the options.
@@ -68,7 +67,7 @@ def read(
     require_extra()
     refuse_folder(path, "a USD file")
     request = {"skeleton": skeleton, "fps": fps}
-    facts, arrays = child_result(script.__file__, path, request, timeout=timeout, library="USD")
+    facts, arrays = child_result(script.__file__, path, request, library="USD")
     motion = _motion(facts, arrays, path, repairs)
     warnings = []
     others = facts["skeletons"]

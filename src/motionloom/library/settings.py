@@ -15,10 +15,12 @@ from motionloom.dance.settings import (
     TUNE,
     BeatSettings,
     ChoreographySettings,
+    ClockSettings,
     DanceSettings,
     GroupingSettings,
     LikelihoodSettings,
     MovementSettings,
+    PathSettings,
 )
 from motionloom.evaluation.settings import EvaluateSettings, StudySettings
 from motionloom.fat_graph.settings import FatGraphSettings
@@ -81,10 +83,12 @@ __all__ = [
     "TUNE",
     "BeatSettings",
     "ChoreographySettings",
+    "ClockSettings",
     "DanceSettings",
     "GroupingSettings",
     "LikelihoodSettings",
     "MovementSettings",
+    "PathSettings",
     "EvaluateSettings",
     "StudySettings",
     "FatGraphSettings",

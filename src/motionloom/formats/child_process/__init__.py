@@ -2,7 +2,7 @@
 
 USD and FBX are read by C and C++ libraries, and a damaged file can crash the process. A script that
 imports nothing of motionloom reads the file, writes plain arrays to a file and one line of JSON
-to its standard output; time and memory are limited.
+to its standard output; time (``MOTIONLOOM_READ_SECONDS``) and memory are limited.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from motionloom.formats.child_process import script as runner
 
 _MEMORY = 2 << 30  # bytes of memory that reading any file may use; 0.6 are libraries
 _GROWTH = 200  # or, for larger files, per byte
+_SECONDS = 600.0  # that reading any file may take, if the environment sets no other limit
 
 
 def child_result(
-    script: str, path: Path, request: dict[str, Any], *, timeout: float, library: str
+    script: str, path: Path, request: dict[str, Any], *, library: str
 ) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Facts about a file and its arrays, from a script that reads it in a process of its own.
 
@@ -38,13 +39,10 @@ def child_result(
         `request`, to which ``path`` and ``output`` are added.
     path : Path
     request : dict
-    timeout : float
-        Seconds.
     library : str
         Name of the library that reads the file, for messages.
     """
-    if not timeout > 0.0:
-        raise InvalidInput(f"timeout must be positive; got {timeout}")
+    timeout = _time_limit()
     size = check_regular(path).st_size  # raises if the file does not exist
     with tempfile.TemporaryDirectory(prefix="motionloom-") as folder:
         output = f"{folder}/arrays.npz"
@@ -79,3 +77,15 @@ def child_result(
             raise MotionFormatError(facts["refused"], path=path)
         with np.load(output, allow_pickle=False) as arrays:
             return facts, {name: arrays[name] for name in arrays.files}
+
+
+def _time_limit() -> float:
+    """Seconds that reading a file may take."""
+    text = os.environ.get("MOTIONLOOM_READ_SECONDS") or str(_SECONDS)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0.0:
+        raise InvalidInput(f"MOTIONLOOM_READ_SECONDS must be a positive number; got {text}")
+    return seconds

@@ -43,7 +43,6 @@ def read(
     unit: str | float | None = None,
     up: str | None = None,
     roles: str | Path | Mapping[str, str] | None = None,
-    timeout: float = 600.0,
     strict: bool = False,
 ) -> Motion:
     """Read one motion from an FBX file; see `motionloom.load` for the options.
@@ -57,7 +56,7 @@ def read(
     require_extra()
     refuse_folder(path, "an FBX file")
     request = {"skeleton": skeleton, "animation": animation, "fps": fps, "meshes": False}
-    facts, arrays = child_result(script.__file__, path, request, timeout=timeout, library="ufbx")
+    facts, arrays = child_result(script.__file__, path, request, library="ufbx")
     warnings = _warnings(facts, skeleton, animation)
     motion = _motion(facts, arrays, path, repairs)
     name = path.stem if animation is None else facts["animation"] or path.stem
@@ -86,7 +85,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
     require_extra()
     path = Path(source)
     request = {"skeleton": None, "animation": None, "fps": None, "meshes": True}
-    facts, arrays = child_result(script.__file__, path, request, timeout=600.0, library="ufbx")
+    facts, arrays = child_result(script.__file__, path, request, library="ufbx")
     if not facts["meshes"]:
         raise MotionFormatError("the character has no skinned mesh", path=path)
     names = _names(facts["names"], Repairs(path))

@@ -62,7 +62,7 @@ class NeighbourOptions(Settings):
 
     k: int | None = setting(
         None,
-        "Neighbours of each query frame, at most (lazy: 256); number of clips (clip methods).",
+        "Maximum number of neighbors per query frame. [lazy 256, neighbours 16]",
         least=1,
     )
     radius: float | None = setting(
