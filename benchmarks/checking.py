@@ -23,8 +23,8 @@ from typing import Any
 from unittest import mock
 
 import motionloom as ml
-from motionloom.store import frames
-from motionloom.store.artifacts import artifacts, folders
+from motionloom.store import artifacts, frames
+from motionloom.store.artifacts import folders
 from motionloom.store.catalogue import Catalogue
 
 _SECONDS = 3.0  # of a query

@@ -18,7 +18,7 @@ from benchmarks.timing import Contestant, Log, Result, compare
 from motionloom.crowd.ballroom import danced_blocks
 from motionloom.crowd.built_in import march_steps, waltz_steps
 from motionloom.crowd.march import marched_blocks
-from motionloom.crowd.settings import STREET, BallroomSettings, MarchSettings
+from motionloom.crowd.settings import STREET, Ballfloor, BallroomSettings, MarchSettings
 from motionloom.dance.beat_clock import MusicClock
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.dancing.dance_player import DancePlayer
@@ -40,12 +40,15 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         "40 soldiers on a street": partial(_all, marched_blocks, parade, steps),
     }
     for count in (50, 100, 200, 500):
-        scene = BallroomSettings(couples=count, room=None, **timed)
+        scene = BallroomSettings(couples=count, floor=Ballfloor(room=None), **timed)
         calls[f"{count} couples on an open field"] = partial(_all, danced_blocks, scene, waltz)
     results: list[Result] = []
     for what, call in calls.items():
         _, scene, steps_of = call.args
-        agents = scene.couples if isinstance(scene, BallroomSettings) else scene.ranks * scene.files
+        if isinstance(scene, BallroomSettings):
+            agents = scene.couples
+        else:
+            agents = scene.formation.ranks * scene.formation.files
         each = Contestant(
             "one player per agent, no steering", partial(_players, agents, scene, steps_of)
         )

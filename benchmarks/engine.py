@@ -259,12 +259,12 @@ def _measured(
     clock: _Clock,
     build: Callable[[WebStore], None],
 ) -> _Run:
-    for path in WebStore(Library(place)).folder.glob("*.web"):
+    for path in WebStore(Library(place).store).folder.glob("*.web"):
         path.unlink()
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     with where:
         before = (clock.others(), clock.workers(), time.process_time(), time.perf_counter())
-        build(WebStore(Library(place)))
+        build(WebStore(Library(place).store))
         after = (clock.others(), clock.workers(), time.process_time(), time.perf_counter())
     others, workers, here, wall = (b - a for a, b in zip(before, after, strict=True))
     return _Run(wall, here + others, workers, load)

@@ -76,9 +76,9 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         for number, chosen in enumerate(dealt):
             paths = sorted(path for k in chosen for path in performers[k].glob("*.bvh"))
             library = _library(Path(scratch) / f"{number}.loom", paths, frames, rng)
-            log(f"set {number + 1}: {len(library)} takes, {library.frames} frames")
+            log(f"set {number + 1}: {len(library)} takes, {library.store.frames} frames")
             rows += _set_rows(library, number, rng)
-            texts.append(f"{len(library)} takes, {library.frames} frames")
+            texts.append(f"{len(library)} takes, {library.store.frames} frames")
             library.close()
     return {
         "data": f"{source}; sets of different performers: {'; '.join(texts)}",
@@ -93,7 +93,7 @@ def _library(place: Path, paths: list[Path], frames: int, rng: np.random.Generat
     known: set[str] = set()
     for k in rng.permutation(len(paths)):
         motion = load(paths[k])
-        if not isinstance(motion, Motion) or library.frames + len(motion) > frames:
+        if not isinstance(motion, Motion) or library.store.frames + len(motion) > frames:
             continue
         name = paths[k].stem
         library.add_motion(motion, name=name)
@@ -101,7 +101,7 @@ def _library(place: Path, paths: list[Path], frames: int, rng: np.random.Generat
         if key in known:
             library.remove(name)
         known.add(key)
-        if library.frames > 0.98 * frames:
+        if library.store.frames > 0.98 * frames:
             break
     return library
 
@@ -129,7 +129,7 @@ def recall(
     library: Library, rng: np.random.Generator, *limits: float, queries: int = _QUERIES
 ) -> list[Counts]:
     """Matches of the web of all cells that the web of near cells finds, for each limit."""
-    rate = WebStore.of(library, WebOptions(cells="near")).rate
+    rate = WebStore.of(library.store, WebOptions(cells="near")).rate
     entries = [entry for entry in library.entries() if entry.seconds > _QUERY_S[0] + 1.0 / rate]
     counts = [Counts() for _ in limits]
     for _ in range(queries):

@@ -42,7 +42,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
     """Results, and a description of the data."""
     with whole_library(settings, log=log) as place:
         lib = place.library
-        names = varied_motions(lib, _TAKES, seed=settings.seed, least=_LEAST_FRAMES)
+        names = varied_motions(lib.store, _TAKES, seed=settings.seed, least=_LEAST_FRAMES)
         results = []
         for name in names:
             log(f"preparing {name}")

@@ -127,7 +127,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         with memory.sampled():
             data = _Data(Path(scratch), frames, settings.seed)
             features = whole.library.features("e15")
-            similar = similar_frames(features, open_index(whole.library, features, "bucket"))
+            similar = similar_frames(features, open_index(whole.library.store, features, "bucket"))
             memory.stage("captured data")
             timed("rows", lambda: data.write(features, similar))
             timed("index", lambda: Shards.build(data.index, data.table, workers=2))

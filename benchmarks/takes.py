@@ -112,7 +112,7 @@ class WholeLibrary:
     @property
     def data(self) -> str:
         """Description of the data."""
-        return f"{len(self.library)} motions ({self.source}), {self.library.frames} frames"
+        return f"{len(self.library)} motions ({self.source}), {self.library.store.frames} frames"
 
     def queries(self, features: LibraryFeatures, seed: int) -> list[NDArray[np.float32]]:
         """Segments of three seconds, drawn by the seed, as feature vectors (T, D)."""

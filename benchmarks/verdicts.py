@@ -57,7 +57,7 @@ class Gain:
 def labelled_clips(library: ml.Library, labels: dict[str, str], method: str) -> LabelledClips:
     """Distances of the clips of a library that have a label."""
     measure = clip_measure(method)
-    table = clip_table(library, measure)
+    table = clip_table(library.store, measure)
     chosen = np.array([k for k, name in enumerate(table.names) if name in labels])
     table = table.some(chosen)
     distances = clip_distances(measure, table.clips)

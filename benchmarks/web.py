@@ -165,8 +165,8 @@ def _built(place: Path) -> _Built:
 
     library = Library(place)
     some = library.names[:2]
-    WebStore(library, "pc1").build(only=some, workers=1)  # compiles or loads the kernels
-    store = WebStore(library)
+    WebStore(library.store, "pc1").build(only=some, workers=1)  # compiles or loads the kernels
+    store = WebStore(library.store)
     store.build(only=some, workers=1)
     wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
     report = store.build(workers=1)

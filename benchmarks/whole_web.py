@@ -93,7 +93,7 @@ def _chosen(library: Library, frames: int, rng: np.random.Generator) -> list[str
 
 
 def _build_row(library: Library, names: list[str], memory: Memory, log: Log) -> Result:
-    store = WebStore.of(library, WebOptions(cells="near"))
+    store = WebStore.of(library.store, WebOptions(cells="near"))
     left = store.left_to_build(only=names)
     wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
     done = 0
@@ -171,7 +171,7 @@ def _search(library: Library, query: str, names: list[str], cells: Any) -> tuple
 
 def _build_rows_of(library: Library, takes: list[str], names: list[str], log: Log) -> None:
     """Webs of all cells of some motions with all others."""
-    store = WebStore.of(library, WebOptions(cells="all"))
+    store = WebStore.of(library.store, WebOptions(cells="all"))
     store.folder.mkdir(parents=True, exist_ok=True)
     work, _ = store.planned(only=names)
     entries = [library.store.entry(name) for name in names]

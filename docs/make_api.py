@@ -11,20 +11,34 @@ import textwrap
 from pathlib import Path
 
 import motionloom as ml
+from motionloom.settings import Settings, described_fields, presets_of
 
 PAGE = Path(__file__).with_name("api.md")
 FOLDERS = (
-    "motion", "character", "formats", "store", "distance", "alignment", "search", "blending",
-    "parametric", "motion_graph", "fat_graph", "dance", "crowd", "reconstruction", "evaluation",
+    "motion", "character", "formats", "store", "features", "alignment", "search", "blending",
+    "text", "parametric", "motion_graph", "fat_graph", "motion_matching", "dance", "crowd",
+    "reconstruction", "evaluation",
     "library", "plots", "demo",
 )  # fmt: skip
 # What the verbs of a library return: module, class.
 RESULTS = (
-    ("search", "Match"), ("search", "Matches"), ("search", "Family"), ("blending", "Blend"),
+    ("search", "Match"),
+    ("search", "Matches"),
+    ("search", "Family"),
+    ("blending", "Blend"),
     ("parametric.parametric_motion", "ParametricMotion"),
-    ("parametric.parametric_motion", "SynthesisResult"), ("motion_graph", "MotionGraph"),
-    ("fat_graph", "FatGraph"), ("dance", "Beats"), ("dance", "Choreography"),
+    ("parametric.parametric_motion", "SynthesisResult"),
+    ("motion_graph", "MotionGraph"),
+    ("fat_graph", "FatGraph"),
+    ("dance", "Beats"),
+    ("dance", "Choreography"),
     ("blending", "Player"),
+)
+COLLECTIONS = (
+    ("annotations", "LabelCollection"), ("annotations", "BeatCollection"),
+    ("annotations", "CaptionCollection"), ("collections", "ParametricCollection"),
+    ("collections", "GraphCollection"), ("collections", "ControllerCollection"),
+    ("collections", "ChoreographyCollection"), ("collections", "WebCollection"),
 )  # fmt: skip
 
 
@@ -39,6 +53,10 @@ def page() -> str:
     names = [name for name in ml.__all__ if name not in FOLDERS and name != "__version__"]
     for name in sorted(names, key=str.casefold):
         parts.append(_entry(f"ml.{name}", getattr(ml, name), level=2))
+    parts.append("# Collections of a library\n")
+    for module, name in COLLECTIONS:
+        kind = getattr(importlib.import_module(f"motionloom.library.{module}"), name)
+        parts.append(_entry(name, kind, level=2))
     parts.append("# What comes back\n")
     for module, name in RESULTS:
         kind = getattr(importlib.import_module(f"motionloom.{module}"), name)
@@ -52,6 +70,8 @@ def page() -> str:
 def _entry(title: str, value: object, *, level: int) -> str:
     """One name: how it is called, its docstring, and for a class its members."""
     lines = [f"{'#' * level} {title}\n"]
+    if inspect.isclass(value) and issubclass(value, Settings):
+        return "\n".join([*lines, _settings(value, title, level)])
     signature = _signature(value)
     if signature:
         lines.append(f"```text\n{title.removeprefix('ml.')}{signature}\n```\n")
@@ -59,6 +79,21 @@ def _entry(title: str, value: object, *, level: int) -> str:
     if inspect.isclass(value) and not issubclass(value, Exception):
         for name, member in _members(value):
             lines.append(_entry(f"{title.removeprefix('ml.')}.{name}", member, level=level + 1))
+    return "\n".join(lines)
+
+
+def _settings(kind: type[Settings], title: str, level: int) -> str:
+    """A settings class: its fields and presets."""
+    lines = [_docstring(kind)]
+    rows = described_fields(kind)
+    if rows:
+        lines.append("**Parameters**\n")
+        lines += [line for name, text in rows for line in (_field(name), _field(f" {text}"))]
+        lines.append("")
+    for name in presets_of(kind):
+        lines.append(f"{'#' * (level + 1)} {title.removeprefix('ml.')}.{name}\n")
+        about = inspect.getdoc(inspect.getattr_static(kind, name).values)
+        lines.append(f"A preset; options that are given replace its values. {about}\n")
     return "\n".join(lines)
 
 
@@ -82,8 +117,9 @@ def _is_property(member: object) -> bool:
 def _signature(value: object) -> str:
     if not callable(value) or (inspect.isclass(value) and issubclass(value, Exception)):
         return ""
-    text = str(inspect.signature(value))
-    text = text.replace("(library: 'Library'", "(self", 1)  # a verb, seen as a method
+    shown = inspect.signature(value)
+    plain = [each.replace(default=_brief(each.default)) for each in shown.parameters.values()]
+    text = str(shown.replace(parameters=plain))
     text = re.sub(r"<function .*? at 0x[0-9a-f]+>", "...", text)
     text = re.sub(r"<(\w+)[^>]*>", r"\1", text)
     text = re.sub(r"(?:motionloom|numpy|pathlib|collections|typing)(?:\.\w+)*\.(?=\w)", "", text)
@@ -91,6 +127,21 @@ def _signature(value: object) -> str:
     if len(text) <= 88:
         return text
     return textwrap.fill(text, 92, subsequent_indent="    ", break_long_words=False)
+
+
+class _Brief:
+    """A settings object in a signature: only what differs from the defaults."""
+
+    def __init__(self, settings: Settings) -> None:
+        given = ", ".join(f"{name}={value!r}" for name, value in settings.changed().items())
+        self.text = f"{type(settings).__name__}({given})"
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _brief(default: object) -> object:
+    return _Brief(default) if isinstance(default, Settings) else default
 
 
 def _docstring(value: object) -> str:

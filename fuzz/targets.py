@@ -169,7 +169,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     from motionloom.dance.transitions.movement_graph import TransitionGraph
     from motionloom.dance.transitions.rules import load_rules, with_rules
     from motionloom.features.joint_weights import load_weights, read_tags
-    from motionloom.library import load_music
+    from motionloom.library import evaluate_sentences, load_music
     from motionloom.motion.roles.assignment import load_role_map
     from motionloom.motion_graph.mogra import read_mogra
     from motionloom.motion_graph.settings import WalkSettings
@@ -206,15 +206,15 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
         "roles": load_role_map,
         "crowd": load_crowd_settings,
         "tune": load_music,
-        "labels": labelled.import_labels,
+        "labels": labelled.labels.read,
         "table": lambda path: labelling(path, [walk]),
         "synonyms": lambda path: words("he strolls", parse_synonyms(text_of(path), str(path))),
         "query": lambda path: library.find(text_of(path)),
         "script": lambda path: library.act(text_of(path)).plan,
         "scores": read_scores,
         "route": lambda path: WalkSettings(path=path).floor_path(),
-        "tags": lambda path: read_tags(path, library),
-        "sentences": lambda path: library.evaluate_sentences(path, workers=1),
+        "tags": lambda path: read_tags(path, library.store),
+        "sentences": lambda path: evaluate_sentences(library, path, workers=1),
         "trusted": trusted,
         "motionloom": settings,
     }
@@ -266,10 +266,10 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
 
     def neighbours() -> None:
         features = lib.features("e15")
-        open_index(lib, features).nearest(features.rows[:3], features.rows, k=3)
+        open_index(lib.store, features).nearest(features.rows[:3], features.rows, k=3)
 
     def webs() -> None:
-        store = WebStore(lib)
+        store = WebStore(lib.store)
         if full:
             store.build(workers=1)
         for name in store.files.names():
@@ -293,7 +293,7 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
     uses: list[Callable[[], object]] = [
         lambda: [lib[name].positions().sum() for name in lib.names],
         lambda: [lib.labels[name] for name in lib],
-        lambda: (lib.labels.counts(), lib.store.digest(), lib.seconds, lib.entries()),
+        lambda: (lib.labels.counts(), lib.store.digest(), lib.store.seconds, lib.entries()),
         lambda: lib.search("walk:0-30", max=3),
         neighbours,
         webs,

@@ -22,7 +22,7 @@ from motionloom.features.matrix import prepared_frames
 from motionloom.library import Library
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.web import Web, WebLimits
-from motionloom.search.settings import WebSettings
+from motionloom.search.methods import WebOptions
 from reproduction import kg04_parametric, kg04_search
 from reproduction.claims import Claim, Data, Paper
 from reproduction.kg04_search import WHO, cases, searchable
@@ -181,7 +181,7 @@ def figure_7(data: Data) -> Iterator[Claim]:
     """A web built at 10 Hz and refined, beside one built at the full rate."""
     names = [f"kick_front_mid_right_{WHO}", f"kick_side_mid_right_{WHO}", f"walk_{WHO}"]
     frames = [prepared_frames(data.corpus[name].resample(_FIGURE_7_RATE)) for name in names]
-    limits = WebLimits.of(WebSettings(preset="kg04"))
+    limits = WebLimits.of(WebOptions.kg04())
     covered, cells, least = [], [0, 0], []
     for a in frames[:2]:
         webs = [
@@ -220,7 +220,7 @@ def _covered(fine: Web, direct: Web) -> list[float]:
 def _draw_web(data: Data, names: list[str], path: Path) -> None:
     from motionloom.plots.distance_matrix import write_match_web
 
-    pair = data.corpus.compare(*names, options=WebSettings(preset="kg04"))
+    pair = data.corpus.compare(*names, options=WebOptions.kg04())
     write_match_web(pair.matrix(), pair.web(), path, names=(names[0], names[1]))
 
 

@@ -1,6 +1,6 @@
 """The eight parameterized motions of Kovar & Gleicher 2004, made once for all parts.
 
-*The paper's way* is ``preset="kg04"``: examples nearest to a random point, interpolated weights.
+*The paper's way* is ``ParametrizeSettings.kg04``: examples nearest to a random point, interpolated weights.
 Ours also blends the examples around a point, and refines.
 """
 
@@ -47,9 +47,9 @@ def _made(library: Library, row: Row) -> Made:
     family = library.family(
         row.query, label=row.label, max=100, expansion=ml.Expansion(join_distance=row.max_distance)
     )
-    registration = register(library, family, drop_unmatched=True)
+    registration = register(library.store, family, drop_unmatched=True)
     start = time.process_time()
-    paper = parametrize(registration, row.by, settings(preset="kg04"), name=row.name)
+    paper = parametrize(registration, row.by, ParametrizeSettings.kg04(seed=1), name=row.name)
     seconds = time.process_time() - start
     ours = parametrize(registration, row.by, settings(), name=row.name)
     alone = parametrize(registration, row.by, settings(samples=0), name=row.name)

@@ -2,7 +2,7 @@
 
 One performer of the built-in corpus, 33 kinds of clips and four long takes, in the paper's six
 categories. The paper's data are not published. Rules and defaults of the match web were tried on
-performer 0; performer 2 is measured here. *Paper* is ``preset="kg04"``, *default* the library's
+performer 0; performer 2 is measured here. *Paper* is ``FamilySettings.kg04``, *default* the library's
 own settings (docs/web.md, "Departures").
 """
 
@@ -23,7 +23,7 @@ import motionloom as ml
 from motionloom.library import Library
 from motionloom.search import Family
 from motionloom.search.match_web.store import WebStore
-from motionloom.search.settings import WebSettings
+from motionloom.search.methods import WebOptions
 from reproduction.claims import Claim, Data
 
 WHO = "p2"
@@ -35,7 +35,7 @@ CATEGORIES = {
     "jumping": ("jump", "hop"),
     "miscellaneous": ("sit", "dance", "waltz", "take_dances"),
 }
-WAYS = {"paper": {"preset": "kg04"}, "default": {"method": "web"}}
+WAYS = {"paper": ml.FamilySettings.kg04(), "default": ml.FamilySettings(method="web")}
 THRESHOLDS = tuple(round(0.03 * 1.12**k, 3) for k in range(18))  # 3 to 20 cm
 _ENOUGH_WRONG = 9  # spurious matches after which a larger threshold is not tried
 _QUERIES, _QUERY_S, _RATE = 40, 1.5, 30.0
@@ -177,9 +177,8 @@ def outcome(
     """The family of a query at a threshold, compared with the truth."""
     label = case.within if within else None
     start = time.process_time()
-    family = library.family(
-        case.query, label=label, max=400, expansion=ml.Expansion(join_distance=limit), **WAYS[way]
-    )
+    chosen = {"label": label, "max": 400, "join_distance": limit}
+    family = library.family(case.query, ml.FamilySettings.of(chosen, start=WAYS[way]))
     seconds = time.process_time() - start
     names = set(library.labels.motions(case.within) if within else library.names)
     true = [act for act in acts if act.motion in names and case.is_like(act)]
@@ -335,7 +334,7 @@ def figure_13(data: Data) -> Iterator[Claim]:
     tried = outcomes(*where, "reach", "default", False)
     whole = next((one for one in tried if one.found == one.there), tried[-1])
     graph = _order(whole.family, true)
-    direct = library.search(case.query, max=400, max_distance=0.2, **WAYS["default"])
+    direct = library.search(case.query, method="web", max=400, max_distance=0.2)
     first_tier = [
         next((k for k, act in enumerate(true)
               if act.overlaps(hit.motion, hit.start_frame, hit.end_frame)), None)
@@ -401,16 +400,16 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
     parts = {}
     for label in CATEGORIES:
         part = _copy(library, data.scratch / f"category-{label}.loom", label)
-        store = WebStore.of(part, _settings())
+        store = WebStore.of(part.store, _settings())
         start = time.process_time()
         report = store.build(workers=1)
-        parts[label] = (store, time.process_time() - start, report.bytes, _raw_bytes(store))
+        parts[label] = (store, time.process_time() - start, report.bytes, _raw_bytes(store), part)
     seconds = _built[data.scratch]
-    whole = WebStore.of(library, _settings())
+    whole = WebStore.of(library.store, _settings())
     raw, size = _raw_bytes(whole), whole.files.size()
     motion_bytes = sum(_motion_bytes(library, name) for name in library.names)
     times = _search_seconds(library, library.names)
-    quarter = [_search_seconds(parts[label][0].library, parts[label][0].library.names)
+    quarter = [_search_seconds(parts[label][4], parts[label][4].names)
                for label in ("reaching", "locomotion")]  # fmt: skip
     labelled = sum(part[1] for part in parts.values())
     yield Claim(
@@ -474,12 +473,12 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
     )
 
 
-def _settings() -> WebSettings:
-    return WebSettings(preset="kg04")
+def _settings() -> WebOptions:
+    return WebOptions.kg04()
 
 
 def _copy(library: Library, place: Path, label: str) -> Library:
-    part = Library.create(place, fps=library.fps)
+    part = Library.create(place, fps=library.store.fps)
     for name in library.labels.motions(label):
         part.add_motion(library[name], name=name)
     return part
@@ -504,10 +503,9 @@ def _search_seconds(library: Library, names) -> float:
         start = int(rng.integers(len(library[name]) - length))
         for _ in range(2):  # the first opens the webs of the motion
             began = time.process_time()
-            # Tiers as text, which is not the default, so that the preset's "all" does not win.
             library.search(
                 f"{name}:{start}-{start + length}",
-                ml.SearchSettings.kg04(tiers="1", max_distance=_SEARCH_M),
+                ml.SearchSettings.kg04(tiers=1, max_distance=_SEARCH_M),
             )
         taken.append(time.process_time() - began)
     return mean(taken)

@@ -3,7 +3,7 @@
 The paper's motions are not published. Its make-up motions are made again: one cycle of a walk,
 repeated, with regular and with perturbed beats; and built-in dances of the length and tempo of the
 paper's, whose beats are known. Beats are found in three ways: literally as in the paper
-(`preset="kp03"`), by the paper's candidates but midway between them, and by the defaults.
+(`BeatSettings.kp03`), by the paper's candidates but midway between them, and by the defaults.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from motionloom.dance.motion_beats.period import periodogram, superposed
 from motionloom.dance.motion_beats.scores import beat_score
 from motionloom.dance.movements import sampled
 from motionloom.dance.music import Music, load_music
-from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.settings import BeatSettings, ChoreographySettings, DanceSettings
 from motionloom.demo.dances import beat_study
 from motionloom.demo.tunes import write_tune
 from motionloom.motion import Motion
@@ -47,13 +47,13 @@ PAPER = Paper(
 )
 Array = NDArray[np.float64]
 
-WAYS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "paper": ("the paper's way", {"preset": "kp03"}),
+WAYS: Mapping[str, tuple[str, BeatSettings]] = {
+    "paper": ("the paper's way", BeatSettings.kp03()),
     "midway": (
         "the paper's candidates, midway",
-        {"kind": "acceleration", "weighted": False, "period": "periodogram", "steady": True},
+        BeatSettings.kp03(midway=True),
     ),
-    "ours": ("the defaults", {}),
+    "ours": ("the defaults", BeatSettings()),
 }
 BLUE, RED, GOLD = "#3a6ea5", "#c8553d", "#d8a657"
 _NEEDS = "needs CMU"
@@ -72,7 +72,7 @@ SALSA = tuple(f"{who}_{take:02}" for who in (60, 61) for take in range(1, 16))
 def figure_1(data: Data) -> Iterator[Claim]:
     """Spread of the candidates of the joints about a beat."""
     motion, _ = beat_study("dance", seconds=23.8)
-    found = beats(motion, **WAYS["paper"][1])
+    found = beats(motion, WAYS["paper"][1])
     phases = _phases(found)
     joints = found.candidates.signals // 3
     means = [float(np.angle(np.mean(np.exp(1j * phases[joints == j])))) for j in np.unique(joints)]
@@ -92,7 +92,7 @@ def figures_2_and_3(data: Data) -> Iterator[Claim]:
     studies = [(kind, *_study(kind, who)) for kind in _KINDS for who in range(4)]
     right = 0
     for kind, motion, _ in studies:
-        found = beats(motion, preset="kp03")
+        found = beats(motion, BeatSettings.kp03())
         right += abs(found.period / _PERIODS[kind] - 1.0) <= 0.02
     _draw_periods(data, studies[8][1])
     yield Claim(
@@ -115,7 +115,7 @@ def figures_2_and_3(data: Data) -> Iterator[Claim]:
         body = motion.skeleton
         kept = {body.roles[role] for role in _PAPER_JOINTS if role in body.roles}
         others = {joint: 0.0 for joint in body.names if joint not in kept}
-        literal = beats(motion, weights=others, **WAYS["paper"][1])
+        literal = beats(motion, WAYS["paper"][1], weights=others)
         combined = beats(motion)
         good += _simple(literal.period / step)
         best += _simple(combined.period / step)
@@ -137,7 +137,7 @@ def figure_4(data: Data) -> Iterator[Claim]:
     shares = []
     for kind in _KINDS:
         for who in range(4):
-            found = beats(_study(kind, who)[0], preset="kp03")
+            found = beats(_study(kind, who)[0], BeatSettings.kp03())
             shares.append(float(np.mean(np.abs(_phases(found)) < np.pi / 2.0)))
     yield Claim(
         place="Figure 4",
@@ -157,7 +157,7 @@ def figure_6(data: Data) -> Iterator[Claim]:
         for way, (title, options) in WAYS.items():
             errors, matched, known, extra = [], 0, 0, 0
             for motion, truth, free_phase in motions:
-                found = beats(motion, **options).times
+                found = beats(motion, options).times
                 if free_phase:
                     found = found - _constant(found, truth)
                 score = beat_score(truth, found, fps=_RATE)
@@ -318,7 +318,7 @@ def figure_7(data: Data) -> Iterator[Claim]:
     for name, takes in sets.items():
         steps = _learnt(takes, meter=4)
         for way, options in _SYNCED.items():
-            made = steps.dance_to(song, seed=3, **options)
+            made = steps.dance_to(song, DanceSettings.of({"seed": 3, **options}))
             score = made.score()
             rows.append((name, way, f"{100 * score.recall:.0f} %", score.extra))
             drawn[name, way] = made, score
@@ -460,9 +460,10 @@ def _dynamics(data: Data) -> Iterator[Claim]:
     loud = np.random.default_rng(0).permutation(np.repeat([1.0, 0.2], 20))
     tune = write_tune(data.scratch / "loud.mid", bars=40, tempo_bpm=112.0, loudness=loud.tolist())
     song = load_music(tune)
+    unclocked = DanceSettings.of({"corrections": 0})
     found = {
         f"dynamics_{amount}": float(np.mean([
-            loudness_and_energy(steps.dance_to(song, seed=s, dynamics=amount, corrections=0), song)
+            loudness_and_energy(steps.dance_to(song, unclocked, seed=s, dynamics=amount), song)
             for s in range(3)
         ]))
         for amount in (0, 1, 4)
@@ -590,7 +591,7 @@ def measured_steps(data: Data) -> dict[str, float]:
 
 
 def _learnt(takes: Sequence[Motion], **options: Any) -> Choreography:
-    return Choreography.from_takes(takes, ChoreographySettings(**options))
+    return Choreography.from_takes(takes, ChoreographySettings.of(options))
 
 
 def _simple(ratio: float) -> bool:
@@ -648,7 +649,7 @@ def _draw_periods(data: Data, motion: Motion) -> None:
     """Figures 2 and 3: cosines of one joint and of all, reference beats, and their spectra."""
     from matplotlib.figure import Figure
 
-    every = beats(motion, preset="kp03")
+    every = beats(motion, BeatSettings.kp03())
     joint = motion.skeleton.joint(motion.skeleton.roles["left_elbow"])
     mine = every.candidates.signals == 3 * joint
     one = replace(
@@ -695,7 +696,7 @@ def _draw_figure_6(data: Data) -> None:
     panels = sheet.subplots(2, 3, sharey=True)
     for column, (name, (motion, truth, free)) in enumerate(shown.items()):
         for row, way in enumerate(("midway", "ours")):
-            found = beats(motion, **WAYS[way][1]).times
+            found = beats(motion, WAYS[way][1]).times
             found = found - (_constant(found, np.array(truth)) if free else 0.0)
             off = _errors(found, np.array(truth))
             axes = panels[row][column]

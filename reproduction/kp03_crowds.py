@@ -2,7 +2,7 @@
 
 The paper's motions are not published. Its waltz and its march are made again from the takes of the
 built-in crowds and from captured couples and walks of CMU. Settings are those of the paper
-(`preset="kp03"`); where it gives none, they were chosen on waltz takes of seeds 0 to 4 and on CMU
+(presets ``kp03``); where it gives none, they were chosen on waltz takes of seeds 0 to 4 and on CMU
 walks of subjects 7, 8, 16 and 69, which are left out here unless a note says so.
 """
 
@@ -25,10 +25,16 @@ from motionloom.crowd.built_in import cut_at_beats, march_steps, waltz_cuts
 from motionloom.crowd.couples import couple_radius, couple_steps, found_couples
 from motionloom.crowd.learnt import learnt_steps
 from motionloom.crowd.march import March, fitted_march, march
-from motionloom.crowd.settings import STREET, BallroomSettings, MarchSettings
+from motionloom.crowd.settings import (
+    STREET,
+    Ballfloor,
+    BallroomSettings,
+    CrowdMovements,
+    MarchSettings,
+)
 from motionloom.crowd.strides import marching_steps, stride_cuts
 from motionloom.dance.choreography import Choreography
-from motionloom.dance.settings import ChoreographySettings
+from motionloom.dance.settings import ChoreographySettings, GroupingSettings
 from motionloom.dance.transitions.learning import grouped_movements
 from motionloom.demo.waltz import waltz_take
 from motionloom.library import Library
@@ -285,13 +291,14 @@ def figure_10(data: Data) -> Iterator[Claim]:
     """20 couples in a room with two columns: the built-in waltz, and captured salsa of CMU."""
     place = "Section 6.2, Figure 10"
     columns = ((-2.5, 0.0, 0.4), (2.5, 0.0, 0.4))
-    settings = BallroomSettings(
-        preset="kp03", couples=20, columns=columns, tempo_bpm=90.0, seconds=60.0, seed=5
+    settings = BallroomSettings.kp03(
+        couples=20, columns=columns, tempo_bpm=90.0, seconds=60.0, seed=5
     )
     ballroom(BallroomSettings(couples=2, tempo_bpm=90.0, seconds=3.0), _waltz(5))  # compiled
     made, rate = _timed(settings, _waltz(5))
     write_top_view(made.motions, data.figure("papers-kp03-ballroom.png"),
-                   radius=settings.disc_radius, room=settings.room, columns=columns)  # fmt: skip
+                   radius=settings.floor.disc_radius, room=settings.floor.room,
+                   columns=columns)  # fmt: skip
     around = np.unwrap(np.arctan2(made.centres[..., 0], made.centres[..., 1]), axis=1)
     yield Claim(
         place=place,
@@ -320,7 +327,7 @@ def figure_10(data: Data) -> Iterator[Claim]:
         values = []
         for seed in (6, 7):
             one = BallroomSettings(couples=20, tempo_bpm=90.0, seconds=30.0, seed=seed,
-                                   facing=facing)  # fmt: skip
+                                   floor=Ballfloor(facing=facing))  # fmt: skip
             values.append(_facing_error(ballroom(one, _waltz(seed))))
         errors[facing] = float(np.mean(values))
     yield Claim(
@@ -341,8 +348,9 @@ def figure_10(data: Data) -> Iterator[Claim]:
             rows.append((f"waltz, {graph}{between}", *_quality(settings, steps)))
     leaders = sorted(name for name in data.corpus.names if "waltz" in data.corpus.labels[name])
     steps = couple_steps(found_couples([data.corpus[name] for name in leaders]), meter=3)
-    small = BallroomSettings(couples=20, radius=0.6, tempo_bpm=60.0 / steps.period, seconds=30.0,
-                             library="corpus")  # fmt: skip
+    small = BallroomSettings(couples=20, tempo_bpm=60.0 / steps.period, seconds=30.0,
+                             floor=Ballfloor(radius=0.6),
+                             movements=CrowdMovements(library="corpus"))  # fmt: skip
     rows.append(("waltz of the corpus, learnt", *_quality(small, steps)))
     if data.cmu is None:
         yield not_made(place, "The same with captured couples.", _NEEDS)
@@ -354,8 +362,9 @@ def figure_10(data: Data) -> Iterator[Claim]:
         ):  # fmt: skip
             steps = couple_steps(pairs, meter=4, **options)
             radius = round(couple_radius(steps) + 0.04, 1)
-            own = BallroomSettings(couples=12, room=(22.0, 16.0), radius=radius, seconds=30.0,
-                                   tempo_bpm=60.0 / steps.period, library="cmu")  # fmt: skip
+            own = BallroomSettings(couples=12, seconds=30.0, tempo_bpm=60.0 / steps.period,
+                                   floor=Ballfloor(room=(22.0, 16.0), radius=radius),
+                                   movements=CrowdMovements(library="cmu"))  # fmt: skip
             rows.append((label, *_quality(own, steps)))
     header = ("movements and graph", "movements", "nodes", "least gap, m", "foot slide, mm",
               "floor penetration, mm",
@@ -482,7 +491,7 @@ def _two_nodes(walks: list[Motion]) -> tuple[int, float, float]:
         cuts += stride_cuts(walk) + stride_cuts(walk.mirror(), mirrored=True)
     every = round(float(np.median([np.diff(cut.beats).mean() for cut in cuts])))
     _, groups = grouped_movements([cut.movement(every) for cut in cuts],
-                                  ChoreographySettings(groups=2))  # fmt: skip
+                                  ChoreographySettings(grouping=GroupingSettings(groups=2)))  # fmt: skip
     left = np.array([cut.lead == "left" for cut in cuts])
     small = min(np.bincount(groups.labels)) / len(cuts)
     return len(cuts), float(small), _agreement(left, groups.labels == 1)
@@ -497,9 +506,10 @@ def _motion_beats(place: str, cmu: Library, walks: dict[str, list[str]]) -> Clai
     rows = []
     for subject in ("35", "39"):
         takes = [cmu[name] for name in walks[subject][:20]]
-        steps = Choreography.from_takes(
-            takes, ChoreographySettings(meter=2, groups=2, mirror=True, min_confidence=0.0)
+        settings = ChoreographySettings.of(
+            {"meter": 2, "groups": 2, "mirror": True, "min_confidence": 0.0}
         )
+        steps = Choreography.from_takes(takes, settings)
         node = np.zeros(len(steps.movements), int)
         for number, group in enumerate(steps.graph.members):
             node[list(group)] = number
@@ -534,12 +544,14 @@ def _marching(place: str, data: Data, every: dict[str, Choreography], note: str)
             first, first_rate, first_beats = made, rate, within / total
         rows.append((
             name, len(steps.movements), len(steps.graph), f"{60.0 / steps.period:.0f}",
-            f"{made.settings.pace:.2f}", f"{100 * made.misplacement().mean():.1f}",
+            f"{made.settings.formation.pace:.2f}", f"{100 * made.misplacement().mean():.1f}",
             f"{within / total:.0%}", f"{made.left_feet_in_step():.0%}",
         ))  # fmt: skip
     name = next(iter(every))
     settings = first.settings
-    speeds = np.hypot(*np.diff(first.centres[: settings.files, ::30], axis=1).transpose(2, 0, 1))
+    speeds = np.hypot(
+        *np.diff(first.centres[: settings.formation.files, ::30], axis=1).transpose(2, 0, 1)
+    )
     second = int(np.ptp(speeds, axis=0).argmax())
     corner = speeds[:, second]
     _draw_march(data, first, second + 5.0)
@@ -553,7 +565,7 @@ def _marching(place: str, data: Data, every: dict[str, Choreography], note: str)
             "mean_misplacement_m": float(first.misplacement().mean()),
             "slowest_file_in_corner_mps": float(corner.min()),
             "fastest_file_in_corner_mps": float(corner.max()),
-            "spacing_m": settings.spacing,
+            "spacing_m": settings.formation.spacing,
         },
         rule="mean_misplacement_m < 0.1 * spacing_m and fastest_file_in_corner_mps > "
         "1.2 * slowest_file_in_corner_mps",
@@ -591,7 +603,7 @@ def _draw_march(data: Data, made: March, seconds: float) -> None:
     street = np.asarray(made.settings.street.places)
     axes.plot(street[:, 0], street[:, 1], "--", color="0.8")
     for number, (agent, way) in enumerate(zip(made.motions, made.centres, strict=True)):
-        colour = COLOURS[number % made.settings.files]
+        colour = COLOURS[number % made.settings.formation.files]
         axes.plot(*way[max(now - int(3 * fps), 0) : now + 1].T, color=colour, lw=1.0)
         yaw = agent[0].headings()[now]
         turned = OUTLINE @ np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
@@ -604,8 +616,8 @@ def _draw_march(data: Data, made: March, seconds: float) -> None:
 
 def _marched(steps: Choreography) -> tuple[March, float]:
     """40 soldiers on a street that suits the strides, and frames a second."""
-    settings = MarchSettings(preset="kp03", points=STREET, ranks=10, files=4, seconds=40.0,
-                             tempo_bpm=60.0 / steps.period, library="own")  # fmt: skip
+    settings = MarchSettings.kp03(points=STREET, ranks=10, files=4, seconds=40.0,
+                                  tempo_bpm=60.0 / steps.period, library="own")  # fmt: skip
     settings = fitted_march(settings, steps, fit_speed=True, fit_street=True)
     begin = time.process_time()
     made = march(settings, steps)

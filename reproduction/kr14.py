@@ -35,7 +35,7 @@ from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion_graph import motion_graph
 from motionloom.motion_graph.mogra import read_mogra
-from motionloom.motion_graph.settings import GraphSettings, Sectors
+from motionloom.motion_graph.settings import GraphSettings, Sectors, TransitionRules
 from motionloom.motion_graph.transitions.candidates import (
     TransitionCandidates,
     error_bands,
@@ -182,7 +182,8 @@ def creating_transitions(data: Data) -> Iterator[Claim]:
     dance = dances(data.cmu)
     settings = GraphSettings(
         distance=distance_22(), method=Sectors(sector_seconds=SECTOR / dance[0].fps),
-        blend_seconds=50.0 / dance[0].fps, per_minute=30.0, match_feet=False, smooth=None,
+        per_minute=30.0,
+        rules=TransitionRules(blend_seconds=50.0 / dance[0].fps, match_feet=False, smooth=None),
     )  # fmt: skip
     graph = motion_graph([motion[:1500] for motion in dance[:2]], settings)
     transitions = graph.transitions
@@ -218,7 +219,8 @@ def table_5_1(data: Data) -> Iterator[Claim]:
     start = time.process_time()
     settings = GraphSettings(
         distance=jrd, method=Sectors(sector_seconds=SECTOR / dances(data.cmu)[0].fps),
-        max_distance=THRESHOLD, blend_seconds=BLEND / dances(data.cmu)[0].fps,
+        max_distance=THRESHOLD,
+        rules=TransitionRules(blend_seconds=BLEND / dances(data.cmu)[0].fps),
     )  # fmt: skip
     motion_graph(dances(data.cmu), settings)
     whole = time.process_time() - start
@@ -328,8 +330,9 @@ def feet(data: Data) -> Iterator[Claim]:
         note="Share of transitions after which the foot that struck last strikes again, at 60 "
         "transitions a minute.",
     )
-    both = score_motion_graph([*walks[:3], *runs[:3]], jrd, settings=GraphSettings(preset="kr14"))
-    held = score_motion_graph(walks, jrd, per_minute=60.0, settings=GraphSettings(smooth=None))
+    both = score_motion_graph([*walks[:3], *runs[:3]], jrd, settings=GraphSettings.kr14())
+    rough = GraphSettings(rules=TransitionRules(smooth=None))
+    held = score_motion_graph(walks, jrd, per_minute=60.0, settings=rough)
     yield Claim(
         place="Section 5.1.2",
         statement="Characters that walk and jog occasionally skip a step.",

@@ -48,7 +48,7 @@ def figure_2(data: Data) -> Iterator[Claim]:
     yield from _agreements("Figure 2", small, place, ("pca16", "pca25"), "papers-kt10-study.png")
     yield from _small_database(small, segments, place)
     large = {key: _large(data, key) for key in ("full", "heading")}
-    place = f"CMU, {data.cmu.frames:,} frames; 256 nearest of 48 random frames"
+    place = f"CMU, {data.cmu.store.frames:,} frames; 256 nearest of 48 random frames"
     yield from _agreements(LARGE, large, place, ("e15x3", "e30x3"))
     yield _claim(
         LARGE,
@@ -199,7 +199,7 @@ def _large(data: Data, normalize: str) -> Callable[[str, str], float]:
     tables = {name: data.cmu.features(name, normalize=normalize) for name in SETS}
     frames = random_frames(tables["e30x3"], 48, seed=5)
     near = {
-        name: open_index(data.cmu, table, "bucket")
+        name: open_index(data.cmu.store, table, "bucket")
         .nearest(np.ascontiguousarray(table.rows[frames]), table.rows, k=257)[1]
         .reshape(-1, 257)[:, 1:]  # the first is the frame itself, or its equal
         for name, table in tables.items()
@@ -232,7 +232,7 @@ def _fitted(name: str, normalize: str, library: Library) -> FeatureSet:
     chosen = feature_set(name, normalize=normalize)
     if chosen.components is None:
         return chosen
-    return feature_set(chosen, basis=principal_components(library, chosen))
+    return feature_set(chosen, basis=principal_components(library.store, chosen))
 
 
 def _named(names: Sequence[str], matrix: NDArray) -> Callable[[str, str], float]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import motionloom as ml
 from motionloom.alignment.dtw import accumulated
 from motionloom.evaluation.retrieval import Task, read_tasks
 from motionloom.features import distance_matrix, feature_set
@@ -217,7 +218,8 @@ def _hits(
 def _take_hits(library: Library, task: Task, features: str) -> tuple[set[int], int]:
     query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
     found = library.search(
-        query, preset="kt10", features=features, only=task.motion, k=HIT_K["take"], max=None
+        query,
+        ml.SearchSettings.kt10(features=features, only=task.motion, k=HIT_K["take"], max=None),
     )
     return _hits([(hit.start, hit.end) for hit in found], task.occurrences, task.optional)
 
@@ -229,7 +231,7 @@ def _corpus_hits(
     with open(data.corpus_files / "truth.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     options = {"k": HIT_K["corpus"], "max": None} | options
-    found = library.search(name, preset="kt10", features=features, **options)
+    found = library.search(name, ml.SearchSettings.kt10(features=features, **options))
     hits, wrong = set(), 0
     for hit in found:
         same, other = _hits(

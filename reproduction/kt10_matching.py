@@ -98,7 +98,7 @@ def section_4_1(data: Data) -> Iterator[Claim]:
         return
     features = data.cmu.features("e15", normalize="paper")
     rows, starts = np.ascontiguousarray(features.rows), np.asarray(features.starts)
-    index = open_index(data.cmu, features, "bucket")
+    index = open_index(data.cmu.store, features, "bucket")
     near: list[tuple[str, dict]] = [(f"k = {k}", {"k": k}) for k in (256, 1024, 4096)]
     for radius in (0.03, 0.06, 0.09):
         limit = {"k": len(rows), "radius": radius / features.feature_set.scale}
@@ -166,7 +166,7 @@ def section_4_1_ranks(data: Data) -> Iterator[Claim]:
     for name in ("e15", "e30", "pca16", "e15x3"):
         features = data.cmu.features(name, normalize="paper")
         rows, starts = np.ascontiguousarray(features.rows), np.asarray(features.starts)
-        index = open_index(data.cmu, features, "bucket")
+        index = open_index(data.cmu.store, features, "bucket")
         values = []
         for query in segments(features, 1.0, 8, seed=4):
             wide = Limits(max_matches=100)
@@ -243,7 +243,7 @@ def section_4_2(data: Data) -> Iterator[Claim]:
     for name in sets:
         features = data.cmu.features(name, normalize="paper")
         rows, starts = features.rows, np.asarray(features.starts)
-        index = open_index(data.cmu, features, "bucket")
+        index = open_index(data.cmu.store, features, "bucket")
         for seconds in (1, 3):
             for query in segments(features, seconds, 12, seed=7):
                 near = {e: index.nearest(query, rows, k=EPSILON_K, epsilon=e) for e in EPSILONS}

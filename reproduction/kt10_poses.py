@@ -70,7 +70,7 @@ def figure_1(data: Data) -> Iterator[Claim]:
         yield not_made("Figure 1", statement, NEEDS_CMU)
         return
     features = data.cmu.features("e15", normalize="paper")
-    index = open_index(data.cmu, features, "bucket")
+    index = open_index(data.cmu.store, features, "bucket")
     near, times = [], []
     for name, frame in POSES:
         query = features.rows[features.motion_rows(name)][frame : frame + 1]
@@ -166,7 +166,9 @@ def section_3_2(data: Data) -> Iterator[Claim]:
     frames = random_frames(heading, 200, seed=2)
     shared = _overlap(
         *(
-            open_index(data.cmu, each, "bucket").nearest(each.rows[frames], each.rows, k=256)[1]
+            open_index(data.cmu.store, each, "bucket").nearest(each.rows[frames], each.rows, k=256)[
+                1
+            ]
             for each in (heading, paper)
         )
     )
@@ -264,7 +266,7 @@ def table_1(data: Data) -> Iterator[Claim]:
         frames = random_frames(features, 64, seed=1)
         queries = np.ascontiguousarray(features.rows[frames])
         for rows, index, times, k in (
-            (features.rows, (whole := open_index(data.cmu, features, "bucket")), few, 16),
+            (features.rows, (whole := open_index(data.cmu.store, features, "bucket")), few, 16),
             (features.rows, whole, many, 256),
             (part := features.rows[:SMALL], BucketIndex.build(part), small, 256),
         ):

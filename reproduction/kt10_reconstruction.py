@@ -46,7 +46,9 @@ def table_3(data: Data) -> Iterator[Claim]:
     if data.cmu is None:
         yield not_made(place, "Errors of 2.06 cm (86_01) without the performer.", "needs CMU")
         return
-    without = evaluate_reconstruction(data.cmu, _TAKE, ReconstructionTest(without_subject=True))
+    without = evaluate_reconstruction(
+        data.cmu.store, _TAKE, ReconstructionTest(without_subject=True)
+    )
     yield Claim(
         place=place,
         statement="86_01 is reconstructed from CMU without collection 86.",
@@ -56,7 +58,7 @@ def table_3(data: Data) -> Iterator[Claim]:
         data=_CMU,
         note="The smoothing of poses over time was chosen on this take.",
     )
-    related = evaluate_reconstruction(data.cmu, _TAKE)
+    related = evaluate_reconstruction(data.cmu.store, _TAKE)
     yield Claim(
         place=place,
         statement="The error of 86_01 falls if other takes of collection 86 are in the database.",
@@ -82,7 +84,7 @@ def section_5_2(data: Data) -> Iterator[Claim]:
     for name in blind_takes(data.cmu):
         data.log(f"reconstructing {name}")
         error = evaluate_reconstruction(
-            data.cmu, name, ReconstructionTest(without_subject=True, seed=_SEED)
+            data.cmu.store, name, ReconstructionTest(without_subject=True, seed=_SEED)
         )
         rival = inverse_kinematics(data.cmu, error)
         errors.append(error)
@@ -134,7 +136,7 @@ def table_4(data: Data) -> Iterator[Claim]:
     for features in _FEATURES:
         data.log(f"{_TAKE} by {features}")
         found[features] = evaluate_reconstruction(
-            data.cmu, _TAKE, ReconstructionTest(features=features)
+            data.cmu.store, _TAKE, ReconstructionTest(features=features)
         )
     means = [error.mean_cm for error in found.values()]
     yield Claim(
@@ -152,7 +154,7 @@ def table_4(data: Data) -> Iterator[Claim]:
         ),
     )
     with patch.dict(_Table.nearest.__kwdefaults__, epsilon=0.0):
-        exact = evaluate_reconstruction(data.cmu, _TAKE)
+        exact = evaluate_reconstruction(data.cmu.store, _TAKE)
     yield Claim(
         place="Section 5.2",
         statement="Approximate neighbours (epsilon = 0.5) do not change the results notably.",
@@ -167,11 +169,11 @@ def blind_takes(library: Library) -> tuple[str, ...]:
     """Takes of performers that chose no setting, drawn by the seed."""
     known = set(_DEVELOPMENT.split())
     for seed in _KNOWN_SEEDS:
-        known |= {subject_of(name) for name in varied_motions(library, _COUNT, seed=seed)}
-    drawn = varied_motions(library, len(library.names), seed=_SEED)
+        known |= {subject_of(name) for name in varied_motions(library.store, _COUNT, seed=seed)}
+    drawn = varied_motions(library.store, len(library.names), seed=_SEED)
     chosen: list[str] = []
     for name in drawn:
-        performer = same_performer(library, name)
+        performer = same_performer(library.store, name)
         if not performer & known:
             chosen.append(name)
             known |= performer
@@ -185,7 +187,7 @@ def inverse_kinematics(library: Library, error: ReconstructionError) -> float:
     motion = library[error.motion]
     signal = control_signal(tracked(motion, noise=NOISE, seed=_SEED))
     settings = ReconstructSettings(exclude=error.left_out)
-    prior = Prior(library, motion.skeleton, signal.roles, settings)
+    prior = Prior(library.store, motion.skeleton, signal.roles, settings)
     body = marker_ik(signal, motion.skeleton, prior.joints, prior.limits())
     return float(joint_errors(motion, body)[0].mean())
 

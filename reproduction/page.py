@@ -10,6 +10,7 @@ from typing import Any
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.library import settings
+from motionloom.settings import Settings, presets_of
 from reproduction import PAPERS
 from reproduction.claims import FAILS, HOLDS, NOT_MADE
 from reproduction.data import CREDITS
@@ -105,14 +106,25 @@ def _presets() -> str:
     rows = []
     for name in sorted(settings.__all__):
         cls = getattr(settings, name)
-        for preset, values in getattr(cls, "PRESETS", {}).items():
-            shown = ", ".join(f"`{key}={value!r}`" for key, value in values.items())
+        if not (isinstance(cls, type) and issubclass(cls, Settings)):
+            continue
+        for preset in presets_of(cls):
+            values = cls.from_preset(preset).changed()
+            shown = ", ".join(f"`{key}={_changed(value)}`" for key, value in values.items())
             rows.append([f"`{name}`", f"`{preset}`", shown or "the defaults"])
     return (
-        '## Presets\n\nA preset sets what a paper says: `lib.search(query, preset="kt10")`, '
+        "## Presets\n\nA preset sets what a paper says: `lib.search(query, ml.SearchSettings.kt10())`, "
         "`motionloom search LIB QUERY --preset kt10`.\n\n"
         + _table(["settings of", "preset", "values"], rows)
     )
+
+
+def _changed(value: object) -> str:
+    """A value of a preset; of a method or group what differs from its defaults."""
+    if not isinstance(value, Settings):
+        return repr(value)
+    inner = ", ".join(f"{key}={_changed(each)}" for key, each in value.changed().items())
+    return f"{type(value).__name__}({inner})"
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:

@@ -1,7 +1,7 @@
 """Tam, Zheng, Corbyn & Lau 2007 on CMU clips in the paper's five groups.
 
 The paper's clips are not published; these are others of the same groups, in the same numbers. All
-settings are those of the paper (`preset="tz07"`), none was chosen on these clips. It weights the
+settings are those of the paper (`EvaluateSettings.tz07`), none was chosen on these clips. It weights the
 joints for its own method and gives no numbers, so all three methods get the same weights here, by
 the visibility of a joint, and everything is also measured with equal ones.
 """
@@ -329,7 +329,7 @@ PARTS = (features, figure_4, figure_5, figure_6, table_1, ground_distance, illus
 
 def _table(data: Data, method: Emd | AngleDtw | UniformScaling) -> ClipTable:
     assert data.clips is not None
-    return clip_table(data.clips, method.measure())
+    return clip_table(data.clips.store, method.measure())
 
 
 def _points(table: ClipTable) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ def lib(request, tmp_path, monkeypatch):
 
 def files(lib):
     """All files of artifacts but their checksums, wherever they are."""
-    root = lib.path.parent / "store" if lib.files.remote else lib.path
+    root = lib.path.parent / "store" if lib.store.files.remote else lib.path
     every = [path for path in (root / "derived").rglob("*") if path.is_file()]
     return sorted(path for path in every if not path.name.startswith("checks"))
 

@@ -234,7 +234,7 @@ def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, smal
 
     def everything(**options):
         scores = library.evaluate(methods=methods, **options).methods
-        errors = list(evaluate_reconstructions(library, **bodies, **options))
+        errors = list(evaluate_reconstructions(library.store, **bodies, **options))
         shutil.rmtree(next(library.path.glob("derived/motion-graph.*")), ignore_errors=True)
         seen = []
         graph = library.motion_graph(**walks, progress=seen.append, **options)
@@ -261,7 +261,7 @@ def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, smal
 
 def distance_matrix_of(library, name, scores):
     """All distances of a measure at once, in the order of the evaluation."""
-    table = clip_table(library, scores[name].measure)
+    table = clip_table(library.store, scores[name].measure)
     order = sorted(table.names, key=lambda clip: (clip.split("_")[0], clip))
     some = table.some(np.array([table.names.index(clip) for clip in order]))
     with one_thread():
@@ -290,14 +290,14 @@ def _build_among_kills(cluster, tmp_path, seeds):
         library = library_at(tmp_path / f"{seed}.loom")
         kill = Killer(cluster, rng)
         with on_cluster(cluster.scheduler_address):
-            report = WebStore(library).build(workers=2, progress=kill)
+            report = WebStore(library.store).build(workers=2, progress=kill)
         recover(cluster)
         assert kill.killed
         assert report.built == report.pairs == sum(kill.done) == 15
-        assert WebStore(library).missing() == 0
+        assert WebStore(library.store).missing() == 0
         # What a worker was writing when it was killed may stay until the next build; a task that
         # was given to two may still be written.
-        WebStore(library).build(workers=1)
+        WebStore(library.store).build(workers=1)
         wait_until(partial(_has_only, library.path, wanted.keys()), "nothing else is there")
         assert bytes_below(library.path) == wanted
 
@@ -352,7 +352,7 @@ def test_imports_and_builds_in_a_store_among_kills(dask_cluster, tmp_path, many_
         ml.demo.clip(name)[:80].save(tmp_path / "takes" / f"{name}.bvh")
     wanted = ml.Library.create(tmp_path / "wanted.loom")
     wanted.add(tmp_path / "takes", workers=1)
-    WebStore(wanted).build(workers=1)
+    WebStore(wanted.store).build(workers=1)
     for seed in range(3):
         rng = np.random.default_rng(seed)
         store = f"file://{tmp_path}/store{seed}"
@@ -361,20 +361,20 @@ def test_imports_and_builds_in_a_store_among_kills(dask_cluster, tmp_path, many_
         with on_cluster(dask_cluster.scheduler_address):
             report = library.add(tmp_path / "takes", workers=2, progress=kills[0])
             recover(dask_cluster)
-            built = WebStore(library).build(workers=2, progress=kills[1])
+            built = WebStore(library.store).build(workers=2, progress=kills[1])
         recover(dask_cluster)
         assert all(kill.killed for kill in kills)
         assert (report.added, report.failed) == (len(names), ())
         assert built.built == built.pairs == len(names) * (len(names) + 1) // 2
         assert library.store.digest() == wanted.store.digest()
         assert library.store.damage() == []
-        files = library.store.catalogue.artifact_files(WebStore(library).folder.name)
-        there = {name: library.files.local(one[0].name) for name, one in files.items()}
+        files = library.store.catalogue.artifact_files(WebStore(library.store).folder.name)
+        there = {name: library.store.files.local(one[0].name) for name, one in files.items()}
         assert {name: path.read_bytes() for name, path in there.items()} == bytes_below(wanted.path)
         # Nothing is there twice: what a dead worker had written has been swept away.
-        assert len(library.files.names("derived")) == len(files)
+        assert len(library.store.files.names("derived")) == len(files)
         library.add(tmp_path / "takes", workers=1)
-        assert len(library.files.names("frames")) == len(names)
+        assert len(library.store.files.names("frames")) == len(names)
 
 
 @pytest.mark.slow
@@ -385,7 +385,7 @@ def test_a_scheduler_that_is_killed_is_reported_and_a_rerun_goes_on(tmp_path, ma
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     address = started.stdout.readline().strip()
-    store = WebStore(library)
+    store = WebStore(library.store)
     done = []
 
     def kill_after_the_first(pairs):
@@ -399,10 +399,10 @@ def test_a_scheduler_that_is_killed_is_reported_and_a_rerun_goes_on(tmp_path, ma
     started.stdout.close()
     left = store.missing()
     assert 0 < left <= 15 - sum(done)
-    assert WebStore(library).build(workers=1).built == left
+    assert WebStore(library.store).build(workers=1).built == left
     whole = library_at(tmp_path / "whole.loom")
     WebStore(whole).build(workers=1)
-    covered = [sorted(WebStore(lib).covered()) for lib in (library, whole)]
+    covered = [sorted(WebStore(lib.store).covered()) for lib in (library, whole)]
     assert covered[0] == covered[1]
 
 
@@ -427,16 +427,18 @@ def test_two_builds_of_one_library_at_once_both_succeed(address, tmp_path, many_
 
 def test_a_pair_that_was_written_twice_counts_once(tmp_path):
     library = library_at(tmp_path / "takes.loom")
-    store = WebStore(library)
+    store = WebStore(library.store)
     store.build(workers=1)
     wanted = [(row, column, web.chain_count) for row, column, web in store.pieces()]
     kept = bytes_below(library.path)
     for name in kept:
         (store.folder / name).unlink()
-    WebStore(library).build(only=NAMES[1:3], workers=1)  # left behind by a build that was stopped
+    WebStore(library.store).build(
+        only=NAMES[1:3], workers=1
+    )  # left behind by a build that was stopped
     for name, content in kept.items():
         (store.folder / name).write_bytes(content)
-    twice = [(row, column, web) for row, column, web in WebStore(library).pieces()]
+    twice = [(row, column, web) for row, column, web in WebStore(library.store).pieces()]
     cells = sum(web.shape[0] * web.shape[1] for _, _, web in twice)
     assert cells == sum(web.shape[0] * web.shape[1] for _, _, web in store.pieces())
     assert sum(web.chain_count for _, _, web in twice) == sum(count for _, _, count in wanted)
@@ -444,13 +446,13 @@ def test_a_pair_that_was_written_twice_counts_once(tmp_path):
 
 def test_what_a_killed_worker_had_begun_to_write_is_no_web(tmp_path):
     library = library_at(tmp_path / "takes.loom")
-    store = WebStore(library)
+    store = WebStore(library.store)
     store.build(only=NAMES[:2], workers=1)
     begun = store.folder / ".0123456789abcdef-0123-x.part.web"
     begun.write_bytes(b"MLWEB")
-    assert WebStore(library).missing() == 12
-    assert len(list(WebStore(library).pieces())) > 0
-    WebStore(library).build(workers=1)
+    assert WebStore(library.store).missing() == 12
+    assert len(list(WebStore(library.store).pieces())) > 0
+    WebStore(library.store).build(workers=1)
     assert not begun.exists()
 
 
@@ -516,7 +518,7 @@ def test_an_import_onto_a_full_disk_is_reported_and_goes_on(
 @pytest.mark.slow
 def test_a_full_disk_is_reported_and_leaves_the_library_whole(address, small_disk, many_tasks):
     library = library_at(small_disk / "takes.loom")
-    store = WebStore(library)
+    store = WebStore(library.store)
     frames = {name: library[name].rotations.copy() for name in library.names}
     filler = fill(small_disk)
     with on_cluster(address):

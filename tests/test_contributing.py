@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from motionloom.features import DISTANCES
+from motionloom.features import DISTANCES, FEATURES
 from motionloom.formats import FORMATS
-from motionloom.search import METHODS
-from motionloom.search.methods import SEARCHES
+from motionloom.parametric.parameter_text import KINDS
+from motionloom.search.methods import METHODS
 
 PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -19,7 +19,8 @@ FILE = re.compile(r"# (\w+\.py)\n")
 @pytest.fixture
 def registries(monkeypatch):
     """What people add to, restored afterwards."""
-    held = [(registry, dict(registry)) for registry in (FORMATS, DISTANCES, METHODS, SEARCHES)]
+    registries = (FORMATS, DISTANCES, FEATURES, METHODS, KINDS)
+    held = [(registry, dict(registry)) for registry in registries]
     yield
     for registry, before in held:
         registry.clear()
@@ -37,7 +38,8 @@ def test_the_worked_examples_run(registries, tmp_path, monkeypatch):
         if file:
             (tmp_path / file[1]).write_text(code, encoding="utf-8")
         exec(compile(code, PAGE.name, "exec"), names)
-    assert ".mjson" in FORMATS and "hand-height" in DISTANCES and "middle-pose" in METHODS
+    assert ".mjson" in FORMATS and "hand-height" in DISTANCES and "arms" in FEATURES
+    assert {"middle-pose", "dtw-hands"} <= set(METHODS) and "highest_hand" in KINDS
     assert names["again"].skeleton.names == names["walk"].skeleton.names
     bad = tmp_path / "bad.mjson"
     bad.write_text("{}")
@@ -46,7 +48,15 @@ def test_the_worked_examples_run(registries, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "registration", ["FORMATS[", "register_distance(", "METHODS[", "Parameter("]
+    "registration",
+    [
+        "FORMATS[",
+        "register_distance(",
+        "register_features(",
+        "ml.Method)",
+        "ml.ClipMethod)",
+        "@register_parameter",
+    ],
 )
 def test_every_kind_of_addition_has_its_section(registration):
     """The page has one section per registry, with a block of code that adds to it."""

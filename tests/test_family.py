@@ -237,11 +237,11 @@ def kicks(tmp_path_factory):
 
 @pytest.mark.parametrize("method", ["dtw", "lazy"])
 def test_a_family_of_kicks(kicks, method):
-    options = {"method": method, "max_distance": 0.1}
-    if method == "lazy":
-        options["k"] = 2000
-    near = kicks.search("kick_front_high_right_p0", **options)
-    family = kicks.family("kick_front_high_right_p0", **options)
+    chosen = ml.LazyGraph(k=2000) if method == "lazy" else method
+    near = kicks.search("kick_front_high_right_p0", method=chosen, max_distance=0.1)
+    family = kicks.family(
+        "kick_front_high_right_p0", method=chosen, expansion=ml.Expansion(join_distance=0.1)
+    )
     assert family.nodes[0].tier == 0
     assert len(family.nodes) >= len(near) > 1
     assert not any(node.motion.startswith("walk") for node in family.nodes)
@@ -305,14 +305,17 @@ def test_a_query_from_outside_is_a_node_of_its_own(kicks):
 
 def test_families_satisfy_the_second_criterion(kicks):
     """By default edges without an alignment in the valid region are left out, else told."""
-    options = {"max_distance": 0.35, "max": 30}
-    usual = kicks.family("kick_front_high_right_p0:10-60", **options)
-    every = kicks.family(
-        "kick_front_high_right_p0:10-60", expansion=ml.Expansion(clear=False), **options
+    usual, every = (
+        kicks.family(
+            "kick_front_high_right_p0:10-60",
+            max=30,
+            expansion=ml.Expansion(join_distance=0.35, clear=clear),
+        )
+        for clear in (True, False)
     )
     assert not usual.unclear and every.unclear
     assert len(usual.edges) < len(every.edges)
-    check = ClearCorrespondence(kicks, as_query(kicks, every.nodes[0].text))
+    check = ClearCorrespondence(kicks.store, as_query(kicks.store, every.nodes[0].text))
     for edge in every.unclear:  # the ranges of members have moved a little since
         a, b = (every.nodes[n] for n in (edge.a, edge.b))
         if b.tier > 0:

@@ -9,6 +9,7 @@ from naive.match_graph import cut_off, family_size
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
+from motionloom.library import family_sweep
 from motionloom.plots.match_graph import write_sweep
 from motionloom.search import Edge, FamilySettings, Match, Node, grow_family
 from motionloom.search.match_graph.members import with_cut_edges
@@ -121,17 +122,17 @@ def test_a_family_chooses_its_join_distance(lib):
     again = lib.family(QUERY, expansion=ml.Expansion(join_distance=family.join_distance))
     assert again.sweep is None
     assert [node.text for node in again.nodes] == [node.text for node in family.nodes]
-    swept = lib.family_sweep(QUERY, max=7)
+    swept = family_sweep(lib, QUERY, FamilySettings(max=7))
     assert swept.plateau == pytest.approx(family.sweep.plateau)
 
 
-def test_max_distance_is_the_earlier_name_of_the_join_distance(lib):
+def test_a_family_has_a_join_distance_and_no_max_distance(lib):
     assert lib.family(QUERY, expansion=ml.Expansion(join_distance=0.05)).join_distance == 0.05
-    assert FamilySettings(max_distance=0.05).join_distance == 0.05
-    with pytest.raises(InvalidInput, match="one setting of a family; got 0.1 and 0.05"):
-        lib.family(QUERY, expansion=ml.Expansion(join_distance=0.05))
-    with pytest.raises(InvalidInput, match="sharpness is not a setting of a family"):
-        lib.family_sweep(QUERY, sharpness=1)
+    assert FamilySettings.of({"join_distance": 0.05}).expansion.join_distance == 0.05
+    with pytest.raises(InvalidInput, match="FamilySettings has no max_distance"):
+        lib.family(QUERY, max_distance=0.05)
+    with pytest.raises(InvalidInput, match="FamilySettings has no sharpness"):
+        lib.family(QUERY, sharpness=1)
 
 
 def test_verdicts_on_members(lib):

@@ -253,7 +253,7 @@ def test_components_of_a_chosen_library_stay_when_this_one_grows(lib, clips, tmp
     )
     lib.add_motion(clips["stroll"], name="stroll")
     computed.clear()
-    assert len(lib.features("pca8", basis=expected)) == lib.frames
+    assert len(lib.features("pca8", basis=expected)) == lib.store.frames
     assert computed == ["stroll"]
     with pytest.raises(InvalidInput, match="basis is for principal components; e15 has none"):
         lib.features("e15", basis=other)
@@ -310,10 +310,10 @@ def test_damaged_rows_are_reported_and_made_again(lib, file, damage, message):
 
 
 def test_a_damaged_basis_is_reported_and_fitted_again(lib):
-    variances = principal_components(lib, "pca8").variances
+    variances = principal_components(lib.store, "pca8").variances
     (file,) = lib.path.glob("derived/basis.*/basis.npz")
     np.savez(file, mean=variances)
-    np.testing.assert_array_equal(principal_components(lib, "pca8").variances, variances)
+    np.testing.assert_array_equal(principal_components(lib.store, "pca8").variances, variances)
 
 
 def test_work_that_gives_other_rows_than_promised_is_reported(lib, tmp_path):
@@ -365,6 +365,6 @@ def test_captured_takes_of_many_performers(cmu30, tmp_path):
     lib = Library.create(tmp_path / "cmu.loom")
     lib.add(cmu30 / "086" / "86_01.bvh", cmu30 / "002", cmu30 / "013" / "13_11.bvh")
     features = lib.features("e39x3")
-    assert len(features) == lib.frames
+    assert len(features) == lib.store.frames
     assert np.isfinite(features.rows).all()
     assert lib.features("pca25").feature_set.basis.explained(25) > 0.99

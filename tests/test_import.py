@@ -20,7 +20,7 @@ from motionloom.store.ingest import task as intake
 def test_a_folder_comes_in_with_names_and_labels(takes, lib):
     report = lib.add(takes, labels="folder")
     assert (report.added, report.skipped, report.failed) == (12, 0, ())
-    assert report.frames == lib.frames == 480 and report.seconds == pytest.approx(16.0)
+    assert report.frames == lib.store.frames == 480 and report.seconds == pytest.approx(16.0)
     assert lib.names[0] == "kick_002" and lib.labels["kick_002"] == ("kick",)
     assert lib.labels.motions("walk") == ("walk_000", "walk_004", "walk_008")
     again = lib["walk_004"]

@@ -84,12 +84,12 @@ def test_equal_skeletons_are_stored_and_opened_once(lib):
 
 
 def test_behaves_like_a_collection_of_names(lib):
-    assert lib.names == () and len(lib) == 0 and lib.frames == 0 and lib.seconds == 0.0
+    assert lib.names == () and len(lib) == 0 and lib.store.frames == 0 and lib.store.seconds == 0.0
     for name in ("b", "a", "c/d"):
         lib.add_motion(small_motion(), name=name)
     assert lib.names == tuple(lib) == ("a", "b", "c/d")
     assert len(lib) == 3 and "a" in lib and "x" not in lib and 3 not in lib
-    assert lib.frames == 60 and lib.seconds == 2.0
+    assert lib.store.frames == 60 and lib.store.seconds == 2.0
     assert lib.store.entry("a").frames == 20 and lib.store.entry("a").seconds == pytest.approx(
         2 / 3
     )
@@ -161,7 +161,7 @@ def test_says_what_is_wrong_with_a_motion(lib, motion, name, message):
 def test_a_library_of_one_rate_resamples_what_comes_in(tmp_path):
     lib = Library.create(tmp_path / "l.loom", fps=15)
     lib.add_motion(small_motion(frames=21), name="m")
-    assert lib.fps == 15.0 and lib["m"].fps == 15.0 and len(lib["m"]) == 11
+    assert lib.store.fps == 15.0 and lib["m"].fps == 15.0 and len(lib["m"]) == 11
     np.testing.assert_array_equal(lib["m"].root, small_motion(frames=21).root[::2])
     with pytest.raises(InvalidInput, match="fps must be positive; got 0"):
         Library.create(tmp_path / "other.loom", fps=0)
@@ -307,7 +307,7 @@ def test_travels_to_other_processes_and_threads(lib, monkeypatch):
 
 
 def _names_and_frames(lib):
-    return lib.names, lib.frames
+    return lib.names, lib.store.frames
 
 
 def test_a_closed_library_opens_again_when_it_is_used(lib):
@@ -494,7 +494,7 @@ def _python(script: str, cwd: Path) -> subprocess.CompletedProcess:
 
 def test_a_library_keeps_its_identifier_when_moved_and_a_new_one_has_another(tmp_path):
     made = Library.create(tmp_path / "a.loom")
-    identifier = made.id
+    identifier = made.store.id
     made.close()
     (tmp_path / "a.loom").rename(tmp_path / "b.loom")
     assert Library(tmp_path / "b.loom").id == identifier

@@ -136,9 +136,9 @@ def test_matches_of_all_cells_are_found_among_near_ones(library):
     for entry in library.entries():
         for start in range(0, entry.frames - 30, 10):
             query = f"{entry.name}:{start}-{start + 30}"
-            options = {"method": "web", "max": None, "max_distance": 0.1, "exclude_query": True}
-            near = library.search(query, cells="near", **options)
-            for hit in library.search(query, cells="all", **options):
+            options = {"max": None, "max_distance": 0.1, "exclude_query": True}
+            near = library.search(query, method=ml.MatchWeb(cells="near"), **options)
+            for hit in library.search(query, method=ml.MatchWeb(cells="all"), **options):
                 total += 1
                 found += any(
                     one.motion == hit.motion
@@ -151,7 +151,7 @@ def test_matches_of_all_cells_are_found_among_near_ones(library):
 
 
 def test_a_web_of_near_cells_is_smaller_and_has_no_far_cell(library):
-    every, near = (WebStore.of(library, WebOptions(cells=cells)) for cells in ("all", "near"))
+    every, near = (WebStore.of(library.store, WebOptions(cells=cells)) for cells in ("all", "near"))
     assert near.files.size() < 0.5 * every.files.size()
     walk, kick = "walk_p0", "kick_front_high_right_p0"
     assert len(near.webs.of(walk, kick).cells) < 0.2 * len(every.webs.of(walk, kick).cells)

@@ -59,7 +59,7 @@ def corpus(tmp_path_factory):
             lib.add_motion(performed.motion)
             lib.labels[name] = [CATEGORIES[kind]]
             truths[name] = performed.truth.actions
-    WebStore(lib).build(workers=1)
+    WebStore(lib.store).build(workers=1)
     return lib, truths
 
 
@@ -140,14 +140,14 @@ def test_captured_actions_are_found_within_their_take(cmu_data, cmu30, tmp_path)
     lib = ml.Library.create(tmp_path / "tasks.loom")
     lib.add(*(path for path in cmu30.rglob("*.bvh") if path.stem in names))
     for name in names:
-        WebStore(lib).build(only=name, workers=1)
-    ways = {"dtw": {}, "lazy": {"method": "lazy", "k": 4096}, "web": {"method": "web"}}
+        WebStore(lib.store).build(only=name, workers=1)
+    ways = {"dtw": "dtw", "lazy": ml.LazyGraph(k=4096), "web": "web"}
     precisions = {way: [] for way in ways}
     print()
     for task in tasks:
         query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
-        for way, options in ways.items():
-            hits = lib.search(query, only=task.motion, max=None, **options)
+        for way, method in ways.items():
+            hits = lib.search(query, only=task.motion, max=None, method=method)
             found = score([(hit.start, hit.end) for hit in hits], task.occurrences, task.optional)
             precisions[way].append(found.average_precision)
         print(task.action, {way: f"{values[-1]:.2f}" for way, values in precisions.items()})

@@ -26,7 +26,7 @@ def lib(tmp_path_factory):
         performed = ml.demo.annotated(name)
         lib.add_motion(performed.motion)
         lib.labels[name] = [performed.truth.action]
-    WebStore(lib).build(workers=1)
+    WebStore(lib.store).build(workers=1)
     return lib
 
 
@@ -51,7 +51,8 @@ def test_alignments_pair_the_frames_of_query_and_match(lib):
 def test_finds_what_dtw_finds(lib):
     """The same kicks, at nearly the same place; the measures of distance differ."""
     web = {hit.motion: hit for hit in lib.search(QUERY, method="web", max_distance=0.12)}
-    options = {"max_distance": 0.12, "features": "pc11", "weights": "equal", "only": list(web)}
+    method = ml.Dtw(features="pc11", weights="equal")
+    options = {"max_distance": 0.12, "method": method, "only": list(web)}
     exact = {hit.motion: hit for hit in lib.search(QUERY, **options)}
     assert set(web) <= set(exact)
     for name, hit in web.items():
@@ -108,7 +109,7 @@ def test_motions_of_another_rate_are_searched_in_their_own_frames(tmp_path):
     lib = ml.Library.create(tmp_path / "rates.loom")
     for name, fps in (("kick_front_mid_right_p0", 30.0), ("kick_front_high_right_p0", 60.0)):
         lib.add_motion(ml.demo.clip(name, fps=fps))
-    WebStore(lib).build(workers=1)
+    WebStore(lib.store).build(workers=1)
     hit = lib.search(QUERY, method="web", max_distance=0.2)[1]
     assert hit.motion == "kick_front_high_right_p0"
     assert 70 < hit.end_frame - hit.start_frame < 140
@@ -122,12 +123,12 @@ def test_motions_of_another_rate_are_searched_in_their_own_frames(tmp_path):
 def test_a_motion_that_was_added_is_found_once_its_webs_are_built(tmp_path):
     lib = ml.Library.create(tmp_path / "grow.loom")
     lib.add_motion(ml.demo.clip("kick_front_mid_right_p0"))
-    WebStore(lib).build(workers=1)
+    WebStore(lib.store).build(workers=1)
     assert len(lib.search(QUERY, method="web")) == 1
     lib.add_motion(ml.demo.clip("kick_front_mid_right_p1"))
     with pytest.raises(LibraryError, match="has no web with 1 of 2 motions .* build it with"):
         lib.search(QUERY, method="web", max_distance=0.2)
-    WebStore(lib).build(workers=1)
+    WebStore(lib.store).build(workers=1)
     assert len(lib.search(QUERY, method="web", max_distance=0.2)) == 2
 
 
@@ -149,7 +150,7 @@ def test_a_query_longer_than_any_motion_finds_itself_at_most(lib):
 )
 def test_says_what_is_wrong(lib, query, options, message):
     with pytest.raises((InvalidInput, LibraryError), match=message):
-        lib.search(query, method="web", **options)
+        lib.search(query, ml.SearchSettings.of({"method": "web", **options}))
 
 
 @pytest.mark.slow  # kernels are compiled for another slope
@@ -165,12 +166,12 @@ def test_all_options_of_the_web_can_be_set(tmp_path):
     lib.webs.build(workers=1)
     usual = lib.search(QUERY, method="web", max_distance=0.2)
     with pytest.raises(LibraryError, match=r"with these options; .* --alpha 0.3 --max-slope 2"):
-        lib.search(QUERY, method="web", **options)
+        lib.search(QUERY, method=ml.MatchWeb(**options))
     words = ["--alpha", "0.3", "--max-slope", "2", "--chain-seconds", "0.3", "--bridge-seconds",
              "1.5", "--squares", "--rules", "paper"]  # fmt: skip
     done = CliRunner().invoke(app, ["web", str(lib.path), "build", *words, "--json"])
     assert done.exit_code == 0 and json.loads(done.stdout)["built"] == 6
-    hits = lib.search(QUERY, method="web", max_distance=0.2, **options)
+    hits = lib.search(QUERY, method=ml.MatchWeb(**options), max_distance=0.2)
     assert {hit.motion for hit in usual} == set(NAMES[:3])
     assert len({hit.motion for hit in hits}) > 1
     assert [hit.distance for hit in hits] != [hit.distance for hit in usual]
@@ -188,15 +189,15 @@ def test_the_preset_of_the_paper_is_a_web_of_its_own(lib):
     lib.webs.build(ml.WebSettings.kg04(), workers=1)
     family = lib.family(QUERY, ml.FamilySettings.kg04(join_distance=0.1))
     assert family.squares and {node.motion[:4] for node in family.nodes} == {"kick"}
-    options = {"preset": "kg04", "join_distance": 0.1, "exclude_query": True}
-    texts = {hit.text for hit in lib.search(QUERY, **options)}
+    paper = ml.SearchSettings.kg04(join_distance=0.1, exclude_query=True)
+    texts = {hit.text for hit in lib.search(QUERY, paper)}
     assert texts >= {hit.text for hit in family.matches} and len(texts) >= 5
     costs = {frozenset((edge.a, edge.b)): edge.cost for edge in family.edges}
     for number, distance in enumerate(family.distance_to_query()):
         path = family.path_to_query(number)
         steps = [costs[frozenset(pair)] for pair in zip(path, path[1:], strict=False)]
         assert distance == pytest.approx(sum(step**2 for step in steps) ** 0.5, abs=1e-6)
-    few = lib.search(QUERY, expansion=ml.Expansion(tiers=2), **options)
+    few = lib.search(QUERY, ml.SearchSettings.of({"tiers": 2}, start=paper))
     assert len(few) <= len(texts)
 
 

@@ -38,7 +38,7 @@ def files(store):
 
 
 def test_every_pair_has_its_web(library):
-    store = WebStore(library)
+    store = WebStore(library.store)
     assert store.missing() == 6
     report = store.build(workers=1)
     assert (report.motions, report.pairs, report.built, report.left_out) == (3, 6, 6, {})
@@ -59,7 +59,7 @@ def test_every_pair_has_its_web(library):
 
 
 def test_pieces_are_the_webs_on_one_timeline(library):
-    store = WebStore(library)
+    store = WebStore(library.store)
     store.build(workers=1)
     timeline = store.timeline()
     assert timeline.names == tuple(sorted(NAMES))
@@ -79,7 +79,7 @@ def test_pieces_are_the_webs_on_one_timeline(library):
 
 
 def test_a_motion_that_is_added_costs_its_own_pairs(library):
-    store = WebStore(library)
+    store = WebStore(library.store)
     store.build(workers=1)
     before = files(store)
     add(library, "jog")
@@ -92,7 +92,7 @@ def test_a_motion_that_is_added_costs_its_own_pairs(library):
 
 
 def test_a_motion_that_changes_or_goes_takes_its_webs_along(library):
-    store = WebStore(library)
+    store = WebStore(library.store)
     store.build(workers=1)
     library.add_motion(ml.demo.clip("walk")[:50], name="walk", replace=True)
     assert store.missing() == 3
@@ -109,7 +109,7 @@ def test_a_motion_that_changes_or_goes_takes_its_webs_along(library):
 
 
 def test_a_build_that_is_stopped_goes_on(library, monkeypatch):
-    store = WebStore(library)
+    store = WebStore(library.store)
     built = web_tasks.motion_web
     calls = []
 
@@ -129,12 +129,12 @@ def test_a_build_that_is_stopped_goes_on(library, monkeypatch):
     report = store.build(workers=1)
     assert 0 < report.built < 6
     assert kept.items() <= files(store).items()
-    fresh = WebStore(library, limits=WebLimits(bridge_seconds=2.0))
+    fresh = WebStore(library.store, limits=WebLimits(bridge_seconds=2.0))
     assert fresh.missing() == 0
 
 
 def test_only_a_category_then_the_rest(library):
-    store = WebStore(library)
+    store = WebStore(library.store)
     assert store.build(label="kick", workers=1).built == 3
     assert store.missing() == 3
     assert store.build(workers=1).built == 3
@@ -142,19 +142,19 @@ def test_only_a_category_then_the_rest(library):
 
 
 def test_workers_make_the_same_files(library, tmp_path, monkeypatch):
-    alone = WebStore(library)
+    alone = WebStore(library.store)
     alone.build(workers=1)
     names = {path.name: path.read_bytes() for path in alone.folder.glob("*.web")}
     shutil.rmtree(alone.folder)
     monkeypatch.setattr(web_tasks, "MAX_TASK_CELLS", 1)
-    WebStore(library).build(workers=2)
+    WebStore(library.store).build(workers=2)
     assert names == {path.name: path.read_bytes() for path in alone.folder.glob("*.web")}
 
 
 def test_other_options_are_kept_beside(library):
-    store, coarse = WebStore(library), WebStore(library, "pc1")
+    store, coarse = WebStore(library.store), WebStore(library.store, "pc1")
     assert store.folder != coarse.folder
-    assert WebStore(library, limits=WebLimits(alpha=0.2)).folder != store.folder
+    assert WebStore(library.store, limits=WebLimits(alpha=0.2)).folder != store.folder
 
 
 def test_motions_of_a_single_frame_are_left_out_by_name(library):
@@ -168,19 +168,19 @@ def test_motions_without_the_joints_are_left_out(library):
     skeleton = ml.Skeleton(["hips", "spine"], [-1, 0], [[0, 0, 0], [0, 0.3, 0]])
     still = np.tile([1.0, 0, 0, 0], (40, 2, 1))
     library.add_motion(ml.Motion(skeleton, still, np.zeros((40, 3)), fps=30), name="stick")
-    report = WebStore(library).build(workers=1)
+    report = WebStore(library.store).build(workers=1)
     assert report.motions == 3 and list(report.left_out) == ["stick"]
     with pytest.raises(RoleError, match="no motion has all that pc11 needs; stick"):
-        WebStore(library).build(only=["stick"])
+        WebStore(library.store).build(only=["stick"])
 
 
 def test_damage_and_emptiness_are_reported(library, tmp_path):
-    store = WebStore(library)
+    store = WebStore(library.store)
     store.build(workers=1)
     for path in store.folder.glob("*.web"):
         path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(LibraryError, match=r"\.web: damaged web: .*; remove it and build again"):
-        WebStore(library).web("walk", "walk")
+        WebStore(library.store).web("walk", "walk")
     with pytest.raises(LibraryError, match="the library is empty"):
         WebStore(ml.Library.create(tmp_path / "none.loom")).build()
     with pytest.raises(InvalidInput, match="no motion is labelled 'swim'"):

@@ -8,6 +8,7 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
+from motionloom.search import METHODS
 
 KICKS = ("kick_front_high_right", "kick_front_high_left")
 QUERY = "kick_front_high_right_p0:10-40"
@@ -22,7 +23,7 @@ def lib(tmp_path_factory):
     return lib
 
 
-@pytest.mark.parametrize("options", [{}, {"method": "lazy"}, {"weights": "moving"}])
+@pytest.mark.parametrize("options", [{}, {"method": "lazy"}, {"method": ml.Dtw(weights="moving")}])
 def test_both_sides_are_found_and_told_apart(lib, options):
     alone = lib.search(QUERY, max=4, **options)
     assert not any(hit.mirrored for hit in alone)
@@ -56,7 +57,7 @@ def test_frames_of_the_query_are_left_out_on_both_sides(lib):
 
 @pytest.mark.parametrize("method", ["statistics", "emd", "dtw-clip"])
 def test_whole_clips_have_one_side_each(lib, method):
-    found = lib.search(f"{KICKS[0]}_p0", method=method, mirror=True, k=4)
+    found = lib.search(f"{KICKS[0]}_p0", method=METHODS[method](k=4), mirror=True)
     assert {hit.motion: hit.mirrored for hit in found} == {
         f"{kick}_p{p}": kick == KICKS[1] for kick in KICKS for p in (0, 1)
     }
@@ -84,13 +85,13 @@ def test_the_command_prints_and_draws_the_side(lib, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tiers": "all"}, "mirror needs tiers=1"),
+        ({"tiers": "all"}, r"mirror works without query expansion \(tiers 1\) only"),
         ({"method": "web"}, "mirror needs a method that searches motions from outside"),
     ],
 )
 def test_what_cannot_be_mirrored_is_refused(lib, options, message):
     with pytest.raises(InvalidInput, match=message):
-        lib.search(QUERY, mirror=True, **options)
+        lib.search(QUERY, ml.SearchSettings.of({"mirror": True, **options}))
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     done = ran("search", lib.path, QUERY, "--mirror", *words)
     assert done.returncode == 2 and message[:12] in done.stderr

@@ -205,7 +205,7 @@ def test_shards_are_fetched_one_by_one_and_answer_the_same(pair, cache):
 def test_every_derived_kind_works_in_a_store(pair):
     here, there = pair
     for library in pair:
-        WebStore(library).build(workers=1)
+        WebStore(library.store).build(workers=1)
     query = "kick_front_high_right:10-40"
     for method in ("lazy", "emd"):
         found = [[(m.motion, m.distance) for m in lib.search(query, method=method)] for lib in pair]

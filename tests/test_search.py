@@ -31,7 +31,7 @@ def lib(tmp_path_factory):
 @pytest.mark.parametrize("method", ["dtw", "lazy"])
 @pytest.mark.parametrize("features", ["e15", "e30x3", "pca8"])
 def test_a_segment_finds_itself_first_and_at_no_distance(lib, method, features):
-    best = lib.search(f"{KICK}_p1:12-40", method=method, features=features, max=5)[0]
+    best = lib.search(f"{KICK}_p1:12-40", method=METHODS[method](features=features), max=5)[0]
     assert (best.motion, best.start_frame, best.end_frame) == (f"{KICK}_p1", 12, 40)
     assert best.distance < 1e-6 and best.tier == 1 and best.label == "kick"
     assert best.start == pytest.approx(0.4) and best.end == pytest.approx(4 / 3)
@@ -45,7 +45,7 @@ def test_every_method_keeps_what_all_of_them_promise(lib, method):
     query, command = f"{KICK}_p1", {"method": method, "label": ["kick", "punch"]}
     hits = lib.search(query, max=4, **command)
     if "k" in described(METHODS[method]):
-        command["k"] = 400
+        command["method"] = METHODS[method](k=400)
     assert 1 <= len(hits) <= 4 and hits.query == query and hits.unit
     assert (hits[0].motion, hits[0].start_frame, hits[0].end_frame) == (query, 0, len(lib[query]))
     assert hits[0].distance < 1e-6 and {hit.label for hit in hits} <= {"kick", "punch"}
@@ -97,7 +97,11 @@ def test_a_query_of_nearly_the_same_rate_is_not_shifted(lib):
     near = replace(take, fps=29.97)
     start = len(take) - 120
     for features in ("e15", "pc1"):
-        chosen = {"features": features, "only": "take_strikes_p0", "max": 1, "rank": "distance"}
+        chosen = {
+            "only": "take_strikes_p0",
+            "max": 1,
+            "method": ml.Dtw(features=features, rank="distance"),
+        }
         own = lib.search(f"take_strikes_p0:{start}-{start + 40}", **chosen)[0]
         other = lib.search(Query("near", near, start, start + 40, None), **chosen)[0]
         assert (other.start_frame, other.end_frame) == (own.start_frame, own.end_frame)
@@ -138,8 +142,8 @@ def test_filters_choose_the_motions(lib):
 def test_the_query_s_own_place_can_be_left_out(lib):
     query = f"{KICK}_p0:10-40"
     for method in ("dtw", "lazy"):
-        options = {"k": 500} if method == "lazy" else {}
-        for hit in lib.search(query, method=method, exclude_query=True, **options):
+        chosen = ml.LazyGraph(k=500) if method == "lazy" else method
+        for hit in lib.search(query, method=chosen, exclude_query=True):
             assert hit.motion != f"{KICK}_p0" or hit.start_frame >= 30 or hit.end_frame <= 20
     for hits in lib.neighbours(query, k=3, exclude_query=True):
         assert len(hits) == 3
@@ -166,24 +170,26 @@ def test_the_preset_of_the_paper_is_its_graph(lib):
     query = f"{KICK}_p0:10-40"
     options = {"features": "e15", "normalize": "paper", "steps": "classic", "bridge": 0}
     paper = lib.search(query, ml.SearchSettings.kt10()).to_json()
-    assert paper == lib.search(query, method=ml.LazyGraph(rank="sum"), **options).to_json()
+    assert paper == lib.search(query, method=ml.LazyGraph(rank="sum", **options)).to_json()
     assert paper != lib.search(query, method="lazy").to_json()
 
-    def near(**options):
-        return [[hit.text for hit in frame] for frame in lib.neighbours(query, **options)]
+    def near(settings=None, **options):
+        return [[hit.text for hit in frame] for frame in lib.neighbours(query, settings, **options)]
 
-    assert near(preset="kt10") == near(k=256, normalize="full")
-    assert near(preset="kt10", k=3) == near(k=3, normalize="full") != near(k=3)
+    paper, full = ml.NeighbourSettings.kt10, ml.PoseOptions(normalize="full")
+    assert near(paper()) == near(k=256, poses=full)
+    assert near(paper(k=3)) == near(paper(), k=3) == near(k=3, poses=full) != near(k=3)
 
 
 @pytest.mark.parametrize("bridge", [0, None])
 def test_lazy_ranks_by_the_mean_or_by_the_sum_of_a_path(lib, bridge):
-    options = {"method": "lazy", "k": 400, "steps": "classic", "bridge": bridge, "max": None}
+    options = {"k": 400, "steps": "classic", "bridge": bridge}
     differ = 0
     for start in range(0, 400, 50):
         query = f"take_strikes_p0:{start}-{start + 30}"
         mean, total = (
-            lib.search(query, method=ml.Dtw(rank=rank), **options) for rank in ("distance", "sum")
+            lib.search(query, method=ml.LazyGraph(rank=rank, **options), max=None)
+            for rank in ("distance", "sum")
         )
         assert {hit.text for hit in mean} == {hit.text for hit in total}
         sums = [hit.distance * len(hit.alignment) for hit in total]
@@ -305,14 +311,14 @@ def test_matches_are_a_sequence(lib):
 )  # fmt: skip
 def test_says_what_is_wrong(lib, query, options, error, message):
     with pytest.raises(error, match=message):
-        lib.search(query, **options)
+        lib.search(query, ml.SearchSettings.of(options))
 
 
 def test_a_method_may_be_given_as_settings(lib):
     query = f"{KICK}_p0:10-40"
     by_name = lib.search(query, max=3, method=ml.LazyGraph(k=64))
     assert lib.search(query, method=LazyGraph(k=64), max=3).to_json() == by_name.to_json()
-    with pytest.raises(InvalidInput, match="k: set on the method itself, LazyGraph"):
+    with pytest.raises(InvalidInput, match=r"k is an option of LazyGraph: write method=LazyGraph"):
         lib.search(query, method=LazyGraph(), k=64)
 
 

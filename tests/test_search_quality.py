@@ -142,7 +142,7 @@ def test_captured_actions_are_found_within_their_take(exercise_library):
         query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
         plain = {"weights": "equal", "steps": "classic", "rank": "distance", "speed_seconds": 0.0}
         for name, options in (("default", {}), ("plain", plain)):
-            hits = lib.search(query, only=task.motion, max=None, **options)
+            hits = lib.search(query, only=task.motion, max=None, method=ml.Dtw(**options))
             found[task.name, name] = score(
                 [(hit.start, hit.end) for hit in hits], task.occurrences, task.optional
             )

@@ -54,9 +54,9 @@ def test_shards_on_a_cluster_answer_as_the_single_index(dask_cluster, tmp_path):
         library.add_motion(ml.demo.clip("walk", performer=performer))
     features = library.features("e15")
     queries = features.rows[:40]
-    single = neighbours(queries, features, open_index(library, features), k=16)
+    single = neighbours(queries, features, open_index(library.store, features), k=16)
     with on_cluster(dask_cluster.scheduler_address):
-        index = open_index(library, features, "shards", shards=4)
+        index = open_index(library.store, features, "shards", shards=4)
         sharded = neighbours(queries, features, index, k=16)
     assert len(index.starts) == 5
     for name in ("offsets", "rows", "distances"):

@@ -68,7 +68,7 @@ def test_segments_are_compared_by_warping(rng):
 def test_poses_are_ranked_among_all_frames_but_themselves(lib, found):
     measures = [frame_distance("e15"), frame_distance("pc1")]
     rng = np.random.default_rng(0)
-    segments, rows = parts.prepared_segments(lib, measures, 76, 1.0, rng)
+    segments, rows = parts.prepared_segments(lib.store, measures, 76, 1.0, rng)
     tables = [np.concatenate(clips) for clips in rows]
     queries = np.array([17, 60, 120, 200])
     actual = parts.pose_correlations(measures, tables, queries, 30)

@@ -155,7 +155,7 @@ def web(tmp_path_factory):
     library = ml.Library.create(tmp_path_factory.mktemp("web") / "takes.loom")
     library.add_motion(ml.demo.clip("walk")[:60], name="walk")
     library.add_motion(ml.demo.clip("walk_fast")[:60], name="walk_fast")
-    store = WebStore(library)
+    store = WebStore(library.store)
     store.build(workers=1)
     return encoded(store.web("walk", "walk_fast"), {"name": "a"})
 
@@ -187,7 +187,7 @@ def test_descriptions_of_webs_that_do_not_fit_the_motions_are_refused(tmp_path):
     library = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "walk_fast", "jog"):
         library.add_motion(ml.demo.clip(name)[:60], name=name)
-    store = WebStore(library)
+    store = WebStore(library.store)
     store.build(workers=1)
     path = max(
         store.files.path.glob("*.web"), key=lambda path: len(described(path)["about"]["columns"])
@@ -217,9 +217,9 @@ def test_descriptions_of_webs_that_do_not_fit_the_motions_are_refused(tmp_path):
         front = zlib.compress(json.dumps({**header, **one}).encode())
         path.write_bytes(whole[:12] + struct.pack("<I", len(front)) + front + whole[size:])
         with pytest.raises(LibraryError, match="the web .* is damaged: .*build again"):
-            list(WebStore(library).pieces())
+            list(WebStore(library.store).pieces())
     path.write_bytes(whole)
-    assert list(WebStore(library).pieces())
+    assert list(WebStore(library.store).pieces())
 
 
 def test_an_exchanged_index_query_is_refused():
@@ -573,7 +573,7 @@ def test_synonyms_of_a_library_are_a_file_of_its_own(words):
 )  # fmt: skip
 def test_queries_are_words_whatever_is_in_them(told, query):
     with ml.Library(told) as library:
-        for ask in (library.find, library.plan):
+        for ask in (library.find, library.act):
             try:
                 ask(query)
             except InvalidInput:

@@ -14,6 +14,7 @@ import pytest
 from golden.make_library import QUERY, hits, outline, rows
 
 import motionloom as ml
+from motionloom.motion_graph.settings import GraphSettings, TransitionRules
 from motionloom.store.catalogue_file import FORMAT
 from motionloom.store.upgrade import graph_settings
 
@@ -36,7 +37,7 @@ def golden():
 def test_all_answers_are_those_of_release_0_2_and_nothing_dear_is_built_again(place, golden):
     before = files(place)
     with ml.Library(place) as lib:
-        assert lib.build_web(label="kick").built == 0
+        assert lib.webs.build(label="kick").built == 0
         first, found = files(place), answers(lib)
     assert found.keys() == golden.keys()
     for question, answer in golden.items():
@@ -57,37 +58,37 @@ def test_it_is_upgraded_when_it_is_opened_and_says_so(place, caplog):
     ml.Library(place).close()
     assert "upgraded to the library format of motionloom 0.3" in caplog.text
     with ml.Library(place) as lib:
-        assert lib.catalogue.format == FORMAT
+        assert lib.store.catalogue.format == FORMAT
         assert not lib.artifacts.names("motion-graph-settings")
     assert caplog.text.count("upgraded to") == 1
 
 
 def test_changes_that_release_0_2_made_can_be_undone_and_redone(place, golden):
     with ml.Library(place) as lib:
-        held = lib.labels("groove")
+        held = lib.labels["groove"]
         assert str(lib.redo()) == "label groove"
-        assert lib.labels("groove") == ("dance", "fast")
+        assert lib.labels["groove"] == ("dance", "fast")
         undone = [str(lib.undo()) for _ in range(2)]
-        assert undone == ["label groove", "label groove"] and lib.labels("groove") == ("dance",)
+        assert undone == ["label groove", "label groove"] and lib.labels["groove"] == ("dance",)
         assert held == ("dance", "slow")
-        assert str(lib.undo()).startswith("beats") and not lib.given_beats()
-        assert "choreography" in str(lib.undo()) and not lib.choreography_names
+        assert str(lib.undo()).startswith("beats") and not lib.beats.manual()
+        assert "choreography" in str(lib.undo()) and not lib.choreographies
         assert "lock" in str(lib.undo()) and "remove" in str(lib.undo())
-        assert not lib.motion_graph_edits.removed and not lib.motion_graph_edits.locked
-        assert "right_ankle@12" in repr(lib.parametric("kick"))
+        assert not lib.graphs.edits.removed and not lib.graphs.edits.locked
+        assert "right_ankle@12" in repr(lib.parametric["kick"])
         assert "parametric" in str(lib.undo())
-        assert "right_ankle@10" in repr(lib.parametric("kick"))
+        assert "right_ankle@10" in repr(lib.parametric["kick"])
         for _ in range(6):
             lib.redo()
         same(answers(lib)["parametric"], golden["parametric"], "parametric")
-        assert lib.labels("groove") == ("dance", "slow")
+        assert lib.labels["groove"] == ("dance", "slow")
 
 
 def test_it_can_be_added_to(place):
     with ml.Library(place) as lib:
         lib.add_motion(ml.demo.clip("kick_front_mid_right_p3"), name="another", labels=["kick"])
         assert "another" in {match.motion for match in lib.search(QUERY)}
-        assert lib.build_web(label="kick").built == 3
+        assert lib.webs.build(label="kick").built == 3
         lib.undo()
         assert "another" not in lib.names
 
@@ -105,7 +106,7 @@ def test_an_interrupted_upgrade_is_done_again(place, golden, monkeypatch, where)
         assert held.execute("SELECT value FROM meta WHERE key = 'format'").fetchall() == [("2",)]
         assert list(place.glob("derived/motion-graph-settings.last.*"))
     with ml.Library(place) as lib:
-        assert lib.catalogue.format == FORMAT
+        assert lib.store.catalogue.format == FORMAT
         same(answers(lib), golden, "answers")
 
 
@@ -113,9 +114,9 @@ def test_a_lost_catalogue_costs_labels_and_history_alone(place, golden):
     (place / "catalogue.sqlite").write_bytes(b"")
     assert ml.Library.recover(place) == 5
     with ml.Library(place) as lib:
-        assert list(lib.parametric_names) == golden["parametric"]["names"]
-        assert lib.last_graph_settings.max_distance == golden["graph settings"]["max_distance"]
-        assert lib.given_beats()["groove"].bpm == golden["beats"][0]
+        assert list(lib.parametric) == golden["parametric"]["names"]
+        assert lib.graphs.settings.max_distance == golden["graph settings"]["max_distance"]
+        assert lib.beats.manual()["groove"].bpm == golden["beats"][0]
 
 
 def test_one_that_cannot_be_written_to_says_what_to_run(place, monkeypatch):
@@ -133,16 +134,16 @@ def test_artifacts_in_an_object_store_keep_their_objects(tmp_path):
     with ml.Library.create(tmp_path / "l.loom", store="memory:///upgraded") as lib:
         lib.add_motion(ml.demo.clip("walk"), name="walk")
         found = lib.search("walk:10-40", method="lazy").to_json()
-        objects = set(lib.files.names("derived"))
+        objects = set(lib.store.files.names("derived"))
         with sqlite3.connect(lib.path / "catalogue.sqlite") as held:
             held.execute("UPDATE stored SET folder = 'blocks.' || substr(folder, 8) "
                          "WHERE folder GLOB 'bucket.*'")  # fmt: skip
-        lib.catalogue.set_meta("format", "2")
+        lib.store.catalogue.set_meta("format", "2")
     with ml.Library(tmp_path / "l.loom") as lib:
-        kinds = {name.partition(".")[0] for name in lib.catalogue.artifact_folders()}
+        kinds = {name.partition(".")[0] for name in lib.store.catalogue.artifact_folders()}
         assert "bucket" in kinds and "blocks" not in kinds
         assert lib.search("walk:10-40", method="lazy").to_json() == found
-        assert set(lib.files.names("derived")) == objects
+        assert set(lib.store.files.names("derived")) == objects
 
 
 def test_older_ones_are_refused(place):
@@ -156,9 +157,22 @@ def test_saved_settings_of_graphs_get_the_names_of_today():
     old = {"threshold": 0.5, "footing": False, "weights": "w.json", "within": ["a"],
            "without": ["b"], "per_minute": 3.0}  # fmt: skip
     assert graph_settings(old) == {
-        "max_distance": 0.5, "match_feet": False, "joint_weights": "w.json", "label": ["a"],
+        "max_distance": 0.5, "rules": {"match_feet": False}, "distance": "w.json", "label": ["a"],
         "exclude": ["b"], "per_minute": 3.0,
     }  # fmt: skip
+    assert GraphSettings.from_json(graph_settings(old)).rules == TransitionRules(match_feet=False)
+
+
+def test_saved_settings_of_graphs_with_a_preset_are_those_of_the_preset():
+    paper = GraphSettings.kr14()
+    assert GraphSettings.from_json(graph_settings({"preset": "kr14"})) == paper
+    old = {"preset": "kr14", "method": "sectors", "threshold": 20.0, "footing": True}
+    assert GraphSettings.from_json(graph_settings(old)) == GraphSettings.kr14(
+        max_distance=20.0, match_feet=True
+    )
+    assert GraphSettings.from_json(
+        graph_settings({"preset": "kr14", "method": "minima"})
+    ) == GraphSettings.kr14(method="minima")
 
 
 # --- answers ---------------------------------------------------------------------------------
@@ -166,20 +180,20 @@ def test_saved_settings_of_graphs_get_the_names_of_today():
 
 def answers(lib) -> dict:
     """Answers of the library, by question, as in ``golden/make_library.py``."""
-    kick = lib.parametric("kick")
+    kick = lib.parametric["kick"]
     target = [float(value) for value in kick.accessible[1]]
-    settings, edits = lib.last_graph_settings, lib.motion_graph_edits
-    given = lib.given_beats()["groove"]
+    settings, edits = lib.graphs.settings, lib.graphs.edits
+    given = lib.beats.manual()["groove"]
     return {
-        "labels": {name: list(lib.labels(name)) for name in lib.names},
-        "segments": [[str(part), label] for part, label in lib.segment_labels("walk_0")],
+        "labels": {name: list(lib.labels[name]) for name in lib.names},
+        "segments": [[str(part), label] for part, label in lib.labels.segments("walk_0")],
         "features": rows(lib.features("e15").rows),
         **{f"search {method}": hits(lib.search(QUERY, method=method))
            for method in ("dtw", "lazy", "dtw-clip")},
         "search web": hits(lib.search(QUERY, method="web", label="kick")),
         "find": [found.motion for found in lib.find("kick")],
         "parametric": {
-            "names": list(lib.parametric_names),
+            "names": list(lib.parametric),
             "examples": list(kick.examples),
             "accessible": rows(kick.accessible),
             "target": target,
@@ -187,12 +201,12 @@ def answers(lib) -> dict:
         },
         "graph settings": {
             "label": list(settings.label), "max_distance": settings.max_distance,
-            "match_feet": settings.match_feet,
+            "match_feet": settings.rules.match_feet,
         },
-        "graph": len(lib.edited_motion_graph(settings).graph),
+        "graph": len(lib.graphs.edited(settings).graph),
         "edits": {"removed": [list(astuple(one)) for one in edits.removed],
                   "locked": [list(astuple(one)) for one in edits.locked]},
-        "choreography": lib.saved_choreography("groove").as_dict()["cuts"],
+        "choreography": lib.choreographies["groove"].as_dict()["cuts"],
         "beats": [given.bpm, given.first_beat],
         "history": [[str(change), change.undone] for change in lib.history()],
     }  # fmt: skip

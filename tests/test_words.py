@@ -11,6 +11,8 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.evaluation.settings import SentenceSettings
+from motionloom.library import evaluate_sentences
 from motionloom.text import learned_words as learnt
 from motionloom.text import text_search, vocabulary
 from motionloom.text.caption_table import KIND as CAPTIONS
@@ -184,7 +186,7 @@ def test_own_synonyms_are_used(lib):
 
 
 def test_damaged_artifacts_are_made_again(lib):
-    index = open_index(lib)
+    index = open_index(lib.store)
     index.connection.close()
     folder = lib.path / "derived"
     for path in folder.glob(f"{INDEX}.*/index.sqlite"):
@@ -198,7 +200,7 @@ def test_a_label_that_says_nothing_is_no_reason_against_a_motion(tmp_path):
     library = ml.Library.create(tmp_path / "takes.loom")
     for name, label in (("walk", "walk, calm"), ("jump_up", "clean"), ("sit_stand", "a jump cut")):
         library.add_motion(ml.demo.clip(name), name=f"m_{name[0]}", labels=[label])
-    index = open_index(library)
+    index = open_index(library.store)
     assert dict(zip(index.names, index.told, strict=True)) == {
         "m_j": False, "m_s": True, "m_w": True,
     }  # fmt: skip
@@ -370,13 +372,13 @@ def test_sentences_are_scored_without_the_performer_asked_about(tmp_path):
             library.add_motion(ml.demo.clip(name, performer=p), name=take, labels=[f"label {name}"])
             rows.append(f"{take},{text}")
     (tmp_path / "said.csv").write_text("\n".join(rows) + "\n")
-    scores = library.evaluate_sentences(tmp_path / "said.csv")
+    scores = evaluate_sentences(library, tmp_path / "said.csv", SentenceSettings())
     assert scores.sentences == 16 and scores.takes == (8, 8) and scores.chance == 1.0
     assert scores.motion == 1.0 and scores.learnt_from == (16, 16)
     done = ran("evaluate-sentences", library.path, tmp_path / "said.csv", "--json")
     assert json.loads(done.stdout)["sentences"] == 16
     with pytest.raises(InvalidInput, match="no such table"):
-        library.evaluate_sentences(tmp_path / "none.csv")
+        evaluate_sentences(library, tmp_path / "none.csv", SentenceSettings())
     (tmp_path / "bad.csv").write_text("a,b\n")
     with pytest.raises(InvalidInput, match="expected the columns take, sentence"):
-        library.evaluate_sentences(tmp_path / "bad.csv")
+        evaluate_sentences(library, tmp_path / "bad.csv", SentenceSettings())

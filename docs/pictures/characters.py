@@ -9,7 +9,7 @@ from PIL import Image
 
 import motionloom as ml
 from motionloom.character import body_mesh
-from motionloom.plots.figures.stick_figure import shaded_triangles
+from motionloom.plots.figures.drawing import shaded_triangles
 
 HERE = Path(__file__).parent
 # Clip of the built-in corpus, and its frame as a share of the clip.

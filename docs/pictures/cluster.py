@@ -41,12 +41,12 @@ def build_with_killed_worker():
             frames += library.store.entry(name).frames
             if frames > FRAMES:
                 break
-        store = WebStore(library)
+        store = WebStore(library.store)
         store.folder.mkdir(parents=True)
         with local_cluster(3) as cluster, on_cluster(cluster.scheduler_address):
             web_tasks.MIN_TASK_CELLS = FRAMES**2 // 120
             work, tasks = store.planned()
-            warm = WebStore(library).planned(only=library.names[:4])
+            warm = WebStore(library.store).planned(only=library.names[:4])
             bars, killed = [], None
             with executor() as pool:
                 list(completed(partial(timed, work=warm[0]), warm[1] * 6, pool))

@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import motionloom as ml
+from motionloom.library import family_sweep
 from motionloom.plots.match_graph import write_sweep
 
 HERE = Path(__file__).parent
@@ -17,7 +18,7 @@ def main() -> None:
             action, performer = name[:-3], int(name[-1])
             if performer in (0, 2) and action.startswith(("kick", "punch", "walk")):
                 lib.add_motion(ml.demo.clip(action, performer=performer), name=name)
-        sweep = lib.family_sweep("kick_front_high_right_p0", max=60)
+        sweep = family_sweep(lib, "kick_front_high_right_p0", ml.FamilySettings(max=60))
         print(sweep.plateau, sweep.sizes([sweep.proposed]), len(sweep.limits))
         write_sweep(sweep, HERE / "family_sweep.png")
 

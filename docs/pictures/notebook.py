@@ -14,8 +14,7 @@ from pathlib import Path
 from browser import shoot
 
 import motionloom as ml
-from motionloom.studio.bodies import BODIES
-from motionloom.studio.messages import pack
+from motionloom.studio.messages import BODIES, pack
 
 PAGE = """<body style="margin:12px;font:13px monospace;background:#fff">
 <style>.row { display: flex } .row div:first-child { width: 60px; color: #7a86b8 } #cell { flex: 1 }

@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -32,6 +33,7 @@ from numba.core import event
 from numba.core.caching import UserWideCacheLocator
 
 from motionloom.configuration import user_cache
+from motionloom.files import atomic_write
 
 _BLAS = "scipy.linalg.cython_blas"
 if _BLAS not in sys.modules:
@@ -44,6 +46,7 @@ if _BLAS not in sys.modules:
 
 DAY = 86400.0
 KEPT_DAYS = 90  # since the last use
+_SEAL = "checksums"
 _compiling = threading.Lock()
 
 
@@ -111,7 +114,7 @@ class _OneWriter(event.Listener):
     """
 
     def __init__(self) -> None:
-        self._held: dict[int, int] = {}  # open file, by thread
+        self._held: dict[int, tuple[int, Path]] = {}  # open file and its folder, by thread
 
     def on_start(self, event: event.Event) -> None:
         pass
@@ -124,10 +127,14 @@ class _OneWriter(event.Listener):
                 remove_unused(folder.parent)
                 with suppress(OSError):
                     folder.mkdir(exist_ok=True)
-                    self._held[thread] = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-                    _lock(self._held[thread])
+                    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+                    self._held[thread] = handle, folder
+                    _lock(handle)
         elif thread in self._held:  # Numba's compiler lock is free: the files are written
-            os.close(self._held.pop(thread))
+            handle, folder = self._held.pop(thread)
+            with suppress(OSError):
+                seal(folder)
+            os.close(handle)
 
 
 def _lock(handle: int) -> None:
@@ -162,9 +169,44 @@ def opened_folder(chosen: Path, name: str) -> Path:
             with tempfile.TemporaryDirectory(dir=parent) as scratch:
                 shutil.copytree(chosen / name, f"{scratch}/copy")
                 os.rename(f"{scratch}/copy", folder)
+        if not _is_whole(folder):  # cut off or damaged, or another process is writing
+            return _sealed_again(folder)
         if time.time() - folder.stat().st_mtime > DAY:
             os.utime(folder)  # in use, see `remove_unused`
     return folder
+
+
+def _sealed_again(folder: Path) -> Path:
+    """A folder whose files did not fit their checksums: empty, unless a writer was just at work."""
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _lock(handle)
+        if not _is_whole(folder):
+            for file in folder.glob("*.nb?"):
+                file.unlink(missing_ok=True)
+            seal(folder)
+    finally:
+        os.close(handle)
+    return folder
+
+
+def seal(folder: Path) -> None:
+    """Write the checksums of the files of a kernel, which `opened_folder` compares."""
+    with atomic_write(folder / _SEAL) as scratch:
+        scratch.write_text(_checksums(folder), encoding="ascii")
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether the files of a kernel are those that were sealed; also if there are none."""
+    try:
+        return (folder / _SEAL).read_text(encoding="ascii") == _checksums(folder)
+    except (OSError, ValueError):
+        return not any(folder.glob("*.nb?"))
+
+
+def _checksums(folder: Path) -> str:
+    files = sorted(folder.glob("*.nb?"))
+    return "".join(f"{sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files)
 
 
 def is_trusted(folder: Path) -> bool:

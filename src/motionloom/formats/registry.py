@@ -280,12 +280,14 @@ def check_output(path: Path, kind: str = "motion") -> None:
 
 def is_motion_file(path: Path) -> bool:
     """Whether files of this suffix hold a motion."""
-    return path.suffix.lower() in MOTION_SUFFIXES
+    format = FORMATS.get(path.suffix.lower())
+    return format is not None and format.reads == "motion"
 
 
 def is_marker_file(path: Path) -> bool:
     """Whether files of this suffix hold markers."""
-    return path.suffix.lower() in MARKER_SUFFIXES
+    format = FORMATS.get(path.suffix.lower())
+    return format is not None and format.reads == "markers"
 
 
 def writer_options(path: Path) -> tuple[str, ...]:

@@ -19,21 +19,27 @@ from motionloom.motion import Motion
 from motionloom.parametric import parameters
 from motionloom.parametric.parameter import Parameter, Scores, is_reference
 
-_AT_A_FRAME: dict[str, Callable[..., Parameter]] = {
-    "height": parameters.height,
-    "joint_speed": parameters.joint_speed,
-    "angular_velocity": parameters.angular_velocity,
-    "curvature": parameters.curvature,
-    "centre_of_mass": parameters.centre_of_mass,
+KINDS: dict[str, Callable[..., Parameter]] = {
+    make.__name__: make
+    for make in (
+        parameters.at,
+        parameters.height,
+        parameters.joint_speed,
+        parameters.angular_velocity,
+        parameters.curvature,
+        parameters.centre_of_mass,
+        parameters.final_root_position,
+        parameters.lowest,
+        parameters.highest,
+        parameters.average_speed,
+        parameters.average_curvature,
+        parameters.turn,
+    )
 }
-_OVER_ALL: dict[str, Callable[..., Parameter]] = {
-    "final_root_position": parameters.final_root_position,
-    "lowest": parameters.lowest,
-    "highest": parameters.highest,
-    "average_speed": parameters.average_speed,
-    "average_curvature": parameters.average_curvature,
-    "turn": parameters.turn,
-}
+"""Kinds of built-in parameters by name; `register_parameter` adds to them.
+
+Each is a function of a joint and a frame, of one of them, or of neither.
+"""
 _OVER_FRAMES: dict[str, Callable[..., Parameter]] = {
     "minimum": parameters.minimum,
     "maximum": parameters.maximum,
@@ -41,15 +47,66 @@ _OVER_FRAMES: dict[str, Callable[..., Parameter]] = {
 }
 _NAMED = re.compile(r"^(?P<name>[^@()]+)(\((?P<inner>.+)\))?$")
 _JOINT = re.compile(r"^[^@()]+$")
-FORMS = (
-    "JOINT@FRAME, final_root_position, lowest(JOINT), highest(JOINT), average_speed, "
-    "average_curvature, turn, height(JOINT)@FRAME, joint_speed(JOINT)@FRAME, "
-    "angular_velocity(JOINT)@FRAME, curvature(JOINT)@FRAME, centre_of_mass@FRAME; FRAME may be "
-    "highest(JOINT), lowest(JOINT), fastest(JOINT) or farthest(JOINT); minimum(S), maximum(S) or "
-    "mean(S), with @START-END for some frames, where S is position(JOINT) or one of those above "
-    "without @FRAME"
+_MOMENTS = (
+    "FRAME may be highest(JOINT), lowest(JOINT), fastest(JOINT) or farthest(JOINT); minimum(S), "
+    "maximum(S) or mean(S), with @START-END for some frames, where S is position(JOINT) or one of "
+    "those above without @FRAME"
 )
-"""Texts of the built-in parameters, for messages and help."""
+
+
+def forms() -> str:
+    """Texts of the built-in parameters, for messages and help.
+
+    Examples
+    --------
+    >>> forms()[:57]
+    'JOINT@FRAME, final_root_position, lowest(JOINT), highest('
+    """
+    over_all, at_a_frame = [], []
+    for name, make in KINDS.items():
+        wanted = _wanted(make)
+        text = name + "(JOINT)" * ("joint" in wanted)
+        if name != "at":
+            (at_a_frame if "frame" in wanted else over_all).append(
+                text + "@FRAME" * ("frame" in wanted)
+            )
+    return f"{', '.join(['JOINT@FRAME', *over_all, *at_a_frame])}; {_MOMENTS}"
+
+
+def register_parameter(make: Callable[..., Parameter]) -> Callable[..., Parameter]:
+    """Add a kind of parameter; use it as a decorator of a function that makes the parameter.
+
+    The function takes ``joint``, ``frame``, both in this order, or nothing. The name of the function
+    is the first word of the text of the parameter: ``NAME(JOINT)@FRAME``.
+
+    Raises
+    ------
+    InvalidInput
+        If another kind has the name, or the function takes something else.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> @register_parameter
+    ... def frames() -> Parameter:
+    ...     '''Number of frames.'''
+    ...     return Parameter("frames", ("n",), lambda motion, _: [len(motion)])
+    >>> parameter("frames")(ml.demo.clip("walk")[:40])
+    array([40.])
+    >>> del KINDS["frames"]
+    """
+    if _wanted(make) not in ([], ["joint"], ["frame"], ["joint", "frame"]):
+        raise InvalidInput(
+            f"a kind of parameter takes joint, frame, both or nothing; {make.__name__} takes "
+            f"{', '.join(_wanted(make))}"
+        )
+    if make.__name__ in _OVER_FRAMES or KINDS.setdefault(make.__name__, make) is not make:
+        raise InvalidInput(f"a kind of parameter is already called {make.__name__!r}")
+    return make
+
+
+def _wanted(make: Callable[..., Parameter]) -> list[str]:
+    return list(inspect.signature(make).parameters)
 
 
 @dataclass(frozen=True)
@@ -84,8 +141,8 @@ def parameter_kinds() -> tuple[ParameterKind, ...]:
     """
     kinds = []
     any_value: dict[str, Any] = {"joint": "hips", "frame": 0}
-    for name, make in {"at": parameters.at, **_AT_A_FRAME, **_OVER_ALL}.items():
-        wanted = list(inspect.signature(make).parameters)
+    for name, make in KINDS.items():
+        wanted = _wanted(make)
         example = make(*(any_value[one] for one in wanted))
         words = (inspect.getdoc(make) or "").splitlines()[0].rstrip(".")
         kinds.append(ParameterKind(name, words, "joint" in wanted, "frame" in wanted, example.axes))
@@ -102,7 +159,7 @@ def parameter(text: str) -> Parameter:
     >>> parameter("mean(joint_speed(right_wrist))@10-40").interval
     (10, 40)
     """
-    unknown = InvalidInput(f"parameter {text!r} is unknown; use one of {FORMS}")
+    unknown = InvalidInput(f"parameter {text!r} is unknown; use one of {forms()}")
     head, where = _split(text.strip())
     named = _NAMED.match(head)
     if named is None or where == "":
@@ -114,12 +171,12 @@ def parameter(text: str) -> Parameter:
         if inner is not None and not _JOINT.match(inner):
             raise unknown
         arguments: list[Any] = [] if inner is None else [inner]
-        if name in _OVER_ALL and where is None:
-            return _OVER_ALL[name](*arguments)
-        if name in _AT_A_FRAME and where is not None:
-            return _AT_A_FRAME[name](*arguments, _moment(where))
-        if inner is None and where is not None and name not in {**_AT_A_FRAME, **_OVER_ALL}:
-            return parameters.at(name, _moment(where))
+        make = KINDS.get(name) if name != "at" else None
+        if make is None:
+            if inner is None and where is not None:
+                return parameters.at(name, _moment(where))
+        elif ("frame" in _wanted(make)) == (where is not None):
+            return make(*arguments, *([] if where is None else [_moment(where)]))
     except (TypeError, ValueError) as error:
         if isinstance(error, MotionloomError):
             raise
@@ -153,7 +210,7 @@ def _as_parameter(one: Any, example: Motion) -> Parameter:
         return parameters.own(one, example) if is_reference(one) else parameter(one)
     if not callable(one):
         raise InvalidInput(
-            f"by must be a parameter, its text ({FORMS}), a function of a motion or scores per "
+            f"by must be a parameter, its text ({forms()}), a function of a motion or scores per "
             f"example; got {one!r}"
         )
     return parameters.own(one, example)

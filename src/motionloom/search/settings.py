@@ -10,15 +10,16 @@ from motionloom.search.methods import (
     METHODS,
     Dtw,
     Emd,
-    FeatureOptions,
+    FeatureChoice,
     LazyGraph,
     MatchWeb,
     Method,
     NeighbourOptions,
+    PoseOptions,
     WebOptions,
 )
 from motionloom.search.methods.segments import ANY_DURATION
-from motionloom.settings import EXCLUDE, ONLY, MotionChoice, Names, Settings, preset, setting
+from motionloom.settings import MotionChoice, Names, Settings, preset, setting
 
 MEMBER_LENGTHS = (0.5, 2.0)
 FAMILY_DISTANCE = 0.08  # meters; join distance where there is no plateau to choose one from
@@ -228,17 +229,16 @@ class SearchSettings(FamilySettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeighbourSettings(NeighbourOptions, FeatureOptions):
+class NeighbourSettings(MotionChoice, NeighbourOptions, FeatureChoice):
     """Settings of a search for nearest frames; see `motionloom.Library.neighbours`."""
 
-    only: Names = setting(None, ONLY)
-    exclude: Names = setting(None, EXCLUDE)
+    poses: PoseOptions = setting(PoseOptions(), "What is removed from every pose.")
     exclude_query: bool = setting(False, "Exclude the frames of the query itself.")
 
     @preset
     def kt10(cls: Any) -> NeighbourSettings:
         """Krüger et al. 2010."""
-        return cls(features="e15", normalize="paper", k=256)
+        return cls(features="e15", poses=PoseOptions(normalize="paper"), k=256)
 
 
 @dataclass(frozen=True, kw_only=True)

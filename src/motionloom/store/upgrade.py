@@ -35,6 +35,14 @@ _GRAPH_FIELDS = {
     "within": "label",
     "without": "exclude",
 }
+_GRAPH_RULES = (
+    "blend_seconds", "apart_seconds", "match_feet", "connect", "smooth", "bridge", "window",
+)  # fmt: skip
+_KR14 = {  # the preset of release 0.2, which was saved by its name
+    "method": {"name": "sectors", "sector_seconds": 50.0 / 30.0}, "max_distance": 15.0,
+    "blend_seconds": 1.0, "apart_seconds": 0.0, "match_feet": False, "connect": 1.0,
+    "smooth": None, "window": "kr14",
+}  # fmt: skip
 _log = logging.getLogger("motionloom.store")
 
 
@@ -88,11 +96,19 @@ def _upgrade(store: Store) -> None:
 
 
 def graph_settings(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Saved settings of a motion graph, with the names that they have now.
+    """Saved settings of a motion graph, with the names and groups that they have now.
 
     Examples
     --------
     >>> graph_settings({"within": ["walk"], "threshold": 0.5, "smooth": None})
-    {'label': ['walk'], 'max_distance': 0.5, 'smooth': None}
+    {'label': ['walk'], 'max_distance': 0.5, 'rules': {'smooth': None}}
     """
-    return {_GRAPH_FIELDS.get(name, name): value for name, value in about.items()}
+    found = {_GRAPH_FIELDS.get(name, name): value for name, value in about.items()}
+    if found.pop("preset", None) == "kr14":
+        is_default = found.get("method") == "sectors"  # its options were not saved
+        found = {**_KR14, **found, **({"method": _KR14["method"]} if is_default else {})}
+    weights = found.pop("joint_weights", None)
+    if weights is not None:
+        found["distance"] = weights
+    rules = {name: found.pop(name) for name in _GRAPH_RULES if name in found}
+    return {**found, "rules": rules} if rules else found

@@ -26,22 +26,18 @@ from typing_extensions import TypedDict
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.files import parse_json
 from motionloom.library import DancePlayer, FrameBlock, Player, TempoClock
+from motionloom.library.settings import GraphSettings, MatchingSettings
 from motionloom.motion import Skeleton
 from motionloom.motion.retargeting.retarget import StreamRetargeter
 from motionloom.studio.messages import pack, pose_arrays
+from motionloom.studio.requests import from_network
 from motionloom.studio.responses import Bones, NoHead, SourceRow
 from motionloom.studio.routes.dancing.dance import choreography_of
 from motionloom.studio.routes.stage.characters import OwnCharacter, character_of, shown_head
-from motionloom.studio.routes.synthesis.graph import GraphRequest, graph_of
-from motionloom.studio.routes.synthesis.matching import (
-    MatchingRequest,
-    Recording,
-    matching_of,
-    record,
-)
+from motionloom.studio.routes.synthesis.graph import graph_of
+from motionloom.studio.routes.synthesis.matching import Recording, matching_of, record
 from motionloom.studio.routes.synthesis.parametric import parametric_of
 from motionloom.studio.state.app_state import AppState, Change
-from motionloom.studio.wording import worded
 
 _LOG = logging.getLogger(__name__)
 _MAX_CHARACTERS = 1 << 20  # of one message; paths drawn on the floor are the longest
@@ -241,7 +237,7 @@ def answer(window: BrowserWindow, text: str) -> bytes:
         head, arrays = REQUESTS[kind](window, message)
         return pack({**head, "id": number}, **arrays)
     except MotionloomError as error:
-        return pack({"id": number, "error": worded(str(error))})
+        return pack({"id": number, "error": str(error)})
     except Exception as error:  # a bug; the window is told and stays usable
         _LOG.exception("live request failed")
         return pack({"id": number, "error": f"{type(error).__name__}: {error}"})
@@ -308,7 +304,8 @@ def start_walk(window: BrowserWindow, message: Message) -> tuple[PlayerHead, Arr
     own, start = _own(window, message), message.get("start")
     if start is not None and not isinstance(start, str):
         raise InvalidInput(f"start must be NAME:FRAME; got {start!r}")
-    graph = graph_of(window.state, GraphRequest.validated(message.get("graph") or {})).graph
+    settings = from_network(GraphSettings, message.get("graph") or {})
+    graph = graph_of(window.state, settings).graph
     player = graph.player(_seed(message), start=start)
     worn = None if own is None else _worn(own, graph.player(0, start=start))
     return {
@@ -368,12 +365,12 @@ class RecordingClock(TempoClock):
 
 
 def start_dance(window: BrowserWindow, message: Message) -> tuple[DancePlayerHead, Arrays]:
-    """Start an endless dance: ``choreography, tempo, seed, character``; the head has ``player``.
+    """Start an endless dance: ``choreography, tempo_bpm, seed, character``.
 
-    One dancer alone is shown on a character.
+    The head has ``player``. One dancer alone is shown on a character.
     """
     choreography = choreography_of(window.state, str(message.get("choreography")))
-    clock = RecordingClock(_number(message, "tempo", 60.0 / choreography.period))
+    clock = RecordingClock(_number(message, "tempo_bpm", 60.0 / choreography.period))
     player = choreography.player(clock, seed=_seed(message))
     own = _own(window, message) if len(player.skeletons) == 1 else None
     worn = None if own is None else _worn(own, choreography.player(seed=0))
@@ -386,7 +383,7 @@ def start_dance(window: BrowserWindow, message: Message) -> tuple[DancePlayerHea
 
 
 def read_dance(window: BrowserWindow, message: Message) -> tuple[DanceFramesHead, Arrays]:
-    """The next frames of all characters: ``player, count, target, tempo``.
+    """The next frames of all characters: ``player, count, target, tempo_bpm``.
 
     Besides ``positions_K``, ``orientations_K`` and ``contacts_K``, ``beats`` (n,) is the position
     of each frame in beats.
@@ -397,8 +394,8 @@ def read_dance(window: BrowserWindow, message: Message) -> tuple[DanceFramesHead
     count = _frame_count(message)
     if "target" in message:
         player.steer(target=message["target"])
-    if "tempo" in message:
-        player.steer(tempo=_number(message, "tempo", 120.0))
+    if "tempo_bpm" in message:
+        player.steer(tempo=_number(message, "tempo_bpm", 120.0))
     blocks = player.read_all(count)
     arrays: dict[str, Any] = {}
     for body, (block, skeleton) in enumerate(zip(blocks, player.skeletons, strict=True)):
@@ -430,12 +427,14 @@ class RecordedPlayer(Player):
 
 
 def start_match(window: BrowserWindow, message: Message) -> tuple[MatchPlayerHead, Arrays]:
-    """Start a character of motion matching: ``takes``, as in ``POST /api/matching``, ``character``.
+    """Start a character of motion matching: ``settings, character``.
 
-    The head has ``player``, for ``match/read``, the ``recording`` (the id of a subject), ``fps``
-    and the skeleton.
+    The settings are those of ``POST /api/matching``. The head has ``player``, for ``match/read``,
+    the ``recording`` (the id of a subject), ``fps`` and the skeleton.
     """
-    database = matching_of(window.state, MatchingRequest.validated(message.get("takes") or {}))
+    database = matching_of(
+        window.state, from_network(MatchingSettings, message.get("settings") or {})
+    )
     key, recording = record(window.state, database)
     player = RecordedPlayer(database.player(), recording)
     own = _own(window, message)

@@ -11,8 +11,7 @@ import traitlets
 
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.motion import Motion
-from motionloom.studio.bodies import BODIES
-from motionloom.studio.messages import pack
+from motionloom.studio.messages import BODIES, pack
 from motionloom.studio.notebook import Subject
 
 _SCRIPT = Path(__file__).parent / "static" / "widget.js"

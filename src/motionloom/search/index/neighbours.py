@@ -18,7 +18,7 @@ from motionloom.search.filters import chosen_mask
 from motionloom.search.index.bucket_index import Answer, BucketIndex
 from motionloom.search.index.shards import SHARD_ROWS, Shards
 from motionloom.search.match import Match, Timeline
-from motionloom.search.methods import NeighbourOptions
+from motionloom.search.methods import FeatureOptions, NeighbourOptions
 from motionloom.search.query import Query, as_query
 from motionloom.search.settings import NeighbourSettings
 from motionloom.settings import motion_choice
@@ -164,7 +164,8 @@ def nearest_frames(
     [3, 3]
     """
     query = as_query(library, query)
-    features, vectors = query.features(library, settings)
+    options = FeatureOptions(features=settings.features, **vars(settings.poses))
+    features, vectors = query.features(library, options)
     away = query.span(features) if settings.exclude_query else None
     near = library_neighbours(
         library, features, vectors, settings, motion_choice(settings),

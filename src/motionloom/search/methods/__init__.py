@@ -6,10 +6,12 @@ A module of this folder imports nothing heavy: the command line builds its optio
 from motionloom.search.methods.method import METHODS, Method, register_method
 from motionloom.search.methods.segments import (
     Dtw,
+    FeatureChoice,
     FeatureOptions,
     LazyGraph,
     MatchWeb,
     NeighbourOptions,
+    PoseOptions,
     SegmentOptions,
     WebOptions,
 )
@@ -35,6 +37,7 @@ __all__ = [
     "ClipStatistics",
     "Dtw",
     "Emd",
+    "FeatureChoice",
     "FeatureOptions",
     "JointRelativeDtw",
     "LazyGraph",
@@ -43,6 +46,7 @@ __all__ = [
     "NeighbourOptions",
     "PointCloudDtw",
     "PoseDtw",
+    "PoseOptions",
     "SegmentOptions",
     "UniformScaling",
     "WebOptions",

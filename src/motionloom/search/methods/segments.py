@@ -31,18 +31,29 @@ NEAR_MATCHES = 0.1  # meters; matches that a web of near cells has
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeatureOptions(Settings):
-    """Options of methods that compare feature vectors."""
+class FeatureChoice(Settings):
+    """Which feature vectors are compared."""
 
     features: str | Any = setting(
         "e15", "Feature set that frames are compared by; dtw also takes any frame distance."
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoseOptions(Settings):
+    """What is removed from every pose before feature vectors are made of it."""
+
     normalize: Literal["heading", "full", "paper"] | None = setting(
         None,
         "Remove heading and place of every pose, or position and whole rotation of the pelvis "
         "(full and paper). [heading]",
     )
     scale_free: bool | None = setting(None, "Scale performers of all sizes to one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureOptions(PoseOptions, FeatureChoice):
+    """Options of methods that compare feature vectors."""
 
 
 @dataclass(frozen=True, kw_only=True)

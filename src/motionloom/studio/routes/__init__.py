@@ -1,7 +1,7 @@
 """HTTP requests by subject. Each module has one `router`; `ROUTERS` lists them."""
 
 from motionloom.studio.routes.dancing import crowd, dance, movements
-from motionloom.studio.routes.library import clusters, contents, libraries, motions, uploads, words
+from motionloom.studio.routes.library import contents, libraries, motions, uploads, words
 from motionloom.studio.routes.search import export, grid, poses, searches
 from motionloom.studio.routes.stage import armatures, characters, subjects
 from motionloom.studio.routes.synthesis import acting, graph, matching, parametric
@@ -9,7 +9,7 @@ from motionloom.studio.routes.synthesis import acting, graph, matching, parametr
 ROUTERS = tuple(
     module.router
     for module in (
-        acting, armatures, characters, clusters, crowd, dance, export, graph, grid, libraries,
+        acting, armatures, characters, crowd, dance, export, graph, grid, libraries,
         contents, matching, motions, movements, parametric, poses, searches, subjects, uploads,
         words,
     )

@@ -17,11 +17,11 @@ from fastapi.staticfiles import StaticFiles
 from motionloom import __version__
 from motionloom.errors import LibraryError, MotionloomError
 from motionloom.studio.live import live_schemas, live_socket
+from motionloom.studio.requests import with_named_settings
 from motionloom.studio.routes import ROUTERS
 from motionloom.studio.server.limits import WorkLimiter
 from motionloom.studio.server.security import LOCAL_NAMES, AccessControl
 from motionloom.studio.state.app_state import AppState
-from motionloom.studio.wording import validation_message, worded
 
 if TYPE_CHECKING:
     from motionloom.library import Library
@@ -38,14 +38,15 @@ _NO_PAGE = (
 
 
 class StudioApp(FastAPI):
-    """An application whose OpenAPI document also has the messages of the websocket."""
+    """An application whose OpenAPI document names settings, and has messages of the websocket."""
 
     def openapi(self) -> dict[str, Any]:
         """The document; ``LiveHeads`` has the head of the answer to each kind of live request."""
         if self.openapi_schema is None:
-            schemas = super().openapi()["components"]["schemas"]
-            schemas |= live_schemas("#/components/schemas/{model}")
-        return super().openapi()
+            document = with_named_settings(super().openapi())
+            document["components"]["schemas"] |= live_schemas("#/components/schemas/{model}")
+            self.openapi_schema = document
+        return self.openapi_schema
 
 
 def create_app(
@@ -114,12 +115,24 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _error_response(request: Request, error: Exception) -> JSONResponse:
-    """An invalid request, with the message of the library in the words of the page."""
+    """An invalid request, with the message of the library."""
     code = 404 if isinstance(error, LibraryError) else 422
-    return JSONResponse({"error": worded(str(error))}, status_code=code)
+    return JSONResponse({"error": str(error)}, status_code=code)
 
 
 def _invalid_response(request: Request, error: Exception) -> JSONResponse:
     """A value that a request may not have; ``detail`` is as FastAPI writes it."""
-    found = jsonable_encoder(error.errors()) if isinstance(error, RequestValidationError) else []
-    return JSONResponse({"error": validation_message(found), "detail": found}, status_code=422)
+    found = list(error.errors()) if isinstance(error, RequestValidationError) else []
+    said = "; ".join(_sentence(one) for one in found[:4])
+    detail = [{**one, "ctx": None, "msg": _sentence(one)} for one in found]
+    return JSONResponse({"error": said, "detail": jsonable_encoder(detail)}, status_code=422)
+
+
+def _sentence(error: dict[str, Any]) -> str:
+    """What is wrong with a value: a sentence of the library, or the field and pydantic's words."""
+    reason = error.get("ctx", {}).get("error")
+    if isinstance(reason, MotionloomError):
+        return str(reason)
+    place = [part for part in error["loc"] if isinstance(part, str)]
+    field = place[-1].replace("_", " ") if len(place) > 1 else "the request"
+    return f"{field}: {error['msg'].removeprefix('Input ').removeprefix('Value error, ')}"

@@ -18,7 +18,6 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel
 
 from motionloom.errors import InvalidInput, MotionloomError
-from motionloom.studio.wording import worded
 
 _REMEMBERED = 50  # finished jobs whose status can still be requested
 AT_ONCE = 2  # jobs that run at a time
@@ -81,11 +80,11 @@ class Job(Generic[Result]):
         except JobStopped:
             self.state = "stopped"
         except MotionloomError as error:
-            self.state, self.error = "failed", worded(str(error))
+            self.state, self.error = "failed", str(error)
         except MemoryError:
             self.state, self.error = "failed", "too large for the memory of this machine"
         except Exception as error:  # reported to the page; nobody else watches the thread
-            said = worded(f"{type(error).__name__}: {error}")
+            said = f"{type(error).__name__}: {error}"
             self.state = "failed"
             self.error = f"an error of motionloom, please report it ({said})"
         finally:

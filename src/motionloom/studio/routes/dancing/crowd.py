@@ -5,17 +5,25 @@ from __future__ import annotations
 import hashlib
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.library import CrowdPlan
-from motionloom.library.settings import DEFAULT_TEMPO, BallroomSettings, MarchSettings
+from motionloom.library.settings import BallroomSettings, MarchSettings
 from motionloom.studio.messages import scene_arrays
-from motionloom.studio.requests.models import from_setting
+from motionloom.studio.requests import (
+    CodeLines,
+    Name,
+    RequestModel,
+    Served,
+    flags,
+    python_arguments,
+    settings_key,
+)
 from motionloom.studio.responses import (
     ArrayResponse,
     Quality,
@@ -32,70 +40,68 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/crowds", tags=["crowds"])
 
-_ROOM = BallroomSettings.room or (14.0, 10.0)
 _MAX_FRAMES = 150_000  # of all characters together: 50 MB for the page
+_USUAL_SECONDS = 60.0  # at most, without a length
 
 
-class CrowdRequest(BaseModel):
-    """A crowd; the same settings as ``motionloom ballroom`` and ``motionloom march``."""
+class BallroomRequest(RequestModel):
+    """Couples in a ballroom, as ``motionloom ballroom`` makes them."""
 
-    kind: Literal["ballroom", "march"] = "ballroom"
-    couples: int = from_setting(BallroomSettings, "couples", ge=1, le=200)
-    width: float = Field(_ROOM[0], gt=0.0, le=100.0, description="Of the ballroom, metres.")
-    depth: float = Field(_ROOM[1], gt=0.0, le=100.0, description="Of the ballroom, metres.")
-    ranks: int = from_setting(MarchSettings, "ranks", ge=1, le=50)
-    files: int = from_setting(MarchSettings, "files", ge=1, le=12)
-    tempo: float = from_setting(BallroomSettings, "tempo_bpm", DEFAULT_TEMPO)
-    seconds: float = Field(20.0, ge=1.0, le=120.0)
-    seed: int = from_setting(BallroomSettings, "seed", ge=0, le=2**31)
-    within: str | None = Field(
-        None, max_length=300, description="Label of the takes to learn from; default: built-in."
+    kind: Literal["ballroom"] = "ballroom"
+    label: Name | None = Field(
+        None, description="Label of the takes to learn from; default: built-in."
     )
+    settings: Served[BallroomSettings] = BallroomSettings()
 
     @property
     def characters(self) -> int:
         """Number of characters."""
-        return 2 * self.couples if self.kind == "ballroom" else self.ranks * self.files
+        return 2 * self.settings.couples
 
-    def arguments(self) -> dict[str, Any]:
-        """Settings of the crowd by name."""
-        if self.kind == "ballroom":
-            given = {"couples": self.couples, "room": (self.width, self.depth)}
-        else:
-            given = {"ranks": self.ranks, "files": self.files}
-        return given | {
-            "music": "tune", "tempo_bpm": self.tempo, "seconds": self.seconds, "seed": self.seed,
-        }  # fmt: skip
 
-    def key(self, library: Library) -> str:
-        """Key of these settings, and of the state of the library if its takes are used."""
-        text = self.model_dump_json() + (library.store.digest() if self.within is not None else "")
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+class MarchRequest(RequestModel):
+    """Soldiers on a street, as ``motionloom march`` makes them."""
 
-    def cli(self, library: Path) -> str:
-        """The crowd as a command line."""
-        words = [self.kind] if self.within is None else [self.kind, str(library)]
-        if self.kind == "ballroom":
-            words += ["--couples", f"{self.couples}"]
-            words += ["--room", f"{self.width:g}x{self.depth:g}"]
-        else:
-            words += ["--ranks", f"{self.ranks}", "--files", f"{self.files}"]
-        words += ["--music", "tune", "--tempo", f"{self.tempo:g}", "--seconds", f"{self.seconds:g}"]
-        words += ["--seed", f"{self.seed}"]
-        if self.within is not None:
-            words += ["--label", self.within]
-        return shlex.join(["motionloom", *words, "-o", f"{self.kind}.glb"])
+    kind: Literal["march"]
+    label: Name | None = Field(
+        None, description="Label of the takes to learn from; default: built-in."
+    )
+    settings: Served[MarchSettings] = MarchSettings()
 
-    def python(self) -> str:
-        """The crowd as Python code, with the built-in takes; empty for takes of a library."""
-        if self.within is not None:
-            return ""
-        given = ", ".join(f"{name}={value!r}" for name, value in self.arguments().items())
-        return (
-            "from motionloom.library import CrowdPlan\n"
-            f'plan = CrowdPlan("{self.kind}", dict({given}))\n'
-            "crowd = plan.run(plan.choreography())"
-        )
+    @property
+    def characters(self) -> int:
+        """Number of characters."""
+        return self.settings.formation.ranks * self.settings.formation.files
+
+
+CrowdRequest = Annotated[BallroomRequest | MarchRequest, Field(discriminator="kind")]
+
+
+def crowd_lines(request: CrowdRequest, library: Path) -> CodeLines:
+    """The crowd as a command line, and with the built-in takes as Python code."""
+    settings = request.settings
+    words = ["motionloom", request.kind, *([] if request.label is None else [str(library)])]
+    words += flags(settings)
+    if isinstance(settings, BallroomSettings) and "room" in settings.floor.changed():
+        room = settings.floor.room
+        words += ["--room", "open" if room is None else f"{room[0]:g}x{room[1]:g}"]
+    words += [] if request.label is None else ["--label", request.label]
+    python = (
+        "import motionloom as ml\n"
+        "from motionloom.library import CrowdPlan\n"
+        f'plan = CrowdPlan("{request.kind}", dict({python_arguments(settings)}))\n'
+        "crowd = plan.run(plan.choreography())"
+    )
+    return CodeLines(
+        cli=shlex.join([*words, "-o", f"{request.kind}.glb"]),
+        python=python if request.label is None else "",
+    )
+
+
+def _key(request: CrowdRequest, library: Library) -> str:
+    """Key of a request, and of the state of the library if its takes are used."""
+    text = request.model_dump_json() + (library.store.digest() if request.label else "")
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class CrowdResult(TypedDict):
@@ -106,8 +112,7 @@ class CrowdResult(TypedDict):
     beats_total: int
     beats_within_one_frame: int
     quality: Quality | None
-    cli: str
-    python: str
+    lines: CodeLines
     clearance_m: NotRequired[float]
     radius_m: NotRequired[float]
     left_feet_in_step: NotRequired[float]
@@ -124,16 +129,17 @@ class CrowdHead(SceneHead):
 @router.post("")
 def create(request: CrowdRequest, state: State) -> JobStatus[CrowdResult]:
     """Create a crowd as a job; its result has the ``id`` and measures of quality."""
-    frames = round(request.characters * request.seconds * 30.0)
+    seconds = request.settings.seconds or _USUAL_SECONDS
+    frames = round(request.characters * seconds * request.settings.fps)
     if frames > _MAX_FRAMES:
         raise InvalidInput(
             f"the page shows at most {_MAX_FRAMES:,} frames; {request.characters} characters for "
-            f"{request.seconds:g} s are {frames:,}. Choose fewer seconds or characters, or use a "
-            f"terminal: {request.cli(state.library.path)}"
+            f"{seconds:g} s are {frames:,}. Choose fewer seconds or characters, or use a "
+            f"terminal: {crowd_lines(request, state.library.path).cli}"
         )
 
     def work(job: Job) -> CrowdResult:
-        key = request.key(state.library)
+        key = _key(request, state.library)
         crowd = state.cached(("crowd", key), lambda: _run(request, state, job))
         return _summary(key, request, crowd, state)
 
@@ -146,12 +152,13 @@ def crowd(id: str, state: State) -> Response:
     crowd = crowd_of(state, id)
     motions = crowd.scene.motions
     characters, arrays = scene_arrays(motions)
+    floor = getattr(crowd.settings, "floor", None)
     head: CrowdHead = {
         "fps": motions[0].fps,
         "frames": len(motions[0]),
         "characters": characters,
         "bodies": len(crowd.motions[0]),
-        "room": getattr(crowd.settings, "room", None),
+        "room": floor.room if floor else None,
     }
     street = getattr(crowd.settings, "street", None)
     if street is not None:
@@ -175,12 +182,14 @@ def crowd_of(state: AppState, key: str) -> Ballroom | March:
 
 
 def _run(request: CrowdRequest, state: AppState, job: Job) -> Ballroom | March:
-    given, source = request.arguments(), None
-    if request.within is not None:
-        given |= {"library": str(state.library.path), "label": (request.within,)}
-        source = (request.within, state.library.store.digest())
-    plan = CrowdPlan(request.kind, given, library=state.library)
-    choreography = state.cached(("crowd-steps", request.kind, source), plan.choreography)
+    given, source = request.settings.changed(), None
+    if request.label is not None:
+        given |= {"library": str(state.library.path), "label": (request.label,)}
+        source = (request.label, state.library.store.digest())
+    plan = CrowdPlan(request.kind, given, library=state.library.store)
+    movements = settings_key(request.settings.movements)
+    key = ("crowd-steps", request.kind, source, request.settings.fps, movements)
+    choreography = state.cached(key, plan.choreography)
     job.advance(0)  # raises if the job was stopped
     return plan.run(choreography, progress=job.advance)
 
@@ -195,12 +204,11 @@ def _summary(
         "beats_total": total,
         "beats_within_one_frame": on_time,
         "quality": quality_head(crowd.quality().worst),
-        "cli": request.cli(state.library.path),
-        "python": request.python(),
+        "lines": crowd_lines(request, state.library.path),
     }
     if request.kind == "ballroom":
         summary["clearance_m"] = float(crowd.clearance())  # type: ignore[union-attr]
-        summary["radius_m"] = crowd.settings.disc_radius  # type: ignore[union-attr]
+        summary["radius_m"] = crowd.settings.floor.disc_radius  # type: ignore[union-attr]
     else:
         summary["left_feet_in_step"] = float(crowd.left_feet_in_step())  # type: ignore[union-attr]
         summary["misplacement_m"] = float(crowd.misplacement().mean())  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, model_validator
@@ -18,8 +18,9 @@ from typing_extensions import TypedDict
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune, write_sound
 from motionloom.library.settings import ChoreographySettings, DanceSettings
+from motionloom.settings import motion_choice
 from motionloom.studio.messages import scene_arrays
-from motionloom.studio.requests.models import from_setting
+from motionloom.studio.requests import MOST_VALUES, Name, RequestModel, Served, settings_key
 from motionloom.studio.responses import (
     ArrayResponse,
     FrameCount,
@@ -44,25 +45,26 @@ _MAX_TUNE_SECONDS = 600.0  # of a generated tune: 26 MB of sound
 _MEDIA = {".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac"}
 
 
-class ChoreographyRequest(BaseModel):
-    """Takes to learn a choreography from."""
+class ChoreographyRequest(RequestModel):
+    """Takes to learn a choreography from: some by name, and those with a label of the settings."""
 
-    within: list[str] = Field([], description="Only motions with one of these labels.")
-    takes: list[list[str]] = Field([], description="Names; those of one list dance together.")
-    meter: int | None = from_setting(ChoreographySettings, "meter", ge=1, le=16)
+    takes: Annotated[list[list[Name]], Field(max_length=MOST_VALUES)] = Field(
+        [], description="Names; those of one list dance together."
+    )
+    settings: Served[ChoreographySettings] = ChoreographySettings()
 
 
 class TuneRequest(BaseModel):
     """A generated tune."""
 
     meter: int = Field(4, ge=1, le=12)
-    tempo: float = Field(120.0, ge=40.0, le=240.0, description="Beats per minute.")
+    tempo_bpm: float = Field(120.0, ge=40.0, le=240.0, description="Beats per minute.")
     bars: int = Field(16, ge=2, le=200)
     seed: int = Field(0, ge=0, le=2**31)
 
     @model_validator(mode="after")
     def _short(self) -> TuneRequest:
-        seconds = self.bars * self.meter * 60.0 / self.tempo
+        seconds = self.bars * self.meter * 60.0 / self.tempo_bpm
         if seconds > _MAX_TUNE_SECONDS:
             raise ValueError(
                 f"a tune may have at most {_MAX_TUNE_SECONDS:.0f} s; {self.bars} bars have "
@@ -76,9 +78,7 @@ class DanceRequest(BaseModel):
 
     choreography: str
     music: str
-    seed: int = from_setting(DanceSettings, "seed", ge=0)
-    synced: bool = from_setting(DanceSettings, "synced")
-    seconds: float | None = from_setting(DanceSettings, "seconds", gt=0.0, le=_MAX_SECONDS)
+    settings: Served[DanceSettings] = DanceSettings()
 
 
 class MusicInfo(BaseModel):
@@ -142,7 +142,9 @@ class LoadedMusic:
 @router.post("/choreographies")
 def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus[ChoreographyResult]:
     """Cut takes into movements and learn their transitions, as a job."""
-    text = json.dumps([request.model_dump(), state.library.store.digest()], sort_keys=True)
+    text = json.dumps(
+        [request.model_dump(mode="json"), state.library.store.digest()], sort_keys=True
+    )
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
     total = sum(1 for _ in _takes(request, state))
     if not total:
@@ -172,7 +174,7 @@ async def send_music(filename: str, request: Request, state: State) -> MusicInfo
 @router.post("/tunes")
 def make_tune(request: TuneRequest, state: State) -> MusicInfo:
     """A generated tune, to dance without a music file."""
-    key = f"tune-{request.meter}-{request.tempo:g}-{request.bars}-{request.seed}"
+    key = f"tune-{request.meter}-{request.tempo_bpm:g}-{request.bars}-{request.seed}"
     return state.cached(("music", key), lambda: _tune(request)).info(key)
 
 
@@ -248,7 +250,9 @@ def music_of(state: AppState, key: str) -> LoadedMusic:
         if len(parts) == 5 and parts[0] == "tune":
             try:
                 meter, tempo, bars, seed = int(parts[1]), float(parts[2]), parts[3], parts[4]
-                return _tune(TuneRequest(meter=meter, tempo=tempo, bars=int(bars), seed=int(seed)))
+                return _tune(
+                    TuneRequest(meter=meter, tempo_bpm=tempo, bars=int(bars), seed=int(seed))
+                )
             except ValueError:
                 pass
         raise InvalidInput("this music is not open; load it again")
@@ -264,8 +268,10 @@ def wav_bytes(music: Music) -> bytes:
 
 def _takes(request: ChoreographyRequest, state: AppState) -> Iterator[list[str]]:
     yield from request.takes
-    for label in dict.fromkeys(request.within):
-        yield from ([name] for name in state.library.select(label=label))
+    given = request.settings.label or ()
+    for label in dict.fromkeys([given] if isinstance(given, str) else given):
+        choice = {**motion_choice(request.settings), "label": label}
+        yield from ([name] for name in state.library.select(**choice))
 
 
 def _learn(
@@ -273,7 +279,7 @@ def _learn(
 ) -> Choreography:
     takes = list(dict.fromkeys(tuple(take) for take in _takes(request, state)))
     given = [take[0] if len(take) == 1 else list(take) for take in takes]
-    return state.library.choreography(meter=request.meter, takes=given, progress=progress)
+    return state.library.choreography(request.settings, takes=given, progress=progress)
 
 
 def _summary(key: str, choreography: Choreography) -> ChoreographyResult:
@@ -310,7 +316,9 @@ def _music_file(data: bytes, suffix: str, filename: str) -> LoadedMusic:
 
 
 def _tune(request: TuneRequest) -> LoadedMusic:
-    music = tune(meter=request.meter, tempo_bpm=request.tempo, bars=request.bars, seed=request.seed)
+    music = tune(
+        meter=request.meter, tempo_bpm=request.tempo_bpm, bars=request.bars, seed=request.seed
+    )
     return LoadedMusic(music, wav_bytes(music), _MEDIA[".wav"])
 
 
@@ -320,11 +328,7 @@ def dance_of(
     """The dance of a request, cached."""
     choreography = choreography_of(state, request.choreography)
     music = music_of(state, request.music).music
-    seconds = min(request.seconds or music.seconds, _MAX_SECONDS)
-    key = ("dance", request.choreography, request.music, request.seed, request.synced, seconds)
-    return state.cached(
-        key,
-        lambda: choreography.dance_to(
-            music, seed=request.seed, synced=request.synced, seconds=seconds, progress=progress
-        ),
-    )
+    seconds = min(request.settings.seconds or music.seconds, _MAX_SECONDS)
+    settings = replace(request.settings, seconds=seconds)
+    key = ("dance", request.choreography, request.music, settings_key(settings))
+    return state.cached(key, lambda: choreography.dance_to(music, settings, progress=progress))

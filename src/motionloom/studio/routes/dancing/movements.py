@@ -10,7 +10,8 @@ from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import ChoreographySettings
-from motionloom.studio.requests.models import from_setting
+from motionloom.settings import motion_choice
+from motionloom.studio.requests import Name, RequestModel, Served
 from motionloom.studio.responses import ArrayResponse, MotionHead
 from motionloom.studio.routes.stage.characters import Worn, made_response
 from motionloom.studio.state.app_state import AppState, State
@@ -22,12 +23,11 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/movements", tags=["movements"])
 
 
-class MovementsRequest(BaseModel):
+class MovementsRequest(RequestModel):
     """Takes to cut into movements at their beats."""
 
-    name: str = Field(description="Stored under this name; replaces an earlier one.")
-    within: list[str] = Field(min_length=1, description="Labels of the takes.")
-    meter: int | None = from_setting(ChoreographySettings, "meter", ge=1, le=16)
+    name: Name = Field(description="Stored under this name; replaces an earlier one.")
+    settings: Served[ChoreographySettings]
 
 
 class MovementGraphEdit(BaseModel):
@@ -83,18 +83,18 @@ class StoredMovements(TypedDict):
 @router.get("")
 def stored(state: State) -> list[str]:
     """Names of the stored choreographies."""
-    return list(tuple(state.library.choreographies))
+    return list(state.library.choreographies)
 
 
 @router.post("")
 def create(request: MovementsRequest, state: State) -> JobStatus[StoredMovements]:
     """Cut takes into movements, learn their transitions and store them, as a job."""
-    total = len(state.library.select(label=request.within))
+    if not request.settings.label:
+        raise InvalidInput("no take to dance: choose a label")
+    total = len(state.library.select(**motion_choice(request.settings)))
 
     def work(job: Job) -> StoredMovements:
-        choreography = state.library.choreography(
-            meter=request.meter, label=request.within, progress=job.advance
-        )
+        choreography = state.library.choreography(request.settings, progress=job.advance)
         _store(state, choreography, request.name)
         return {"name": request.name, "left_out": dict(choreography.left_out or {})}
 

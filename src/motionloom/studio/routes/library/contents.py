@@ -1,7 +1,8 @@
-"""Motions and labels of the library, what can be undone, and the status of jobs."""
+"""Motions and labels of the library, clusters of takes, what can be undone, jobs."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter
@@ -10,7 +11,10 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from motionloom import demo
-from motionloom.studio.requests.models import Name
+from motionloom.errors import MotionloomError
+from motionloom.library import Cluster
+from motionloom.library.settings import ClusterSettings
+from motionloom.studio.requests import Name, RequestModel, Served
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
 
@@ -75,10 +79,10 @@ def library(state: State) -> JSONResponse:
     # Thousands of rows are sent without validation; the model only documents them.
     return JSONResponse(
         {
-            "id": library.id,
+            "id": library.store.id,
             "name": library.path.stem,
             "path": str(library.path),
-            "fps": library.fps,
+            "fps": library.store.fps,
             "motions": motions,
         }
     )
@@ -112,7 +116,10 @@ def label_places(given: PlaceLabel, state: State) -> LabelledTakes:
     library = state.library
     with library.store.change("label"):
         for place in given.places:
-            library.labels.remove(place, given.label)
+            if given.remove:
+                library.labels.remove(place, given.label)
+            else:
+                library.labels.add(place, given.label)
     state.notify("labels")
     names = {one if one in library else one.rpartition(":")[0] for one in given.places}
     return LabelledTakes(labels={name: list(library.labels[name]) for name in sorted(names)})
@@ -219,3 +226,52 @@ def job(number: int, state: State) -> JobStatus:
 def stop_job(number: int, state: State) -> JobStatus:
     """Ask a job to stop."""
     return state.jobs.stop(number).status()
+
+
+# --- a first look at takes without labels -----------------------------------------------------
+
+
+class ClusterRequest(RequestModel):
+    """How takes are put into clusters."""
+
+    settings: Served[ClusterSettings] = ClusterSettings()
+
+
+@router.post("/clusters")
+def clusters(request: ClusterRequest, state: State) -> JobStatus[list[Cluster]]:
+    """Put takes into clusters, as a job; its result has the clusters, the largest first."""
+    library = state.library
+
+    def work(job: Job) -> list[Cluster]:
+        found = library.clusters(request.settings, workers=1, progress=job.advance)
+        return [
+            replace(one, seconds=round(one.seconds, 2), spread=round(one.spread, 3))
+            for one in found
+        ]
+
+    return state.jobs.start("sorting takes into clusters", work, total=len(library)).status()
+
+
+@router.post("/rhythms")
+def rhythms(state: State) -> JobStatus[dict[str, float]]:
+    """Which takes have a rhythm, as a job; its result has the tempo of each, beats per minute."""
+    library = state.library
+    entries = library.entries()
+
+    def work(job: Job) -> dict[str, float]:
+        found = {}
+        known: dict[str, float | None] = state.cached(("rhythms",), dict)
+        for entry in entries:
+            if entry.digest not in known:
+                try:
+                    beats = library.beats[entry.name]
+                    known[entry.digest] = 60.0 / beats.period if beats.rhythmic else None
+                except MotionloomError:  # too short, or without feet
+                    known[entry.digest] = None
+            tempo = known[entry.digest]
+            if tempo is not None:
+                found[entry.name] = round(tempo, 1)
+            job.advance()
+        return found
+
+    return state.jobs.start("looking for rhythm", work, total=len(entries)).status()

@@ -111,4 +111,4 @@ def _exchange(request: Request, library: Library) -> OpenedLibrary:
         app.state.studio = before.successor(library)
     before.notify("library")  # windows load the page again; requests under way end as they began
     before.close()
-    return OpenedLibrary(id=library.id, name=library.path.stem)
+    return OpenedLibrary(id=library.store.id, name=library.path.stem)

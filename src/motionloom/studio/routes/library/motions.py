@@ -14,8 +14,7 @@ from typing_extensions import TypedDict
 from motionloom.errors import MotionloomError
 from motionloom.motion.kinematics.body import body_height, facing
 from motionloom.motion.kinematics.root_carrier import hips_as_root
-from motionloom.studio.bodies import BODIES
-from motionloom.studio.messages import foot_contacts
+from motionloom.studio.messages import BODIES, foot_contacts
 from motionloom.studio.responses import (
     ArrayResponse,
     MotionHead,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from motionloom.errors import MotionloomError
 from motionloom.library.settings import FindSettings
-from motionloom.studio.requests.models import CodeLines, Names, VerbRequest, from_setting
+from motionloom.studio.requests import CodeLines, RequestModel, Served, code_lines
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
 
@@ -20,27 +20,14 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["words"])
 
 MAX_TEXT = 10_000  # characters of a description; `Library.find` has its own, shorter limit
-_MAX_FOUND = 200
 _QUICK_FRAMES = 20_000  # frames that are described in a second or two
 
 
-class FindRequest(VerbRequest):
+class FindRequest(RequestModel):
     """A description of motions."""
 
     text: str = Field(max_length=MAX_TEXT, description="What the motion shows, in English.")
-    max: int = from_setting(FindSettings, "max", le=_MAX_FOUND)
-    within: Names = from_setting(FindSettings, "label", ())
-    only: Names = from_setting(FindSettings, "only", ())
-    without: Names = from_setting(FindSettings, "exclude", ())
-
-    def lines(self, library: Library) -> CodeLines:
-        """The same as a command line and as Python code."""
-        command = ["find", str(library.path), self.text]
-        return self.code("found", library.path, command, f"find({self.text!r}")
-
-    def arguments(self) -> dict[str, Any]:
-        """Arguments of `Library.find` that differ from their defaults, without the text."""
-        return {name: value for name, value in super().arguments().items() if name != "text"}
+    settings: Served[FindSettings] = FindSettings()
 
 
 class FoundSegment(BaseModel):
@@ -117,12 +104,15 @@ def prepare(state: State) -> Description:
 def find(request: FindRequest, state: State) -> FindResults:
     """Segments that answer a description, best first, with the words that matched."""
     began = time.perf_counter()
-    found = state.library.find(request.text, workers=1, **request.arguments())
+    found = state.library.find(request.text, request.settings, workers=1)
+    path, text = state.library.path, request.text
     return FindResults(
         matches=[_segment(state.library, each) for each in found],
         unknown=found.unknown,
         seconds=round(time.perf_counter() - began, 4),
-        lines=request.lines(state.library),
+        lines=code_lines(
+            path, ["find", str(path), text], "found", f"find({text!r}", request.settings
+        ),
     )
 
 

@@ -18,8 +18,8 @@ from motionloom import __version__
 from motionloom.errors import InvalidInput
 from motionloom.files import file_stem
 from motionloom.library import Match
-from motionloom.studio.requests.searches import FamilyRequest, SearchRequest
 from motionloom.studio.responses import FileFormat, ResultId
+from motionloom.studio.routes.search.queries import FamilyRequest, SearchRequest
 from motionloom.studio.state.app_state import State
 from motionloom.studio.state.jobs import Job, JobStatus
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
+from motionloom.library.settings import WebOptions
 from motionloom.motion.segment import intervals
-from motionloom.studio.requests.models import CodeLines
+from motionloom.studio.requests import CodeLines, flags, python_arguments
 from motionloom.studio.responses import ArrayResponse, MatchRow, NoHead, array_response
 from motionloom.studio.state.app_state import State
 
@@ -24,6 +26,7 @@ router = APIRouter(prefix="/grid", tags=["grid"])
 SegmentText = Annotated[str, Query(max_length=300, description="NAME or NAME:START-END, in frames")]
 Distance = Annotated[str, Query(max_length=60, description="Distance between frames")]
 
+USUAL = WebOptions().distance
 MAX_SIDE = 4000  # rows and columns shown
 MAX_CELLS = 36_000_000  # cells of a match web built, or of minima computed, on request
 _STRIP = 256  # rows computed at once
@@ -80,9 +83,9 @@ class GridPathsHead(TypedDict):
 
 
 @router.get("", response_model=GridHead, response_class=ArrayResponse)
-def heat_map(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
+def heat_map(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
     """Distances as ``cells`` (rows, columns), one byte each: 254 for ``high``, 255 beyond."""
-    pair = state.library.compare(a, b, distance=distance)
+    pair = state.library.compare(a, b, WebOptions(distance=distance))
     step = _step(pair)
     high = _colour_range(pair)
     rows, columns = _shown_shape(pair, step)
@@ -113,21 +116,21 @@ def lines(
     state: State,
     a: SegmentText,
     b: SegmentText,
-    distance: Distance = "pc11",
-    threshold: float | None = None,
+    distance: Distance = USUAL,
+    max_distance: float | None = None,
 ) -> CodeLines:
     """Command that writes the figure, and Python that computes the matrix."""
-    pair = state.library.compare(a, b, distance=distance)
-    return _lines(state.library.path, pair, a, b, threshold)
+    pair = state.library.compare(a, b, WebOptions(distance=distance))
+    return _lines(state.library.path, pair, a, b, max_distance)
 
 
 @router.get("/marks", response_model=NoHead, response_class=ArrayResponse)
-def marks(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
+def marks(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
     """One-dimensional minima (bit 1) and valid region (bit 2) as ``marks`` (rows, columns).
 
     Computed at the full rate; a cell that stands for several has the bits of all.
     """
-    pair = state.library.compare(a, b, distance=distance)
+    pair = state.library.compare(a, b, WebOptions(distance=distance))
     if pair.shape[0] * pair.shape[1] > MAX_CELLS:
         raise InvalidInput(
             f"minima of {pair.shape[0]:,} x {pair.shape[1]:,} cells are too many; "
@@ -140,13 +143,13 @@ def marks(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc
 
 
 @router.get("/web", response_model=GridWebHead, response_class=ArrayResponse)
-def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
+def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
     """Chains, bridges and match sequences as polylines of cells.
 
     ``cells`` (C, 2) are row and column as shown, ``offsets`` (paths + 1) delimit first the
     chains, then the bridges, then the match sequences, whose ``distances`` are given.
     """
-    pair = state.library.compare(a, b, distance=distance)
+    pair = state.library.compare(a, b, WebOptions(distance=distance))
     web = pair.web(max_cells=MAX_CELLS)
     first = np.array([pair.first_row, pair.first_column])
     chains = [web.path(number) for number in range(web.chain_count)]
@@ -180,9 +183,9 @@ def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11
 
 
 @router.get("/paths", response_model=GridPathsHead, response_class=ArrayResponse)
-def paths(state: State, a: SegmentText, b: SegmentText, distance: Distance = "pc11") -> Response:
+def paths(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
     """DTW matches of the rows among the columns: ``cells`` (C, 2), ``offsets``, ``distances``."""
-    pair = state.library.compare(a, b, distance=distance)
+    pair = state.library.compare(a, b, WebOptions(distance=distance))
     found = pair.dtw_matches()
     scales = np.array([pair.rate / pair.a.motion.fps, pair.rate / pair.b.motion.fps])
     lines = [(match.alignment - (0, pair.b.start_frame)) * scales for match in found]
@@ -244,15 +247,16 @@ def _side(segment, first: int) -> GridSide:
     }
 
 
-def _lines(path, pair: Comparison, a: str, b: str, threshold: float | None = None) -> CodeLines:
-    distance = pair.distance.name
+def _lines(
+    path: Path, pair: Comparison, a: str, b: str, max_distance: float | None = None
+) -> CodeLines:
+    options = WebOptions(distance=pair.distance.name)
     words = ["motionloom", "web", str(path), str(pair.a.name), str(pair.b.name)]
-    words += ["--output", "grid.png"]
-    words += [] if distance == "pc11" else ["--distance", distance]
+    words += ["--output", "grid.png", *flags(options)]
     if (pair.a.start_frame, pair.a.end_frame) != (0, len(pair.a.motion)):
         words += ["--query", f"{pair.a.start_frame}-{pair.a.end_frame}"]
-        words += [] if threshold is None else ["--max-distance", f"{threshold:g}"]
-    chosen = "" if distance == "pc11" else f", distance={distance!r}"
+        words += [] if max_distance is None else ["--max-distance", f"{max_distance:g}"]
+    chosen = f", ml.WebOptions({python_arguments(options)})" if options.changed() else ""
     call = f"compare({a!r}, {b!r}{chosen}).matrix()"
     python = f"import motionloom as ml; grid = ml.Library({str(path)!r}).{call}"
     return CodeLines(cli=shlex.join(words), python=python)

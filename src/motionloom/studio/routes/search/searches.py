@@ -10,19 +10,28 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-import motionloom as ml
-from motionloom.library import segment_query
-from motionloom.library.settings import LAZY_K, SEARCH_METHODS, Dtw, MatchWeb
+from motionloom.errors import InvalidInput
+from motionloom.library import DISTANCES, FEATURES, prepare_search, segment_query
+from motionloom.library.settings import (
+    LAZY_K,
+    METHODS,
+    ClipMethod,
+    Dtw,
+    MatchWeb,
+    SearchSettings,
+    WebOptions,
+    WebSettings,
+)
 from motionloom.plots.match_graph import TIER_COLOURS, family_distances, graph_layout
-from motionloom.settings import described
-from motionloom.studio.requests.models import ARGUMENTS, CodeLines
-from motionloom.studio.requests.searches import (
+from motionloom.settings import described, motion_choice
+from motionloom.studio.requests import CodeLines, settings_key
+from motionloom.studio.responses import ArrayResponse, MatchRow, array_response
+from motionloom.studio.routes.search.queries import (
     FamilyRequest,
     SearchRequest,
     corresponding_frames,
     family_of,
 )
-from motionloom.studio.responses import ArrayResponse, MatchRow, array_response
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
 
@@ -37,13 +46,15 @@ _WIDEN = 1.6  # pages are wide, and so are names
 
 
 class SearchMethod(BaseModel):
-    """A search method of the menu; `unit` is null where that of the features applies."""
+    """What the schema of the search settings does not say about a method.
+
+    `unit` is null where that of the features applies; `mirrors`: whether a query can be mirrored.
+    """
 
     name: str
-    about: str
     unit: str | None
     whole_clips: bool
-    options: list[str]
+    mirrors: bool
     threshold_filters: bool
 
 
@@ -153,7 +164,6 @@ class FamilyGraph(BaseModel):
     """A family with positions for its nodes."""
 
     id: str
-    settings: dict[str, Any]
     seconds: float
     lines: CodeLines
     query: str
@@ -183,95 +193,80 @@ class FamilyLines(BaseModel):
 
 @router.get("/search/menu")
 def menu(state: State) -> SearchMenu:
-    """Methods with their options and units, features, distances, labels."""
-    library = state.library
+    """Methods with their units, features, distances, labels."""
+    labels = state.library.labels.counts()
     return SearchMenu(
-        methods=[_method(library, name) for name in SEARCH_METHODS],
-        features=[NamedUnit(name=n, unit=one.unit) for n, one in library.feature_sets().items()],
-        distances=[
-            NamedUnit(name=n, unit=one.unit) for n, one in library.frame_distances().items()
-        ],
-        labels=[LabelCount(name=n, count=count) for n, count in library.label_counts().items()],
+        methods=[_method(name) for name in METHODS],
+        features=[NamedUnit(name=name, unit=one.unit) for name, one in FEATURES.items()],
+        distances=[NamedUnit(name=name, unit=one.unit) for name, one in DISTANCES.items()],
+        labels=[LabelCount(name=name, count=count) for name, count in labels.items()],
         defaults={"k": LAZY_K},
     )
 
 
-def _method(library: Library, name: str) -> SearchMethod:
-    """Menu entry of a search method, from its settings class."""
-    cls = SEARCH_METHODS[name]
-    measure = library.clip_measures().get(name)
-    shown = [_FIELDS.get(option, option) for option in described(cls)]
-    options = [option for option in shown if option in SearchRequest.model_fields]
+def _method(name: str) -> SearchMethod:
+    """Menu entry of a search method."""
+    method = METHODS[name]()
+    whole_clips = isinstance(method, ClipMethod)
     return SearchMethod(
         name=name,
-        about=(cls.__doc__ or "").partition("\n")[0].rstrip("."),
-        unit=None if measure is None else measure.unit,
-        whole_clips=measure is not None,
-        options=[*([] if measure else options), *_COMMON_OPTIONS, *_mirror(cls)],
+        unit=method.unit() if whole_clips else None,
+        whole_clips=whole_clips,
+        # A match web knows the takes of the library alone, and has no mirrored query.
+        mirrors=not isinstance(method, MatchWeb),
         # dtw ranks by movement and then filters; lazy and web search within the threshold.
-        threshold_filters=measure is not None or cls is Dtw,
+        threshold_filters=whole_clips or isinstance(method, Dtw),
     )
-
-
-def _mirror(cls: type) -> tuple[str, ...]:
-    """A match web knows the takes of the library alone, and has no mirrored query."""
-    return () if cls is MatchWeb else ("mirror",)
-
-
-_FIELDS = {argument: field for field, argument in ARGUMENTS.items()}
-_COMMON_OPTIONS = (
-    "max", "max_distance", "within", "only", "without", "exclude_query", "accept", "reject",
-)  # fmt: skip
 
 
 @router.post("/search/prepare")
 def prepare(request: SearchRequest, state: State) -> Preparation:
     """What a search needs first: ``lacking`` must be built on request, ``job`` is running."""
-    lacking = _missing_webs(state.library, request)
+    method = request.settings.method
+    lacking = _missing_webs(state.library, request.settings)
     prepared = state.cached(("prepared",), set)
-    what = (request.method, request.features)
+    what = (method.NAME, settings_key(method))
     frames = sum(entry.frames for entry in state.library.entries())
     if lacking is not None or frames < MAX_QUICK_FRAMES or what in prepared:
         return Preparation(lacking=lacking, job=None)
 
     def work(job: Job) -> None:
-        state.library.prepare_search(
-            method=request.method, features=request.features, progress=job.advance
-        )
+        prepare_search(state.library, request.settings, progress=job.advance)
         state.cached(("prepared",), set).add(what)
 
-    job = state.jobs.start(f"preparing {request.method}", work, total=len(state.library))
+    job = state.jobs.start(f"preparing {method.NAME}", work, total=len(state.library))
     return Preparation(lacking=None, job=job.status())
 
 
 @router.post("/search/web")
 def build_web(request: SearchRequest, state: State) -> JobStatus[WebReport]:
     """Build the match webs that a search needs, as a job; its progress counts pairs of takes."""
-    lacking = _missing_webs(state.library, request.model_copy(update={"method": "web"}))
+    lacking = _missing_webs(state.library, request.settings)
+    settings = _web_settings(request.settings)
 
     def work(job: Job) -> WebReport:
-        report = state.library.webs.build(
-            label=request.within or None,
-            only=request.only or None,
-            workers=1,
-            progress=job.advance,
-            web=ml.WebOptions(distance=request.distance),
-        )
+        report = state.library.webs.build(settings, workers=1, progress=job.advance)
         return {"pairs": report.pairs, "built": report.built, "seconds": report.seconds}
 
     total = lacking.pairs if lacking else 0
     return state.jobs.start("building match webs", work, total=total).status()
 
 
-def _missing_webs(library: Library, request: SearchRequest) -> MissingWebs | None:
+def _web_settings(settings: SearchSettings) -> WebSettings:
+    """Settings of the webs that a search needs: the options that its method has of them."""
+    method = settings.method
+    if not isinstance(method, MatchWeb):
+        raise InvalidInput(f"method {method.NAME} needs no match webs")
+    options = {name: getattr(method, name) for name in described(WebOptions)}
+    choice = {**motion_choice(settings), "exclude": None}  # searched motions only are excluded
+    return WebSettings(web=WebOptions(**options), **choice)
+
+
+def _missing_webs(library: Library, settings: SearchSettings) -> MissingWebs | None:
     """Webs that are missing for a search and take too long to be built without asking."""
-    if request.method != "web":
+    if not isinstance(settings.method, MatchWeb):
         return None
-    pairs = library.webs.missing(
-        label=request.within or None,
-        only=request.only or None,
-        web=ml.WebOptions(distance=request.distance),
-    ).pairs
+    pairs = library.webs.missing(_web_settings(settings)).pairs
     if not pairs:
         return None
     return MissingWebs(
@@ -353,7 +348,6 @@ def _family_graph(request: FamilyRequest, state: AppState) -> FamilyGraph:
     places = graph_layout(np.sqrt(family_distances(family)), _NODE_SIZE) * (_WIDEN, 1.0)
     return FamilyGraph(
         id=request.id,
-        settings=request.model_dump(mode="json", exclude_defaults=True),
         seconds=round(time.perf_counter() - began, 4),
         lines=request.lines(state.library.path),
         query=family.query,

@@ -12,9 +12,7 @@ from motionloom.errors import InvalidInput
 from motionloom.library.settings import SearchSettings
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.studio.requests.models import Name, from_setting
-from motionloom.studio.requests.searches import MAX_MATCHES
-from motionloom.studio.requests.skeletons import Place, Rate, SkeletonModel
+from motionloom.studio.requests import Served
 from motionloom.studio.responses import (
     ArrayResponse,
     MatchRow,
@@ -23,6 +21,7 @@ from motionloom.studio.responses import (
     array_response,
     quality_head,
 )
+from motionloom.studio.routes.stage.skeletons import Place, Rate, SkeletonModel
 from motionloom.studio.routes.stage.subjects import ParametricSubject, Subject
 from motionloom.studio.routes.synthesis.parametric import parametric_of
 from motionloom.studio.state.app_state import AppState, State
@@ -75,8 +74,7 @@ class SubjectSearchRequest(BaseModel):
     """A subject as the query of a search."""
 
     subject: Subject
-    max: int = from_setting(SearchSettings, "max", 20, le=MAX_MATCHES)
-    within: list[Name] = from_setting(SearchSettings, "label", [], max_length=100)
+    settings: Served[SearchSettings] = SearchSettings()
 
 
 @router.post("/retarget", response_model=ArmatureHead, response_class=ArrayResponse)
@@ -124,7 +122,7 @@ def similar(request: SubjectSearchRequest, state: State) -> QueryResult:
     motions = request.subject.motions(state)
     if len(motions) > 1:
         raise InvalidInput(f"a query has one character; this has {len(motions)}")
-    found = state.library.search(motions[0], max=request.max, label=request.within or None)
+    found = state.library.search(motions[0], request.settings)
     rows: Any = found.to_json()
     return QueryResult(unit=found.unit, matches=rows)
 

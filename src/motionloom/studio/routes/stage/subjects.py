@@ -16,11 +16,11 @@ from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
 from motionloom.plots import write_gif, write_mp4
-from motionloom.studio.requests.models import Name
-from motionloom.studio.requests.skeletons import PosesSubject
+from motionloom.studio.requests import Name
 from motionloom.studio.responses import FileFormat, ResultId, file_response, scene_file_response
 from motionloom.studio.routes.dancing.crowd import crowd_of
 from motionloom.studio.routes.dancing.dance import DanceRequest, dance_of
+from motionloom.studio.routes.stage.skeletons import PosesSubject
 from motionloom.studio.routes.synthesis.acting import ScriptRequest, acted_of
 from motionloom.studio.routes.synthesis.graph import WalkRequest, walk_of
 from motionloom.studio.routes.synthesis.matching import PlayedSubject
@@ -67,7 +67,7 @@ class WalkSubject(WalkRequest):
 
     def motions(self, state: AppState) -> Sequence[Motion]:
         """The walk."""
-        return [walk_of(state, WalkRequest(**self.model_dump(exclude={"kind"})))]
+        return [walk_of(state, self)]
 
 
 class DanceSubject(DanceRequest):

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
-from motionloom.studio.requests.models import CodeLines, Name
+from motionloom.library import phrase_options
+from motionloom.studio.requests import CodeLines, Name
 from motionloom.studio.responses import ArrayResponse, MotionHead, Quality, quality_head
 from motionloom.studio.routes.library.words import MAX_TEXT, described
 from motionloom.studio.routes.stage.characters import Worn, made_response
@@ -97,7 +98,7 @@ def act(request: ActRequest, state: State) -> JobStatus[ActResult]:
     def work(job: Job) -> ActResult:
         described(state, job)
         job.done = len(state.library)
-        options = state.library.phrase_options(request.script, workers=1)
+        options = phrase_options(state.library, request.script, workers=1)
         job.advance()
         script = _chosen(options, request.instead)
         answer: ActResult = {
@@ -153,7 +154,7 @@ def _phrase(options: PhraseOptions) -> ScriptPhrase:
 
 def _plan(plan: Sequence[PlannedPhrase], script: str, library: Library) -> list[PlannedSegment]:
     """Rows of the plan, each with the number of its phrase; -1 for a bridge."""
-    texts = [each.phrase for each in library.phrase_options(script, workers=1)]
+    texts = [each.phrase for each in phrase_options(library, script, workers=1)]
     rows: list[Any] = []
     number = 0
     for each in plan:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 import numpy as np
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
-from motionloom.library import FrameBlock, Player
+from motionloom.library import DISTANCES, FEATURES, FrameBlock, Player
 from motionloom.library.settings import GraphSettings, WalkSettings
 from motionloom.parallel import Progress
-from motionloom.studio.requests.models import (
+from motionloom.studio.requests import (
     CodeLines,
-    Name,
-    Names,
-    VerbRequest,
+    RequestModel,
+    Served,
+    code_lines,
     flags,
-    from_setting,
+    settings_key,
 )
 from motionloom.studio.responses import (
     ArrayResponse,
@@ -44,52 +44,15 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/graphs", tags=["graphs"])
 
 _MAX_MOTIONS = 300  # of one graph on the page: more than can be drawn
-_MAX_SECONDS = 600.0  # of a walk
 _MAX_POINTS = 5_000  # of a path
 
 Coordinate = Annotated[float, Field(ge=-1e4, le=1e4)]
 
 
-class GraphRequest(VerbRequest):
-    """Settings of a motion graph."""
+class GraphRequest(RequestModel):
+    """A motion graph."""
 
-    within: Names = from_setting(GraphSettings, "label", ())
-    only: Names = from_setting(GraphSettings, "only", ())
-    without: Names = from_setting(GraphSettings, "exclude", ())
-    distance: Name = from_setting(GraphSettings, "distance")
-    method: Literal["sectors", "minima"] = from_setting(GraphSettings, "method", "sectors")
-    threshold: float | None = from_setting(GraphSettings, "max_distance")
-    per_minute: float = from_setting(GraphSettings, "per_minute", le=10_000.0)
-    blend_seconds: float = from_setting(GraphSettings, "blend_seconds", le=5.0)
-
-    @classmethod
-    def validated(cls, given: Any) -> GraphRequest:
-        """The request in a live message."""
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InvalidInput(f"settings of the graph: {where}: {first['msg']}") from None
-
-    def settings(self) -> GraphSettings:
-        """The settings of `Library.motion_graph`."""
-        return GraphSettings.from_dict(self.arguments())
-
-    def arguments(self) -> dict[str, Any]:
-        """Arguments of the verb that differ from their defaults."""
-        given = super().arguments()
-        if self.threshold is not None:
-            given.pop("per_minute", None)
-        return given
-
-    def flags(self, *, label: str = "label") -> list[str]:
-        """The arguments as command-line options; `label` is the option of the labels."""
-        return flags(self.arguments(), {"blend_seconds": "blend", "label": label})
-
-    def lines(self, library: Path) -> CodeLines:
-        """The graph as a command line and as Python code."""
-        return self.code("graph", library, ["graph", str(library), "build"], "motion_graph(")
+    settings: Served[GraphSettings] = GraphSettings()
 
 
 class SteeringEvent(BaseModel):
@@ -102,27 +65,29 @@ class SteeringEvent(BaseModel):
 class WalkRequest(BaseModel):
     """A walk in a graph: along a path, or random with recorded steering."""
 
-    graph: GraphRequest
-    seed: int = from_setting(WalkSettings, "seed")
-    seconds: float | None = from_setting(WalkSettings, "seconds", gt=0.0, le=_MAX_SECONDS)
+    graph: Served[GraphSettings]
+    settings: Served[WalkSettings] = WalkSettings()
     path: list[tuple[Coordinate, Coordinate]] | None = Field(None, max_length=_MAX_POINTS)
-    start: str | None = from_setting(WalkSettings, "start")
     steered: list[SteeringEvent] = Field([], max_length=10_000)
 
     def motion(self, graph: MotionGraph, progress: Progress | None = None) -> Motion:
         """The walk as a motion."""
         if self.path is not None:
-            return graph.walk(path=self.path, seed=self.seed, start=self.start, progress=progress)
-        if self.seconds is None:
+            settings = replace(self.settings, path=self.path, seconds=None)
+            return graph.walk(settings, progress=progress)
+        if self.settings.seconds is None:
             raise InvalidInput("a walk needs seconds or a path")
-        player = ReplayPlayer(graph.player(self.seed, start=self.start), self.steered)
-        return player.record(seconds=self.seconds, name="walk")
+        if not self.settings.random:
+            return graph.walk(self.settings, progress=progress)
+        player = graph.player(self.settings.seed, start=self.settings.start)
+        replayed = ReplayPlayer(player, self.steered)
+        return replayed.record(seconds=self.settings.seconds, name="walk")
 
 
 class TransitionRequest(BaseModel):
     """One transition of a graph."""
 
-    graph: GraphRequest
+    graph: Served[GraphSettings]
     transition: str = Field(description="NAME:FRAME,NAME:FRAME")
     seconds: float = Field(1.0, ge=0.0, le=10.0, description="Shown before and after.")
 
@@ -189,7 +154,6 @@ class GraphHead(TypedDict):
     info: GraphInfo
     lines: CodeLines
     flags: list[str]
-    walk_flags: list[str]
 
 
 class WalkHead(MotionHead):
@@ -238,18 +202,18 @@ class ReplayPlayer(Player):
 @router.get("/menu")
 def menu(state: State) -> GraphMenu:
     """Frame distances with their units, and labels with their number of takes."""
-    units = {name: one.unit for name, one in state.library.frame_distances().items()}
+    units = {name: one.unit for name, one in (FEATURES | DISTANCES).items()}
     return GraphMenu(distances=units, labels=state.library.labels.counts())
 
 
 @router.post("")
 def build(request: GraphRequest, state: State) -> JobStatus[GraphInfo]:
     """Find the transitions as a job; its result is that of ``motionloom graph info``."""
-    settings = request.settings()
+    settings = request.settings
     count = _checked_count(state, settings)
 
     def work(job: Job) -> Any:
-        edited = graph_of(state, request, job.advance)
+        edited = graph_of(state, settings, job.advance)
         state.library.graphs.keep(settings)  # the default of motionloom walk
         return edited.graph.info()
 
@@ -264,7 +228,8 @@ def drawn(request: GraphRequest, state: State) -> Response:
     Arrays: ``source`` and ``target`` (n, 2), index of the take and frame; ``errors`` (n,);
     ``states`` (n,), indices into the head's ``states``.
     """
-    edited = graph_of(state, request)
+    settings, library = request.settings, state.library.path
+    edited = graph_of(state, settings)
     transitions = edited.transitions
     info: Any = edited.graph.info()
     head: GraphHead = {
@@ -275,9 +240,10 @@ def drawn(request: GraphRequest, state: State) -> Response:
         "blend": transitions.blend,
         "states": list(edited.STATES),
         "info": info,
-        "lines": request.lines(state.library.path),
-        "flags": request.flags(),
-        "walk_flags": request.flags(),
+        "lines": code_lines(
+            library, ["graph", str(library), "build"], "graph", "motion_graph(", settings
+        ),
+        "flags": flags(settings),
     }
     return array_response(
         head,
@@ -320,7 +286,7 @@ def plan_walk(request: WalkRequest, state: State) -> JobStatus[FrameCount]:
 def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = None) -> Motion:
     """The walk of a request, cached."""
     graph = graph_of(state, request.graph).graph
-    key = ("walk", request.model_dump_json())
+    key = ("walk", request.model_dump_json(include=set(WalkRequest.model_fields)))
     return state.cached(key, lambda: request.motion(graph, progress))
 
 
@@ -339,9 +305,9 @@ def walk(request: WalkRequest, state: State, own: Worn) -> Response:
 
 
 def graph_of(
-    state: AppState, request: GraphRequest, progress: Progress | None = None
+    state: AppState, settings: GraphSettings, progress: Progress | None = None
 ) -> EditedGraph:
-    """The graph of a request: cached, stored with the library, or built now.
+    """The graph of some settings: cached, stored with the library, or built now.
 
     Raises
     ------
@@ -350,12 +316,11 @@ def graph_of(
     """
 
     def made() -> EditedGraph:
-        settings = request.settings()
         _checked_count(state, settings)
         # In this process: forking a process with many threads is unsafe.
         return state.library.graphs.edited(settings, workers=1, progress=progress)
 
-    return state.cached(("graph", request), made)
+    return state.cached(("graph", settings_key(settings)), made)
 
 
 def _checked_count(state: AppState, settings: GraphSettings) -> int:

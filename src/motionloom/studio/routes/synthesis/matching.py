@@ -11,17 +11,25 @@ import tempfile
 from collections import deque
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from motionloom.errors import InvalidInput
 from motionloom.library import FrameBlock
 from motionloom.library.settings import MatchingSettings
 from motionloom.plots.matching_coverage import write_coverage
-from motionloom.studio.requests.models import CodeLines, Name, Names, VerbRequest, from_setting
+from motionloom.settings import motion_choice
+from motionloom.studio.requests import (
+    CodeLines,
+    Name,
+    RequestModel,
+    Served,
+    code_lines,
+    settings_key,
+)
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
 
@@ -36,27 +44,10 @@ _MAX_FRAMES = 400_000  # of the takes of one database
 _RECORDED_SECONDS = 300.0  # of what was played
 
 
-class MatchingRequest(VerbRequest):
-    """Takes of a matching database."""
+class MatchingRequest(RequestModel):
+    """A matching database."""
 
-    within: Names = from_setting(MatchingSettings, "label", ())
-    only: Names = from_setting(MatchingSettings, "only", ())
-    without: Names = from_setting(MatchingSettings, "exclude", ())
-    mirror: bool = from_setting(MatchingSettings, "mirror")
-
-    @classmethod
-    def validated(cls, given: Any) -> MatchingRequest:
-        """The request in a live message."""
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InvalidInput(f"takes of the controller: {where}: {first['msg']}") from None
-
-    def lines(self, library: Path) -> CodeLines:
-        """The database as a command line and as Python code."""
-        return self.code("database", library, ["match", str(library), "build"], "motion_matching(")
+    settings: Served[MatchingSettings] = MatchingSettings()
 
 
 class PlayedSubject(BaseModel):
@@ -123,10 +114,11 @@ class CoverageResult(TypedDict):
 @router.post("")
 def build(request: MatchingRequest, state: State) -> JobStatus[MatchingInfo]:
     """Build a matching database, as a job, or open the one that is stored."""
-    takes = _check(request, state)  # at once, not within the job
+    settings = request.settings
+    takes = _check(settings, state)  # at once, not within the job
 
     def work(job: Job) -> MatchingInfo:
-        database = matching_of(state, request, job.advance)
+        database = matching_of(state, settings, job.advance)
         low, high = database.speed_range
         info = database.info()
         return {
@@ -137,7 +129,7 @@ def build(request: MatchingRequest, state: State) -> JobStatus[MatchingInfo]:
             "speeds": (round(low, 3), round(high, 3)),
             "made": bool(info["made"]),
             "skipped": info["skipped"],
-            "lines": request.lines(state.library.path),
+            "lines": _lines(state.library.path, settings),
         }
 
     return state.jobs.start("building the controller", work, total=takes).status()
@@ -146,10 +138,11 @@ def build(request: MatchingRequest, state: State) -> JobStatus[MatchingInfo]:
 @router.post("/coverage")
 def coverage(request: MatchingRequest, state: State) -> JobStatus[CoverageResult]:
     """What the takes cover, as a job; its result has the ``id`` of the page, and ``sentences``."""
-    _check(request, state)
+    settings = request.settings
+    _check(settings, state)
 
     def work(job: Job) -> CoverageResult:
-        database = matching_of(state, request, job.advance)
+        database = matching_of(state, settings, job.advance)
         job.advance(0)
         report = database.coverage()
         job.advance(0)
@@ -173,14 +166,19 @@ def coverage_page(key: str, state: State) -> Response:
 
 
 def matching_of(
-    state: AppState, request: MatchingRequest, progress: Progress | None = None
+    state: AppState, settings: MatchingSettings, progress: Progress | None = None
 ) -> MatchingDatabase:
     """The database of some takes: cached, stored, or built; `progress` as of `motion_matching`."""
-    _check(request, state)
+    _check(settings, state)
     return state.cached(
-        ("matching", request),
-        lambda: state.library.motion_matching(**request.arguments(), progress=progress),
+        ("matching", settings_key(settings)),
+        lambda: state.library.motion_matching(settings, progress=progress),
     )
+
+
+def _lines(library: Path, settings: MatchingSettings) -> CodeLines:
+    command = ["match", str(library), "build"]
+    return code_lines(library, command, "database", "motion_matching(", settings)
 
 
 def record(state: AppState, database: MatchingDatabase) -> tuple[str, Recording]:
@@ -199,12 +197,10 @@ def played_of(state: AppState, key: str) -> Recording:
     return state.cached(("played", key), missing)
 
 
-def _check(request: MatchingRequest, state: AppState) -> int:
-    """Number of takes of a request; raises if they are too long for the page."""
+def _check(settings: MatchingSettings, state: AppState) -> int:
+    """Number of takes of a database; raises if they are too long for the page."""
     library = state.library
-    chosen = library.select(
-        label=request.within or None, only=request.only or None, exclude=request.without or None
-    )
+    chosen = library.select(**motion_choice(settings))
     frames = sum(library.store.entry(name).frames for name in chosen)
     if frames > _MAX_FRAMES:
         raise InvalidInput(

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.library import ParameterKind, parameter, segment_query
-from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
-from motionloom.studio.requests.models import Names, from_setting
-from motionloom.studio.requests.searches import family_of
+from motionloom.library.settings import FamilySettings, ParametrizeSettings
+from motionloom.settings import motion_choice
+from motionloom.studio.requests import Name, RequestModel, Served
 from motionloom.studio.responses import ArrayResponse, NamedBones, array_response
+from motionloom.studio.routes.search.queries import family_of
 from motionloom.studio.routes.stage.characters import Worn, shown_head
 from motionloom.studio.state.app_state import AppState, State
 from motionloom.studio.state.jobs import Job, JobStatus
@@ -27,25 +27,18 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/parametric", tags=["parametric"])
 
 
-class ParametrizeRequest(BaseModel):
+class ParametrizeRequest(RequestModel):
     """A parametric motion to create, from one of `family`, `query` and `takes`."""
 
     family: str | None = Field(None, description="Id of a family of this server.")
-    query: str | None = Field(None, description="NAME:START-END, whose family is searched.")
-    takes: str | None = Field(None, description="A name; all takes `within` are used whole.")
-    within: list[str] = from_setting(FamilySettings, "label", [])
-    only: Names = from_setting(FamilySettings, "only", ())
-    method: str = from_setting(FamilySettings, "method", Dtw.NAME)
-    join_distance: float | None = from_setting(FamilySettings, "join_distance", gt=0.0)
-    max_distance: float | None = from_setting(FamilySettings, "max_distance", gt=0.0)
-    max: int = from_setting(FamilySettings, "max", le=1000)
-    name: str = Field(description="Stored under this name; replaces an earlier one.")
-    by: list[str] = Field(min_length=1, description="right_ankle@33, turn, ...")
-    samples: int = from_setting(ParametrizeSettings, "samples", le=20_000)
-    delta: float = from_setting(ParametrizeSettings, "delta")
-    redundant: float | None = from_setting(ParametrizeSettings, "redundant", gt=0.0)
-    leave_out_unmatched: bool = from_setting(ParametrizeSettings, "leave_out_unmatched", True)
-    seed: int = from_setting(ParametrizeSettings, "seed")
+    query: Name | None = Field(None, description="NAME:START-END, whose family is searched.")
+    takes: Name | None = Field(
+        None, description="A name; it and the motions that `search` chooses are used whole."
+    )
+    search: Served[FamilySettings] = FamilySettings()
+    name: Name = Field(description="Stored under this name; replaces an earlier one.")
+    by: list[Name] = Field(min_length=1, max_length=20, description="right_ankle@33, turn, ...")
+    settings: Served[ParametrizeSettings] = ParametrizeSettings()
 
 
 class ParametricRow(BaseModel):
@@ -118,17 +111,13 @@ def create(request: ParametrizeRequest, state: State) -> JobStatus[ParametrizeRe
 
     def work(job: Job) -> ParametrizeResult:
         members = _members(request, state)
-        job.total, job.title = request.samples, f"sampling blends for {request.name}"
+        job.total, job.title = request.settings.samples, f"sampling blends for {request.name}"
         motion = state.library.parametrize(
             members,
             by,
-            samples=request.samples,
-            delta=request.delta,
-            redundant=request.redundant,
-            seed=request.seed,
+            request.settings,
             name=request.name,
             progress=job.advance,
-            drop_unmatched=request.leave_out_unmatched,
         )
         state.artifact_changed(("parametric", request.name))
         return {
@@ -175,18 +164,11 @@ def parametric_of(state: AppState, name: str) -> SharedParametricMotion:
     )
 
 
-def _members(request: ParametrizeRequest, state: AppState) -> Family | tuple[str, ...]:
-    library, label = state.library, request.within or None
+def _members(request: ParametrizeRequest, state: AppState) -> Family | list[str]:
+    library = state.library
     if request.takes:
-        return library.select(first=request.takes, label=label, only=request.only or None)
+        return library.select(first=request.takes, **motion_choice(request.search))
     if request.family:
         return family_of(state, request.family)
     assert request.query is not None
-    return library.family(
-        segment_query(library, request.query),
-        method=request.method,
-        max=request.max,
-        label=label,
-        only=request.only or None,
-        expansion=ml.Expansion(join_distance=request.max_distance),
-    )
+    return library.family(segment_query(library, request.query), request.search)

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.root_carrier import body_skeleton
-from motionloom.studio.requests.models import Name
+from motionloom.studio.requests import Name
 from motionloom.studio.state.app_state import AppState
 
 MAX_JOINTS = 1_000

@@ -1,0 +1,277 @@
+"""Requests: data, and the settings of a verb; and the same as a command line and as Python code.
+
+A request model has the data of a verb (a query, names, ids) and ``settings``, an object of the
+verb's settings class::
+
+    class FindRequest(RequestModel):
+        text: Name
+        settings: Served[FindSettings] = FindSettings()
+
+The class itself checks the values and describes them in the OpenAPI document. `Served` adds what
+matters for values from the network alone: they are bounded in size, and name no file of the server.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import core_schema
+
+from motionloom.errors import InvalidInput
+from motionloom.library.settings import TUNE
+from motionloom.settings import Settings, described, json_schema, name_of
+
+S = TypeVar("S", bound=Settings)
+
+LONGEST_TEXT = 300  # characters
+MOST_VALUES = 1000  # of a list
+_DEEPEST = 5  # settings, a group or method, a list of rows
+_LARGEST = 1e9
+
+Name = Annotated[str, Field(max_length=LONGEST_TEXT)]
+
+# Largest numbers of requests from the network, where those of the settings are larger.
+MOST: Mapping[str, float] = {
+    "max": 1000, "k": 100_000, "tiers": 100, "per_minute": 10_000, "blend_seconds": 5.0,
+    "samples": 20_000, "seconds": 600.0, "seed": 2**31, "couples": 200, "ranks": 50, "files": 12,
+    "meter": 32, "fineness": 100.0, "corrections": 20, "phrases": 20, "groups": 1000, "fps": 240.0,
+}  # fmt: skip
+_BOUNDED = ("max",)  # None, for any number, is too large as well
+_MEASURES = ("distance", "features")  # by name; a file of weights is none
+# Settings that name files of the server or objects of Python, or start processes.
+_FILES = ("transitions", "path", "library", "takes", "skeleton", "follow", "workers")
+
+
+class RequestModel(BaseModel):
+    """Base of requests: unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _FromNetwork:
+    """Makes pydantic check settings by `from_network`, and describe them by a name."""
+
+    def __get_pydantic_core_schema__(self, source: type[Settings], handler: Any) -> Any:
+        schema = core_schema.no_info_plain_validator_function(
+            partial(from_network, source),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda settings: settings.to_json()
+            ),
+        )
+        schema["metadata"] = {"pydantic_js_functions": [lambda _, __: {_MARK: _named(source)}]}
+        return schema
+
+
+Served = Annotated[S, _FromNetwork()]
+"""Type of a field of a request that has settings."""
+
+_MARK = "x-settings"
+_named_settings: dict[str, type[Settings]] = {}
+
+
+def _named(cls: type[Settings]) -> str:
+    _named_settings[cls.__name__] = cls
+    return cls.__name__
+
+
+def from_network(cls: type[S], values: Any) -> S:
+    """Settings from a request.
+
+    Raises
+    ------
+    InvalidInput
+        If they are too large, name a file, or if the class refuses them.
+
+    Examples
+    --------
+    >>> from motionloom.library.settings import SearchSettings
+    >>> from_network(SearchSettings, {"method": {"name": "lazy", "k": 64}}).method.k
+    64
+    >>> from_network(SearchSettings, {"max": 100_000})
+    Traceback (most recent call last):
+        ...
+    motionloom.errors.InvalidInput: max must be at most 1000; got 100000
+    """
+    if isinstance(values, cls):
+        return values
+    _check_size(cls.__name__, values, _DEEPEST)
+    return cls.from_json(values)
+
+
+def _check_size(name: str, value: Any, depth: int) -> None:
+    """Raise `InvalidInput` if a value of JSON is too large, or names a file."""
+    if isinstance(value, Mapping | list | tuple):
+        if len(value) > MOST_VALUES:
+            raise InvalidInput(f"{name} may have at most {MOST_VALUES} values; got {len(value)}")
+        if not depth:
+            raise InvalidInput(f"{name} has too many lists within lists")
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            _check_size(str(key), one, depth - 1)
+    elif name in _FILES and value not in (None, (), []):
+        raise InvalidInput(f"{name} cannot be set in a request")
+    elif name == "music" and value not in (None, TUNE):
+        raise InvalidInput(f"music of a request is {TUNE} or none; got {str(value)[:80]!r}")
+    elif isinstance(value, list | tuple):
+        for one in value:
+            _check_size(name, one, depth - 1)
+    elif isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            raise InvalidInput(f"{name} may have at most {LONGEST_TEXT} characters")
+        if name in _MEASURES and any(mark in value for mark in "/\\."):
+            raise InvalidInput(f"{name} must be the name of a distance; got {value[:80]!r}")
+    elif isinstance(value, int | float):
+        most = MOST.get(name, _LARGEST)
+        if not -_LARGEST <= value <= most:
+            raise InvalidInput(f"{name} must be at most {most:.10g}; got {value}")
+    elif value is None and name in _BOUNDED:
+        raise InvalidInput(f"{name} must be at most {MOST[name]:g}; got none")
+
+
+# --- the OpenAPI document -------------------------------------------------------------------
+
+
+def with_named_settings(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with each settings class as one of its components, where routes use it."""
+    found: set[str] = set()
+
+    def replaced(part: Any) -> Any:
+        if isinstance(part, dict):
+            if _MARK in part:
+                found.add(part[_MARK])
+                return {"$ref": f"#/components/schemas/{part[_MARK]}"}
+            return {key: replaced(one) for key, one in part.items()}
+        return [replaced(one) for one in part] if isinstance(part, list) else part
+
+    document = replaced(document)
+    schemas = document["components"]["schemas"]
+    schemas |= {name: _served_schema(json_schema(_named_settings[name])) for name in sorted(found)}
+    return document
+
+
+def _served_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a settings class with the limits of requests."""
+    schema["properties"] = {
+        name: _served_field(name, one)
+        for name, one in schema["properties"].items()
+        if name not in _FILES or "properties" in one
+    }
+    return schema
+
+
+def _served_field(name: str, field: dict[str, Any]) -> dict[str, Any]:
+    if "properties" in field:
+        return _served_schema(field)
+    if "oneOf" in field:
+        return {**field, "oneOf": [_served_schema(one) for one in field["oneOf"]]}
+    if "type" not in field and "enum" not in field:  # objects of Python are not sent
+        usual = field.get("default")
+        field = {**field, "type": _TYPES.get(type(usual), ["string", "null"])}
+    if name in MOST:
+        field = {**field, "maximum": min(field.get("maximum", MOST[name]), MOST[name])}
+    return field
+
+
+_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number"}
+
+
+# --- the same as code -----------------------------------------------------------------------
+
+
+class CodeLines(BaseModel):
+    """A request as a command line and as Python code."""
+
+    cli: str
+    python: str
+
+
+def code_lines(
+    library: Path, command: Sequence[str], result: str, call: str, settings: Settings
+) -> CodeLines:
+    """A request as a command line and as Python code.
+
+    Parameters
+    ----------
+    library : Path
+    command : sequence of str
+        The command and its arguments.
+    result : str
+        Variable that has the result.
+    call : str
+        The method of the library with its data: ``"search('walk:0-30'"``.
+    settings : Settings
+        Those that differ from their defaults are shown.
+
+    Examples
+    --------
+    >>> from motionloom.library.settings import LazyGraph, SearchSettings
+    >>> settings = SearchSettings(method=LazyGraph(k=64), max=20, label=("kick",))
+    >>> words = ["search", "a.loom", "b"]
+    >>> lines = code_lines(Path("a.loom"), words, "found", "search('b'", settings)
+    >>> lines.cli
+    'motionloom search a.loom b --label kick --method lazy --k 64 --max 20'
+    >>> lines.python.partition("; ")[2]
+    "found = ml.Library('a.loom').search('b', label=['kick'], method=ml.LazyGraph(k=64), max=20)"
+    """
+    given = python_arguments(settings)
+    comma = ", " if given and not call.endswith("(") else ""
+    python = f"import motionloom as ml; {result} = ml.Library({str(library)!r}).{call}"
+    cli = shlex.join(["motionloom", *command, *flags(settings)])
+    return CodeLines(cli=cli, python=f"{python}{comma}{given})")
+
+
+def flags(settings: Settings, start: Settings | None = None) -> list[str]:
+    """The settings that differ from those of `start`, by default a fresh object, as options."""
+    words: list[str] = []
+    usual: dict[str, Any] = {each.name: each.default for each in fields(settings)}
+    for name, value in settings.changed(start).items():
+        about = described(type(settings))[name][1]
+        option = about.option or f"--{name.replace('_', '-')}"
+        if isinstance(value, Settings):
+            if about.methods and name_of(value) != name_of(usual[name]):
+                words += [option, name_of(value)]
+            words += flags(value, None if about.methods else usual[name])
+        elif isinstance(value, bool):
+            words.append(option if value else f"--no-{option.removeprefix('--')}")
+        elif about.command and value is not None:
+            several = value if isinstance(value, tuple) else (value,)
+            texts = [_typed(one) for one in several]
+            is_list = about.commas or not isinstance(several[0], str)
+            texts = [",".join(texts)] if is_list else texts
+            words += [word for text in texts for word in (option, text)]
+    return words
+
+
+def _typed(value: Any) -> str:
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
+    return str(value)
+
+
+def python_arguments(settings: Settings) -> str:
+    """The settings that differ from their defaults, as keyword arguments of a verb."""
+    return ", ".join(f"{name}={_source(value)}" for name, value in settings.changed().items())
+
+
+def _source(value: Any) -> str:
+    if isinstance(value, Settings):
+        inner = python_arguments(value)
+        return (
+            f"ml.{type(value).__name__}({inner})"
+            if inner or not name_of(value)
+            else repr(name_of(value))
+        )
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+
+
+def settings_key(settings: Settings) -> str:
+    """Text that is the same for the same settings, for caches."""
+    return json.dumps(settings.to_json(), sort_keys=True)

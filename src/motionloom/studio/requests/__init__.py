@@ -1,1 +1,0 @@
-"""Models of requests that several routes share."""
