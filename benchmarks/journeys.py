@@ -48,7 +48,7 @@ def journeys() -> Iterator[tuple[str, Callable[[], object]]]:
         "dance",
         _command("dance takes.loom tune --meter 4 --label dance --seconds 6 -o dance.bvh"),
     )
-    yield "studio request", _request("/api/searches", {"query": "kick_0:10-50"})
+    yield "studio request", _request("/api/search", {"query": "kick_0:10-50"})
 
 
 def _command(line: str) -> Callable[[], object]:
