@@ -100,13 +100,14 @@ def compared(files: list[Path], blender: str, every: int, as_is: bool) -> float:
     import numpy as np
 
     import motionloom as ml
+    from motionloom.formats.settings import FormatOptions
 
     worst = 0.0
     with tempfile.TemporaryDirectory() as folder:
         written: dict[str, ml.Motion] = {}
         for number, file in enumerate(files):
             if as_is:
-                written[str(file)] = ml.load(file, up="y", tpose=False)
+                written[str(file)] = ml.load(file, up="y", format=FormatOptions(tpose=False))
             else:
                 motion = ml.load(file)
                 written[str(motion.save(f"{folder}/{number}-{file.stem}.bvh"))] = motion

@@ -148,7 +148,7 @@ def _scored(
     family = library.family(
         query, only=list(given), max=100, expansion=ml.Expansion(join_distance=0.12)
     )
-    motion = library.parametrize(family, by=given, drop_unmatched=True)
+    motion = library.parametrize(family, by=given, examples=ml.ExampleRules(drop_unmatched=True))
     asked = np.linspace(0.1, 0.9, 9)
     found = [motion.reach([score], tolerance=0.01) for score in asked]
     paces = [_pace(each.motion) for each in found]

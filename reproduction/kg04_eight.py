@@ -58,7 +58,7 @@ def _made(library: Library, row: Row) -> Made:
 
 def settings(**options) -> ParametrizeSettings:
     """Settings with the seed of all parts."""
-    return ParametrizeSettings(**{"seed": 1, **options})
+    return ParametrizeSettings.of({"seed": 1, **options})
 
 
 def kept(motion: ParametricMotion) -> int:

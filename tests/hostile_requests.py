@@ -183,6 +183,7 @@ def _sensible(schema: Any, document: dict[str, Any], text: str) -> Any:
     if "enum" in schema or "const" in schema:
         return schema.get("const", schema.get("enum", [None])[0])
     kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) else kind  # the others are null, mostly
     if kind == "object":
         fields = schema.get("properties", {})
         return {name: _sensible(one, document, text) for name, one in fields.items()}

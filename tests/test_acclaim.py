@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.formats.settings import FormatOptions
 from motionloom.motion.rotations import quaternions as rot
 
 ASF = """# a comment
@@ -199,9 +200,9 @@ def test_long_gaps_are_refused(take):
     amc = HEAD + "".join(block(n) for n in range(1, 90)) + block(160)
     with pytest.raises(MotionFormatError, match="70 frames are missing, up to 70 on end; up to 60"):
         ml.load(take(amc))
-    assert len(ml.load(take(amc), max_gap=1.0)) == 160
+    assert len(ml.load(take(amc), format=FormatOptions(max_gap=1.0))) == 160
     with pytest.raises(MotionFormatError, match="999999999998 frames are missing"):
-        ml.load(take(HEAD + block(1) + block(10**12)), max_gap=1e12)
+        ml.load(take(HEAD + block(1) + block(10**12)), format=FormatOptions(max_gap=1e12))
 
 
 def test_a_bone_missing_in_some_frames_is_filled_in(take):
@@ -322,9 +323,9 @@ def test_wrong_options_are_named(take):
     with pytest.raises(InvalidInput, match="fps must be positive"):
         ml.load(path, fps=0)
     with pytest.raises(InvalidInput, match="max_gap must be zero or more"):
-        ml.load(path, max_gap=-1)
+        ml.load(path, format=FormatOptions(max_gap=-1))
     with pytest.raises(InvalidInput, match="Acclaim takes no option 'tpose'; it takes skeleton"):
-        ml.load(path, tpose=True)
+        ml.load(path, format=FormatOptions(tpose=True))
 
 
 @pytest.mark.parametrize("newline", ["\r\n", "\r"])

@@ -7,6 +7,7 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.inference import UNITS, infer_unit
+from motionloom.formats.settings import FormatOptions
 from motionloom.motion.kinematics.body import body_height
 
 PERSON = """HIERARCHY
@@ -161,7 +162,12 @@ def test_a_tpose_in_front_becomes_the_rest_pose(write):
     assert motion.skeleton.rest is not None
     rest = motion.rest_pose().role_positions(["left_shoulder", "left_wrist"])[0]
     npt.assert_allclose(rest[0, 1], rest[1, 1], atol=1e-6)  # the arm is level
-    assert len(ml.load(write(person(np.concatenate([tpose, rows]))), tpose=False)) == 21
+    assert (
+        len(
+            ml.load(write(person(np.concatenate([tpose, rows]))), format=FormatOptions(tpose=False))
+        )
+        == 21
+    )
 
 
 def test_a_take_that_starts_in_a_tpose_keeps_its_first_frame(write):

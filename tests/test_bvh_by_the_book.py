@@ -15,6 +15,7 @@ from test_fuzz_bvh import mutated
 from test_odd_bvh import check_reading
 
 import motionloom as ml
+from motionloom.formats.settings import FormatOptions
 
 MANY = settings(
     max_examples=80,
@@ -67,7 +68,7 @@ def test_any_well_formed_file_is_read_as_the_definition_says(file, tmp_path):
     data, wanted = file
     path = tmp_path / "any.bvh"
     path.write_bytes(data)
-    motion = ml.load(path, unit="cm", up="y", tpose=False)
+    motion = ml.load(path, unit="cm", up="y", format=FormatOptions(tpose=False))
     check_reading(motion, wanted)
 
 
@@ -77,7 +78,7 @@ def test_a_mutated_file_is_never_misread_in_silence(data, tmp_path):
     path = tmp_path / "mutated.bvh"
     path.write_bytes(data)
     try:
-        motion = ml.load(path, unit="cm", up="y", tpose=False, strict=True)
+        motion = ml.load(path, unit="cm", up="y", format=FormatOptions(tpose=False), strict=True)
         wanted = book.read(data.decode("utf-8").replace("\r\n", "\n"))
     except (ValueError, StopIteration, IndexError):
         return  # refused, or beyond the book

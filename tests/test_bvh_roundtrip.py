@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from odd_bvh_model import MAN, POSITIONS, ZXY, bvh_lines, encoded, rows_of, with_channels
 
 import motionloom as ml
+from motionloom.formats.settings import FormatOptions
 
 TOLERANCE_M = 1e-4
 MADE = settings(
@@ -91,7 +92,7 @@ def cloud(motion: ml.Motion) -> np.ndarray:
 @given(motion=motions(), unit=st.sampled_from(["m", "cm", "mm", "inch", 0.0564]))
 def test_a_made_motion_survives_writing_and_reading(motion, unit, tmp_path):
     file = motion.save(tmp_path / "made.bvh", unit=unit)
-    again = ml.load(file, unit=unit, up="y", tpose=False, strict=True)
+    again = ml.load(file, unit=unit, up="y", format=FormatOptions(tpose=False), strict=True)
     assert_same(motion, again)
     assert again.repairs == ()
     check_dialect(file, with_moving_bones=motion.translations is not None)
@@ -103,13 +104,15 @@ def test_every_order_of_channels_says_the_same(motion, order, tmp_path):
     file = motion.save(tmp_path / "made.bvh", order=order, unit="cm")
     letters = " ".join(f"{axis}rotation" for axis in order)
     assert letters in file.read_text(encoding="utf-8")
-    assert_same(motion, ml.load(file, unit="cm", up="y", tpose=False))
+    assert_same(motion, ml.load(file, unit="cm", up="y", format=FormatOptions(tpose=False)))
 
 
 @MADE
 @given(motion=motions())
 def test_end_sites_survive(motion, tmp_path):
-    again = ml.load(motion.save(tmp_path / "made.bvh"), unit="cm", up="y", tpose=False)
+    again = ml.load(
+        motion.save(tmp_path / "made.bvh"), unit="cm", up="y", format=FormatOptions(tpose=False)
+    )
     wanted = motion.positions(end_sites=True)[:, len(motion.skeleton) :]
     found = again.positions(end_sites=True)[:, len(again.skeleton) :]
     for k in range(wanted.shape[1]):
@@ -245,7 +248,7 @@ def check_takes(takes: list[Path], folder: Path, frames: int | None = None) -> N
     for take in takes:
         motion = ml.load(take)[:frames]
         file = motion.save(folder / "again.bvh")
-        again = ml.load(file, strict=True, tpose=False)
+        again = ml.load(file, strict=True, format=FormatOptions(tpose=False))
         assert again.origin.unit_m == motion.origin.unit_m
         assert again.skeleton.names == motion.skeleton.names
         np.testing.assert_allclose(

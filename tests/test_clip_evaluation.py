@@ -14,7 +14,7 @@ import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.clips import precision_at_recalls
 from motionloom.evaluation.retrieval import ranked_precision
-from motionloom.search.methods import Emd
+from motionloom.search.methods import Emd, UniformScaling
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up")
 
@@ -119,9 +119,16 @@ def test_the_report_holds_everything(lib, table, tmp_path):
 
 
 def test_options_go_to_the_methods_that_have_them(lib):
-    some = {"joint_weights": "equal", "stretch_only": True, "time_weight": 0.5}
-    found = lib.evaluate(methods=["emd", "scaling", Emd(curve_threshold=3.0)], **some)
-    assert list(found.methods) == ["emd", "scaling", "emd:curve_threshold=3.0"]
+    some = {
+        "emd": Emd(joint_weights="equal", time_weight=0.5),
+        "scaling": UniformScaling(joint_weights="equal", stretch_only=True),
+    }
+    found = lib.evaluate(methods=[*some.values(), Emd(curve_threshold=3.0)])
+    assert list(found.methods) == [
+        "emd:joint_weights=equal:time_weight=0.5",
+        "scaling:joint_weights=equal:stretch_only=True",
+        "emd:curve_threshold=3.0",
+    ]
     emd, scaling, third = (score.measure for score in found.methods.values())
     assert (emd.joint_weights, emd.time_weight) == ("equal", 0.5)
     assert (scaling.joint_weights, scaling.stretch_only) == ("equal", True)
@@ -131,10 +138,16 @@ def test_options_go_to_the_methods_that_have_them(lib):
     result = run("evaluate", lib.path, "--methods", f"{emd_},{scaling_}", "--json")
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)["methods"]
-    assert printed["emd"]["map"] == found.methods["emd"].mean_average_precision
-    assert printed["scaling"]["map"] == found.methods["scaling"].mean_average_precision
-    with pytest.raises(InvalidInput, match="stretch_only is an option of none of emd, dtw-clip"):
-        lib.evaluate(methods=["emd", "dtw-clip"], stretch_only=True)
+    named = lib.evaluate(methods=some).methods
+    assert list(named) == ["emd", "scaling"]
+    for text, score in zip((emd_, scaling_), named.values(), strict=True):
+        assert printed[text]["map"] == score.mean_average_precision
+    assert [score.mean_average_precision for score in named.values()] == [
+        score.mean_average_precision for score in found.methods.values()
+    ][:2]
+    for text in ("emd:stretch_only=true", "dtw-clip:stretch_only=true"):
+        with pytest.raises(InvalidInput, match="has no stretch_only; it has"):
+            lib.evaluate(methods=[text])
 
 
 def test_a_preset_compares_as_the_paper_does(lib):
@@ -142,9 +155,11 @@ def test_a_preset_compares_as_the_paper_does(lib):
     assert list(found) == ["emd", "dtw", "scaling"]
     assert found["emd"].measure.line_distance == "perpendicular"
     assert found["scaling"].measure.stretch_only and found["scaling"].measure.factor == 1.2
-    again = lib.evaluate(methods=["emd"], line_distance="perpendicular").methods["emd"]
+    again = next(iter(lib.evaluate(methods=[Emd(line_distance="perpendicular")]).methods.values()))
     assert np.array_equal(again.distances, found["emd"].distances)
-    other = lib.evaluate(ml.EvaluateSettings.tz07(methods=["emd"], time_weight=0.0)).methods["emd"]
+    (other,) = lib.evaluate(
+        ml.EvaluateSettings.tz07(methods=["emd:time_weight=0"])
+    ).methods.values()
     assert other.measure.time_weight == 0.0 and other.measure.line_distance == "perpendicular"
     hits = lib.search("walk_p0", ml.SearchSettings.tz07(k=3))
     usual = lib.search("walk_p0", method=ml.Emd(line_distance="perpendicular", k=3))

@@ -433,9 +433,8 @@ def test_a_pair_that_was_written_twice_counts_once(tmp_path):
     kept = bytes_below(library.path)
     for name in kept:
         (store.folder / name).unlink()
-    WebStore(library.store).build(
-        only=NAMES[1:3], workers=1
-    )  # left behind by a build that was stopped
+    # Left behind by a build that was stopped.
+    WebStore(library.store).build(only=NAMES[1:3], workers=1)
     for name, content in kept.items():
         (store.folder / name).write_bytes(content)
     twice = [(row, column, web) for row, column, web in WebStore(library.store).pieces()]

@@ -120,7 +120,9 @@ def test_several_parameters_and_functions_at_once(kicks):
 @pytest.mark.parametrize("rule", ["interpolated", "refined"])
 def test_examples_that_the_others_reach_are_left_out(kicks, rule):
     options = {"redundant": 0.1 if rule == "interpolated" else 0.02, "redundant_by": rule}
-    kept = parametrize(kicks, "highest(right_ankle)", ParametrizeSettings(samples=5, **options))
+    kept = parametrize(
+        kicks, "highest(right_ankle)", ParametrizeSettings.of({"samples": 5, **options})
+    )
     assert 2 <= len(kept.examples) < len(KINDS)
     assert kept.examples[0] == kicks.names[0]
     for height in kept.space.examples[:, 0]:
@@ -146,7 +148,7 @@ def test_a_measured_frame_follows_the_query_and_an_extreme_each_motion(kicks):
 
 def test_the_preset_is_the_way_of_the_paper(kicks, kick, targets):
     few = ParametrizeSettings.kg04(samples=30, seed=2)
-    assert (few.samples, few.sampling, few.redundant_by) == (30, "nearest", "interpolated")
+    assert (few.samples, few.sampling, few.examples.redundant_by) == (30, "nearest", "interpolated")
     space = parametrize(kicks, ml.at("right_ankle", HIT), few).space
     expected = sampled(
         space.examples, kick.measure, space.tried, 0.1, 0.0127, np.random.default_rng(2)

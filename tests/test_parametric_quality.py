@@ -85,7 +85,7 @@ def test_captured_families_land_on_their_targets(takes, query, capsys):
         parametrize(
             registration,
             by,
-            ParametrizeSettings(samples=0, redundant=0.00635, redundant_by=rule),
+            ParametrizeSettings.of({"samples": 0, "redundant": 0.00635, "redundant_by": rule}),
         )
         for rule in ("interpolated", "refined")
     )

@@ -89,7 +89,8 @@ def test_an_armature_with_a_root_bone_that_faces_elsewhere(client):
 
 def test_poses_of_another_program_are_found_and_kept(client, library):
     walk = library["walk"][20:60]
-    found = client.post("/api/subjects/search", json={"subject": poses(walk), "max": 3}).json()
+    body = {"subject": poses(walk), "settings": {"max": 3}}
+    found = client.post("/api/subjects/search", json=body).json()
     best = found["matches"][0]
     assert best["motion"] == "walk" and abs(best["start_frame"] - 20) <= 1 and found["unit"] == "m"
     request = {"subject": poses(walk), "name": "sent", "labels": ["blender"]}

@@ -30,9 +30,10 @@ def test_clusters_have_names_and_takes(client):
     done = result(client, "/api/clusters")
     assert {one["name"] for one in done["result"]} == {"walk", "kick right"}
     assert done["done"] == done["total"] == 4
-    two = result(client, "/api/clusters", {"only": ["walk", "walk_fast"], "fineness": 9.0})
+    settings = {"only": ["walk", "walk_fast"], "fineness": 9.0}
+    two = result(client, "/api/clusters", {"settings": settings})
     assert [sorted(one["motions"]) for one in two["result"]] == [["walk", "walk_fast"]]
-    wrong = client.post("/api/clusters", json={"fineness": 0.0})
+    wrong = client.post("/api/clusters", json={"settings": {"fineness": 0.0}})
     assert wrong.status_code == 422
 
 

@@ -15,8 +15,14 @@ from click.testing import CliRunner  # noqa: E402
 from motionloom.cli import app as commands  # noqa: E402
 from motionloom.studio.messages import unpack  # noqa: E402
 
-BALLROOM = {"kind": "ballroom", "couples": 3, "width": 8, "depth": 7, "tempo": 96, "seconds": 4}
-MARCH = {"kind": "march", "ranks": 2, "files": 2, "tempo": 100, "seconds": 4}
+BALL = {
+    "couples": 3, "floor": {"room": [8, 7]}, "music": "tune", "tempo_bpm": 96, "seconds": 4,
+}  # fmt: skip
+PARADE = {
+    "formation": {"ranks": 2, "files": 2}, "music": "tune", "tempo_bpm": 100, "seconds": 4,
+}  # fmt: skip
+BALLROOM = {"kind": "ballroom", "settings": BALL}
+MARCH = {"kind": "march", "settings": PARADE}
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +32,8 @@ def client(tmp_path_factory):
         yield asking
 
 
-def made(client, **settings) -> dict:
-    begun = client.post("/api/crowds", json=settings).json()
+def made(client, body) -> dict:
+    begun = client.post("/api/crowds", json=body).json()
     client.app.state.studio.jobs.wait(begun["id"])
     received = client.get(f"/api/jobs/{begun['id']}").json()
     assert received["state"] == "done", received["error"]
@@ -36,7 +42,7 @@ def made(client, **settings) -> dict:
 
 @pytest.fixture(scope="module", params=[BALLROOM, MARCH], ids=["ballroom", "march"])
 def crowd(request, client):
-    return made(client, **request.param)
+    return made(client, request.param)
 
 
 def test_everybody_is_sent(client, crowd):
@@ -61,7 +67,7 @@ def test_they_keep_the_beat_and_their_distance(crowd):
 
 def test_the_line_for_the_terminal_makes_the_same_file(client, crowd, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = shlex.split(crowd["cli"])
+    words = shlex.split(crowd["lines"]["cli"])
     assert CliRunner().invoke(commands, words[1:]).exit_code == 0
     there = (tmp_path / words[-1]).read_bytes()
     assert (
@@ -75,7 +81,7 @@ def test_the_line_for_the_terminal_makes_the_same_file(client, crowd, tmp_path, 
 
 def test_the_lines_of_python_make_the_same_motions(client, crowd):
     names: dict = {}
-    exec(crowd["python"], names)
+    exec(crowd["lines"]["python"], names)
     _, values = unpack(client.get(f"/api/crowds/{crowd['id']}").content)
     for number, motion in enumerate(names["crowd"].scene):
         assert np.array_equal(values[f"positions_{number}"], motion.positions(end_sites=True))
@@ -88,7 +94,7 @@ def test_the_music_is_as_long_as_the_crowd_moves(client, crowd):
 
 
 def test_another_seed_is_another_crowd(client):
-    one, two = (made(client, **{**BALLROOM, "seed": seed}) for seed in (0, 1))
+    one, two = (made(client, {**BALLROOM, "settings": {**BALL, "seed": seed}}) for seed in (0, 1))
     assert one["id"] != two["id"]
     first, second = (
         unpack(client.get(f"/api/crowds/{each['id']}").content)[1]["positions_0"]
@@ -100,13 +106,24 @@ def test_another_seed_is_another_crowd(client):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"couples": 40, "width": 5, "depth": 5}, "do not fit into the room"),
-        ({"within": "no such label"}, "no such label"),
-        ({"within": "jog"}, "no couple among 1 take"),
+        ({"couples": 40, "floor": {"room": [5, 5]}}, "do not fit into the room"),
+        ({"music": "/etc/passwd.mid"}, "music of a request is tune or none"),
+        ({"movements": {"library": "/etc"}}, "library cannot be set in a request"),
+        ({"movements": {"takes": ["/etc/a.bvh"]}}, "takes cannot be set in a request"),
     ],
 )
-def test_what_cannot_be_is_reported(client, settings, words):
-    begun = client.post("/api/crowds", json={**BALLROOM, **settings}).json()
+def test_settings_that_cannot_be_are_refused(client, settings, words):
+    body = {"kind": "ballroom", "settings": {**BALL, **settings}}
+    answer = client.post("/api/crowds", json=body)
+    assert answer.status_code == 422 and words in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [("no such label", "no such label"), ("jog", "no couple among 1 take")],
+)
+def test_what_cannot_be_is_reported(client, label, words):
+    begun = client.post("/api/crowds", json={**BALLROOM, "label": label}).json()
     client.app.state.studio.jobs.wait(begun["id"])
     received = client.get(f"/api/jobs/{begun['id']}").json()
     assert received["state"] == "failed"
@@ -114,9 +131,10 @@ def test_what_cannot_be_is_reported(client, settings, words):
 
 
 def test_a_crowd_too_large_for_the_page_has_a_line_for_the_terminal(client):
-    answer = client.post("/api/crowds", json={"couples": 100, "seconds": 60})
+    settings = {"couples": 40, "floor": {"room": [24, 20]}, "seconds": 120}
+    answer = client.post("/api/crowds", json={"kind": "ballroom", "settings": settings})
     assert answer.status_code == 422
-    assert "--couples 100 --room 14x10" in answer.json()["error"]
+    assert "--seconds 120 --couples 40 --room 24x20" in answer.json()["error"]
 
 
 def test_a_crowd_that_is_not_open_is_reported(client):

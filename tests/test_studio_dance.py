@@ -34,7 +34,8 @@ def client(library):
 
 @pytest.fixture(scope="module")
 def steps(client):
-    job = client.post("/api/dance/choreographies", json={"within": ["groove"], "meter": 4}).json()
+    body = {"settings": {"label": ["groove"], "meter": 4}}
+    job = client.post("/api/dance/choreographies", json=body).json()
     ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
     assert ended["state"] == "done", ended
     return ended["result"]
@@ -60,8 +61,8 @@ def test_a_choreography_tells_its_movements_and_its_graph(steps, library):
 def test_a_performance_is_the_same_dance_as_in_python(client, steps, library):
     from motionloom.dance.music import tune
 
-    music = client.post("/api/dance/tunes", json={"meter": 4, "tempo": 110, "bars": 4}).json()
-    request = {"choreography": steps["id"], "music": music["id"], "seed": 3}
+    music = client.post("/api/dance/tunes", json={"meter": 4, "tempo_bpm": 110, "bars": 4}).json()
+    request = {"choreography": steps["id"], "music": music["id"], "settings": {"seed": 3}}
     meta, arrays = messages.unpack(client.post("/api/dance/performances", json=request).content)
     made = library.choreography(label="groove", meter=4).dance(
         tune(bars=4, meter=4, tempo_bpm=110.0), seed=3
@@ -127,7 +128,7 @@ def test_music_that_is_too_long_is_not_read_to_its_end(client, monkeypatch):
 
 
 def test_without_takes_there_is_no_dance(client):
-    answer = client.post("/api/dance/choreographies", json={"within": ["nothing"]})
+    answer = client.post("/api/dance/choreographies", json={"settings": {"label": ["nothing"]}})
     assert answer.status_code in (404, 422)
     assert "nothing" in answer.json()["error"] or "no take" in answer.json()["error"]
 
@@ -141,7 +142,7 @@ def test_what_is_not_open_is_said_to_be_so(client, steps):
 
 def test_the_live_dance_goes_after_the_pointer(client, steps):
     with _live(client) as socket:
-        begun, _ = _ask(socket, "dance/start", choreography=steps["id"], tempo=110)
+        begun, _ = _ask(socket, "dance/start", choreography=steps["id"], tempo_bpm=110)
         where = {}
         for target in ([3.0, 0.0], [-3.0, 0.0]):
             for _ in range(20):
@@ -155,11 +156,11 @@ def test_the_live_dance_goes_after_the_pointer(client, steps):
 
 def test_the_live_dance_counts_at_the_tempo_it_is_reported(client, steps):
     with _live(client) as socket:
-        begun, _ = _ask(socket, "dance/start", choreography=steps["id"], tempo=100)
+        begun, _ = _ask(socket, "dance/start", choreography=steps["id"], tempo_bpm=100)
         for tempo in (100, 140):
             for _ in range(3):
                 _, arrays = _ask(
-                    socket, "dance/read", player=begun["player"], count=60, tempo=tempo
+                    socket, "dance/read", player=begun["player"], count=60, tempo_bpm=tempo
                 )
             beats = arrays["beats"]
             per_minute = (beats[-1] - beats[0]) / (59 / begun["fps"]) * 60.0
@@ -172,7 +173,7 @@ def test_the_live_dance_counts_at_the_tempo_it_is_reported(client, steps):
         ({"player": 99}, "no player 99"),
         ({"player": 1, "count": 100_000}, "count must be 1 to"),
         ({"player": 1, "count": "many"}, "count must be a number"),
-        ({"player": 1, "tempo": 1e9}, "tempo must be 20 to 400"),
+        ({"player": 1, "tempo_bpm": 1e9}, "tempo must be 20 to 400"),
         ({"player": 1, "target": [1.0]}, "target must be 2 finite"),
         ({"player": 1, "target": "here"}, "target must be"),
     ],

@@ -16,7 +16,7 @@ from motionloom.cli import app
 from motionloom.studio import messages
 
 WALKS = ("walk_p0", "walk_left_p0", "walk_right_p0")
-GRAPH = {"within": ["walk"], "per_minute": 90.0}
+GRAPH = {"label": ["walk"], "per_minute": 90.0}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def client(library):
 
 
 def draw(client, settings=GRAPH):
-    return messages.unpack(client.post("/api/graphs/drawn", json=settings).content)
+    return messages.unpack(client.post("/api/graphs/drawn", json={"settings": settings}).content)
 
 
 def texts(meta, arrays):
@@ -43,7 +43,7 @@ def texts(meta, arrays):
 
 
 def test_a_graph_is_built_as_a_job_and_reported_as_on_the_command_line(client, library):
-    job = client.post("/api/graphs", json=GRAPH).json()
+    job = client.post("/api/graphs", json={"settings": GRAPH}).json()
     assert job["total"] == 6
     done = client.app.state.studio.jobs.wait(job["id"]).model_dump()
     assert done["state"] == "done", done["error"]
@@ -104,7 +104,7 @@ def test_edits_are_drawn_kept_and_taken_back(client, library):
     assert after["states"][state[text]] == "removed"
     assert after["info"]["removed"]["by_hand"] == 1
     with ml.Library(library.path) as again:  # as after a restart
-        assert again.motion_graph(label=GRAPH["within"], per_minute=90.0).removed.by_hand == 1
+        assert again.motion_graph(label=GRAPH["label"], per_minute=90.0).removed.by_hand == 1
     watched = client.post("/api/graphs/transition", json={"graph": GRAPH, "transition": text})
     assert watched.status_code == 200
     client.post("/api/graphs/edits", json={"action": "lock", "transition": text})
@@ -117,7 +117,7 @@ def test_edits_are_drawn_kept_and_taken_back(client, library):
 
 def test_a_path_is_walked_along(client):
     path = [[0.0, 0.0], [0.0, 2.5]]
-    body = {"graph": GRAPH, "path": path, "seed": 1}
+    body = {"graph": GRAPH, "path": path, "settings": {"seed": 1}}
     meta, arrays = messages.unpack(client.post("/api/graphs/walk", json=body).content)
     root = arrays["positions"][:, meta["parents"].index(-1)]
     assert np.abs(root[:, 0]).max() < 0.4 and root[-1, 2] > 2.2
@@ -145,7 +145,8 @@ def test_a_steered_walk_is_saved_as_it_was_seen(client, tmp_path):
             seen.append(arrays["positions"])
     seen = np.concatenate(seen)
     seconds = len(seen) / begun["fps"]
-    body = {"graph": GRAPH, "seed": 3, "seconds": seconds, "steered": steered}
+    settings = {"seed": 3, "seconds": seconds}
+    body = {"graph": GRAPH, "settings": settings, "steered": steered}
     _, whole = messages.unpack(client.post("/api/graphs/walk", json=body).content)
     np.testing.assert_allclose(whole["positions"], seen, atol=1e-5)
     path = tmp_path / "walk.bvh"
@@ -159,10 +160,10 @@ def walk_file(client, body) -> bytes:
 
 
 def test_the_shown_line_walks_the_same(client, library, tmp_path):
-    body = {"graph": GRAPH, "seed": 2, "seconds": 4.0}
+    body = {"graph": GRAPH, "settings": {"seed": 2, "seconds": 4.0}}
     got = tmp_path / "got.bvh"
     got.write_bytes(walk_file(client, body))
-    flags = draw(client)[0]["walk_flags"]
+    flags = draw(client)[0]["flags"]
     out = tmp_path / "typed.bvh"
     line = ["walk", str(library.path), "--seconds", "4", "--seed", "2", *flags, "-o", str(out)]
     done = CliRunner().invoke(app, line)
@@ -178,7 +179,9 @@ def test_the_shown_line_walks_the_same(client, library, tmp_path):
         ({"graph": {"colour": 1}}, "colour"),
         ({"graph": GRAPH, "seed": "x"}, "seed must be"),
         ({"graph": GRAPH, "start": "nobody:3"}, "has no motion 'nobody'"),
-        ({"graph": {"within": ["nothing"]}}, "nothing"),
+        ({"graph": {"label": ["nothing"]}}, "nothing"),
+        ({"graph": {"distance": "/etc/a.json"}}, "distance must be the name of a distance"),
+        ({"graph": {"transitions": "/etc/a.mogra"}}, "transitions cannot be set"),
     ],
 )
 def test_bad_starts_are_answered_in_words(client, message, words):
@@ -191,6 +194,7 @@ def test_bad_starts_are_answered_in_words(client, message, words):
     ("path", "body", "words"),
     [
         ("walk", {"graph": GRAPH}, "a walk needs seconds or a path"),
+        ("walk", {"graph": GRAPH, "settings": {"path": "/etc/a.csv"}}, "path cannot be set"),
         ("walk", {"graph": GRAPH, "path": [[0, 0]]}, "at least two floor positions"),
         ("edits", {"action": "remove", "transition": "walk"}, "NAME:FRAME,NAME:FRAME"),
         ("edits", {"action": "remove", "transition": "nobody:1,walk_p0:3"}, "nobody"),

@@ -31,8 +31,8 @@ def client(tmp_path_factory):
         yield one
 
 
-def built(client, **takes) -> dict:
-    started = client.post("/api/matching", json=takes)
+def built(client, **settings) -> dict:
+    started = client.post("/api/matching", json={"settings": settings})
     assert started.status_code == 200, started.text
     return client.app.state.studio.jobs.wait(started.json()["id"]).model_dump()
 
@@ -61,7 +61,7 @@ def test_a_database_is_built_from_a_label_or_names(client):
     assert info["takes"] == 3 and info["fps"] == 30.0 and info["tags"]["walk"] > 1.0
     assert 0.3 < info["speeds"][0] < info["speeds"][1] < 3.0
     assert "--only walk_p0,walk_left_p0,walk_right_p0" in info["lines"]["cli"]
-    assert built(client, within=["walk"])["state"] == "done"
+    assert built(client, label=["walk"])["state"] == "done"
 
 
 def test_a_build_advances_take_by_take_and_stops_between_two(client, monkeypatch):
@@ -77,7 +77,7 @@ def test_a_build_advances_take_by_take_and_stops_between_two(client, monkeypatch
 
     monkeypatch.setattr(Job, "advance", stopping)
     takes = {"only": list(WALKS), "mirror": False}
-    started = client.post("/api/matching", json=takes).json()
+    started = client.post("/api/matching", json={"settings": takes}).json()
     assert started["total"] == 3
     ended = state.jobs.wait(started["id"])
     assert (ended.state, ended.done) == ("stopped", 1)
@@ -93,12 +93,12 @@ def test_takes_in_which_nobody_travels_are_refused_with_the_reason(client):
 
 def test_too_many_frames_are_refused(client, monkeypatch):
     monkeypatch.setattr(matching, "_MAX_FRAMES", 100)
-    answer = client.post("/api/matching", json={"only": list(WALKS)})
+    answer = client.post("/api/matching", json={"settings": {"only": list(WALKS)}})
     assert answer.status_code == 422 and "at most 100 frames" in answer.json()["error"]
 
 
 def test_a_character_is_steered_and_tells_what_it_does(client, window):
-    started, _ = window.ask("match/start", takes={"only": list(WALKS)})
+    started, _ = window.ask("match/start", settings={"only": list(WALKS)})
     assert started["fps"] == 30.0 and "hips" in started["roles"]
     number = started["player"]
     window.ask("match/read", player=number, count=30, controls={"velocity": [0.0, 1.3]})
@@ -129,7 +129,7 @@ def test_the_character_of_the_user_walks_where_the_performer_walks(client, windo
     ).json()
     heads, hips = [], []
     for worn in ({}, {"character": info["id"]}):
-        head, _ = window.ask("match/start", takes={"only": list(WALKS)}, **worn)
+        head, _ = window.ask("match/start", settings={"only": list(WALKS)}, **worn)
         controls = {"velocity": [0.0, 1.2]}
         _, arrays = window.ask("match/read", player=head["player"], count=30, controls=controls)
         heads.append(head)
@@ -153,7 +153,7 @@ def test_requests_say_what_is_wrong(window, kind, message, said):
 
 
 def test_controls_are_checked_and_the_character_goes_on(window):
-    number = window.ask("match/start", takes={"only": list(WALKS)})[0]["player"]
+    number = window.ask("match/start", settings={"only": list(WALKS)})[0]["player"]
     for controls, said in (
         ({"gait": "fly"}, "no frame has the tag 'fly'"),
         ({"velocity": [1.0]}, "velocity"),
@@ -190,7 +190,7 @@ def test_a_recording_that_is_gone_is_named(client):
 
 @pytest.mark.slow
 def test_the_coverage_report_is_a_page(client):
-    started = client.post("/api/matching/coverage", json={"only": list(WALKS)}).json()
+    started = client.post("/api/matching/coverage", json={"settings": {"only": list(WALKS)}}).json()
     job = client.app.state.studio.jobs.wait(started["id"])
     assert job.state == "done", job.error
     assert job.result["sentences"]

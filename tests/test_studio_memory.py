@@ -34,7 +34,7 @@ def test_a_thousand_searches_leave_no_more_memory_than_a_hundred(tmp_path):
             name = library.names[number % len(lengths)]
             start = number % (lengths[name] - 30)
             query = f"{name}:{start}-{start + 25 + number % 5}"
-            answer = client.post("/api/search", json={"query": query, "method": "dtw"})
+            answer = client.post("/api/search", json={"query": query})
             assert answer.status_code == 200, answer.text
             assert client.get(f"/api/motions/none-{number}/frames").status_code == 404
             assert client.get(f"/api/families/none-{number}").status_code >= 400

@@ -25,7 +25,7 @@ def library(tmp_path_factory):
 @pytest.fixture(scope="module")
 def client(library):
     with studio_client(library) as client:
-        body = {"name": "disco", "within": ["dance_groove"], "meter": 4}
+        body = {"name": "disco", "settings": {"label": ["dance_groove"], "meter": 4}}
         job = client.post("/api/movements", json=body).json()
         done = client.app.state.studio.jobs.wait(job["id"]).model_dump()
         assert done["state"] == "done", done["error"]
@@ -128,7 +128,7 @@ def test_a_node_can_be_renamed_and_danced(client):
         ("disco/edits", {"action": "remove", "source": "a", "target": "b"}, "no node is called"),
         ("disco/edits", {"action": "rename", "source": "m2", "target": " "}, "1 to 60 characters"),
         ("disco/dance", {"nodes": ["nobody"]}, "no node is called 'nobody'"),
-        ("", {"name": "x", "within": ["nothing"]}, "nothing"),
+        ("", {"name": "x", "settings": {"label": ["nothing"]}}, "nothing"),
     ],
 )
 def test_mistakes_are_answered_in_words(client, path, body, words):

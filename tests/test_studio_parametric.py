@@ -17,7 +17,15 @@ from motionloom.studio import messages
 KICKS = tuple(f"kick_{side}_right_p0" for side in (
     "front_mid", "front_high", "front_low", "inside_mid", "outside_mid",
 ))  # fmt: skip
-QUERY = {"takes": "kick_front_mid_right_p0", "within": ["kick"], "by": ["right_ankle@33"]}
+QUERY = {
+    "takes": "kick_front_mid_right_p0",
+    "search": {"label": ["kick"]},
+    "by": ["right_ankle@33"],
+}
+
+
+def sampled(count):
+    return {"settings": {"samples": count, "drop_unmatched": True}}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +38,7 @@ def library(tmp_path_factory):
 @pytest.fixture(scope="module")
 def client(library):
     with studio_client(library) as client:
-        job = make(client, {**QUERY, "name": "kick", "samples": 120})
+        job = make(client, {**QUERY, "name": "kick", **sampled(120)})
         assert job["state"] == "done", job
         yield client
 
@@ -53,7 +61,7 @@ def test_the_menu_tells_what_needs_a_joint_and_a_frame(client):
 
 
 def test_making_one_of_whole_takes_leaves_out_the_other_leg(client):
-    job = make(client, {**QUERY, "name": "again", "samples": 20})
+    job = make(client, {**QUERY, "name": "again", **sampled(20)})
     assert job["result"]["examples"] == len(KICKS)
     assert job["result"]["left_out"] == ["kick_front_mid_left_p0:0-73"]
     assert job["done"] == job["total"] == 20
@@ -65,16 +73,17 @@ def test_making_one_of_whole_takes_leaves_out_the_other_leg(client):
 
 
 def test_the_family_of_a_query_makes_one(client, library):
-    query = {"query": "kick_front_mid_right_p0:0-70", "max_distance": 0.12, "within": ["kick"]}
-    job = make(client, {**query, "by": ["lowest(hips)"], "name": "low", "samples": 10})
+    search = {"expansion": {"join_distance": 0.12}, "label": ["kick"]}
+    query = {"query": "kick_front_mid_right_p0:0-70", "search": search}
+    job = make(client, {**query, "by": ["lowest(hips)"], "name": "low", **sampled(10)})
     assert job["state"] == "done", job["error"]
     assert library.parametric["low"].axes == ("y",)
 
 
 def test_a_family_that_was_grown_makes_one(client):
-    settings = {"query": "kick_front_mid_right_p0:0-70", "max_distance": 0.12}
-    grown = client.post("/api/families", json=settings).json()
-    body = {"family": grown["id"], "by": ["turn"], "name": "turned", "samples": 5}
+    query, settings = "kick_front_mid_right_p0:0-70", {"expansion": {"join_distance": 0.12}}
+    grown = client.post("/api/families", json={"query": query, "settings": settings}).json()
+    body = {"family": grown["id"], "by": ["turn"], "name": "turned", **sampled(5)}
     assert make(client, body)["result"]["examples"] == len(grown["nodes"])
     gone = make(client, {**body, "family": "xyz"})
     assert gone["state"] == "failed" and "is not the id of a family" in gone["error"]

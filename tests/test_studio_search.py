@@ -24,7 +24,8 @@ pytest.importorskip("fastapi")
 from studio_takes import corpus_library, studio_client
 
 from motionloom.studio import messages
-from motionloom.studio.requests.searches import FamilyRequest, SearchRequest, family_of
+from motionloom.studio.requests import flags
+from motionloom.studio.routes.search.queries import FamilyRequest, SearchRequest, family_of
 
 KICK = "kick_front_high_right_p0:10-60"
 TAKES = (
@@ -46,8 +47,8 @@ def client(library):
         yield one
 
 
-def _searched(client, **settings):
-    answer = client.post("/api/search", json={"query": KICK, **settings})
+def _searched(client, query=KICK, **settings):
+    answer = client.post("/api/search", json={"query": query, "settings": settings})
     assert answer.status_code == 200, answer.text
     return messages.unpack(answer.content)
 
@@ -76,10 +77,18 @@ def test_the_menu_has_every_method_with_its_unit(client):
     methods = {one["name"]: one for one in menu["methods"]}
     assert set(methods) == set(ml.search.METHODS)
     assert methods["emd"]["unit"] == "degrees" and methods["emd"]["whole_clips"]
-    assert "radius" in methods["lazy"]["options"] and "radius" not in methods["dtw"]["options"]
-    assert all(one["about"] for one in methods.values())
     assert {"kick", "walk"} <= {one["name"] for one in menu["labels"]}
     assert "e15" in {one["name"] for one in menu["features"]}
+
+
+def test_the_document_has_every_method_with_its_options(client):
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    about = schemas["SearchSettings"]["properties"]["method"]
+    methods = {one["properties"]["name"]["const"]: one for one in about["oneOf"]}
+    assert set(methods) == set(ml.search.METHODS)
+    assert "radius" in methods["lazy"]["properties"]
+    assert "radius" not in methods["dtw"]["properties"]
+    assert all(one["description"] for one in methods.values())
 
 
 @pytest.mark.parametrize("method", ["dtw", "lazy", "dtw-clip", "emd", "scaling"])
@@ -115,11 +124,17 @@ def test_frames_stand_for_the_query_s_frames(client):
     [
         {},
         {"max": 4, "max_distance": 0.11},
-        {"method": "lazy", "k": 64, "radius": 0.2, "max": 5},
-        {"method": "emd", "max": 3, "within": ["kick"]},
-        {"rank": "distance", "weights": "equal", "steps": "classic", "exclude_query": True},
-        {"only": ["kick_front_high_right_p1", "walk_p0"], "without": ["walk_p0"], "max": 3},
-        {"accept": ["kick_front_high_right_p1:10-60"], "reject": ["walk_p0:0-50"], "max": 5},
+        {"method": {"name": "lazy", "k": 64, "radius": 0.2}, "max": 5},
+        {"method": "emd", "max": 3, "label": ["kick"]},
+        {
+            "method": {"name": "dtw", "rank": "distance", "weights": "equal", "steps": "classic"},
+            "exclude_query": True,
+        },
+        {"only": ["kick_front_high_right_p1", "walk_p0"], "exclude": ["walk_p0"], "max": 3},
+        {
+            "feedback": {"accept": ["kick_front_high_right_p1:10-60"], "reject": ["walk_p0:0-50"]},
+            "max": 5,
+        },
     ],
 )
 def test_the_lines_shown_find_the_same(client, settings):
@@ -128,7 +143,7 @@ def test_the_lines_shown_find_the_same(client, settings):
     assert _typed(head["lines"]["cli"]) == head["matches"]
     found = _run(head["lines"]["python"])
     assert json.loads(json.dumps(found.to_json())) == head["matches"]
-    said = client.post("/api/search/lines", json={"query": KICK, **settings}).json()
+    said = client.post("/api/search/lines", json={"query": KICK, "settings": settings}).json()
     assert said == head["lines"]
 
 
@@ -144,27 +159,49 @@ def test_a_threshold_that_filters_leaves_out_what_lies_beyond(client, settings):
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("request_", "words"),
     [
         ({"query": "kick_front_high_right_p0:60-200"}, "the range must lie within"),
-        ({"method": "magic"}, "method must be one of dtw"),
-        ({"features": "e16"}, "did you mean"),
-        ({"within": ["kicks"]}, "no motion is labelled 'kicks'"),
-        ({"method": "web"}, "have not been built"),
+        ({"settings": {"method": "magic"}}, "method must be one of dtw"),
+        ({"settings": {"method": {"name": "dtw", "features": "e16"}}}, "did you mean"),
+        ({"settings": {"label": ["kicks"]}}, "no motion is labelled 'kicks'"),
+        ({"settings": {"method": "web"}}, "have not been built"),
+        ({"settings": {"k": 8}}, "k is an option of LazyGraph"),
     ],
 )
-def test_mistakes_are_reported_in_the_words_of_the_command_line(client, settings, words):
-    answer = client.post("/api/search", json={"query": KICK, **settings})
+def test_mistakes_are_reported_in_the_words_of_the_command_line(client, request_, words):
+    answer = client.post("/api/search", json={"query": KICK, **request_})
     assert answer.status_code in (404, 422)
     assert words in answer.json()["error"]
 
 
 @pytest.mark.parametrize(
     "settings",
-    [{"max": 100_000}, {"max_distance": -1.0}, {"k": 0}, {"path": "x"}, {"query": "a" * 1000}],
+    [
+        {"max": 100_000},
+        {"max": None},
+        {"max_distance": -1.0},
+        {"max_distance": 1e300},
+        {"method": {"name": "lazy", "k": 0}},
+        {"method": {"name": "lazy", "k": 10**7}},
+        {"path": "x"},
+        {"only": ["a"] * 1001},
+        {"label": "a" * 301},
+        {"label": [[[[[["a"]]]]]]},
+        {"method": {"name": "web", "distance": "/etc/weights.json"}},
+        {"method": {"name": "dtw", "features": {"a": 1}}},
+        [],
+    ],
 )
 def test_settings_out_of_bounds_are_refused(client, settings):
-    assert client.post("/api/search", json={"query": KICK, **settings}).status_code == 422
+    answer = client.post("/api/search", json={"query": KICK, "settings": settings})
+    assert answer.status_code == 422, answer.text
+    assert "Value error" not in answer.text
+
+
+@pytest.mark.parametrize("body", [{"query": "a" * 1000}, {"query": KICK, "path": "x"}])
+def test_requests_out_of_bounds_are_refused(client, body):
+    assert client.post("/api/search", json=body).status_code == 422
 
 
 def test_a_file_of_the_server_is_no_query(client, tmp_path):
@@ -236,7 +273,8 @@ def test_a_web_is_offered_built_and_searched(tmp_path):
         corpus_library(tmp_path / "few.loom", TAKES[3:6]) as few,
         studio_client(few) as client,
     ):
-        request = {"query": KICK, "method": "web", "max_distance": 0.2}
+        settings = {"method": "web", "max_distance": 0.2}
+        request = {"query": KICK, "settings": settings}
         received = client.post("/api/search/prepare", json=request).json()
         assert received["lacking"]["pairs"] == 6 and received["job"] is None
         job = client.post("/api/search/web", json=request).json()
@@ -244,7 +282,7 @@ def test_a_web_is_offered_built_and_searched(tmp_path):
         ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
         assert (ended["state"], ended["done"], ended["result"]["built"]) == ("done", 6, 6)
         assert client.post("/api/search/prepare", json=request).json()["lacking"] is None
-        head, _ = _searched(client, **request)
+        head, _ = _searched(client, **settings)
         assert _typed(head["lines"]["cli"]) == head["matches"] != []
 
 
@@ -257,7 +295,7 @@ def test_features_of_a_large_library_are_made_as_a_job(tmp_path, monkeypatch):
         studio_client(few) as client,
     ):
         for method in ("lazy", "emd"):
-            request = {"query": "walk_p0:0-30", "method": method}
+            request = {"query": "walk_p0:0-30", "settings": {"method": method}}
             job = client.post("/api/search/prepare", json=request).json()["job"]
             ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
             assert (ended["state"], ended["done"], ended["total"]) == ("done", 3, 3), ended
@@ -356,7 +394,7 @@ def test_frames_that_are_not_there_are_named(client, body, words):
 
 
 def test_a_family_is_the_library_s(client, library):
-    request = {"query": KICK, "max_distance": 0.12}
+    request = {"query": KICK, "settings": {"expansion": {"join_distance": 0.12}}}
     received = client.post("/api/families", json=request).json()
     expected = library.family(KICK, expansion=ml.Expansion(join_distance=0.12))
     assert len(expected.nodes) > 3
@@ -375,20 +413,22 @@ def test_a_family_is_the_library_s(client, library):
 
 
 def test_a_family_tells_its_join_distance(client, library):
-    received = client.post("/api/families", json={"query": KICK, "max": 12}).json()
+    received = client.post("/api/families", json={"query": KICK, "settings": {"max": 12}}).json()
     expected = library.family(KICK, max=12)
     assert received["join_distance"] == pytest.approx(expected.join_distance)
     assert received["sweep"]["plateau"] == pytest.approx(expected.sweep.plateau)
     assert [e["cuts_off"] for e in received["edges"]] == [e.cuts_off for e in expected.edges]
     wrong = expected.matches[0].text
-    less = client.post("/api/families", json={"query": KICK, "max": 12, "reject": [wrong]}).json()
+    settings = {"max": 12, "feedback": {"reject": [wrong]}}
+    less = client.post("/api/families", json={"query": KICK, "settings": settings}).json()
     assert wrong not in {
         f"{n['motion']}:{n['start_frame']}-{n['end_frame']}" for n in less["nodes"]
     }
 
 
 def test_the_lines_of_a_family_grow_the_same(client):
-    request = {"query": KICK, "max_distance": 0.1, "max": 6, "tiers": 2}
+    settings = {"max": 6, "expansion": {"join_distance": 0.1, "tiers": 2}}
+    request = {"query": KICK, "settings": settings}
     received = client.post("/api/families", json=request).json()
     typed = _typed(received["lines"]["cli"])
     assert [node["motion"] for node in typed["nodes"]] == [
@@ -403,7 +443,8 @@ def test_the_lines_of_a_family_grow_the_same(client):
 
 def test_an_id_grows_the_family_again(client, library):
     """A deep link after a restart: nothing is kept, the id tells all."""
-    request = {"query": KICK, "max_distance": 0.1, "members": [0, 1, 2]}
+    settings = {"expansion": {"join_distance": 0.1}}
+    request = {"query": KICK, "settings": settings, "members": [0, 1, 2]}
     received = client.post("/api/families", json=request).json()
     with studio_client(library) as fresh:
         again = fresh.get(f"/api/families/{received['id']}").json()
@@ -415,7 +456,7 @@ def test_an_id_grows_the_family_again(client, library):
 
 
 def test_growing_is_a_job_that_counts_members(client, monkeypatch):
-    request = {"query": KICK, "max_distance": 0.105}
+    request = {"query": KICK, "settings": {"expansion": {"join_distance": 0.105}}}
     job = client.post("/api/families/grow", json=request).json()
     ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
     assert ended["state"] == "done" and ended["done"] == ended["result"]["nodes"] > 1
@@ -431,14 +472,16 @@ def test_an_id_of_nothing_is_refused(client):
 
 
 def test_settings_are_reported_by_what_differs():
-    settings = FamilyRequest(query="a:0-9", within=("kick",), max=7)
-    assert FamilyRequest.from_id(settings.id) == settings
-    assert SearchRequest(query="a:0-9").flags() == []
-    chosen = SearchRequest(query="a:0-9", within=("x y", "z"), only=("b", "c"), radius=0.5)
+    family = FamilyRequest(query="a:0-9", settings=ml.FamilySettings(label=("kick",), max=7))
+    assert FamilyRequest.from_id(family.id) == family
+    assert flags(SearchRequest(query="a:0-9").settings) == []
+    chosen = ml.SearchSettings(label=("x y", "z"), only=("b", "c"))
     words = ["--label", "x y", "--label", "z", "--only", "b,c"]
-    assert chosen.flags() == words  # dtw has no radius
-    lazy = chosen.model_copy(update={"method": "lazy"})
-    assert lazy.flags() == ["--method", "lazy", "--radius", "0.5", *words]
+    assert flags(chosen) == words
+    lazy = replace(chosen, method=ml.LazyGraph(radius=0.5))
+    assert flags(lazy) == [*words, "--method", "lazy", "--radius", "0.5"]
+    grown = ml.SearchSettings(expansion=ml.Expansion(tiers=2, clear=False))
+    assert flags(grown) == ["--tiers", "2", "--no-clear"]
 
 
 # --- export -------------------------------------------------------------------------------------
@@ -509,14 +552,16 @@ def test_mirrored_matches_are_found_and_told(tmp_path):
     takes = ("kick_front_mid_right_p0", "kick_front_mid_left_p0", "walk_p0")
     with corpus_library(tmp_path / "takes.loom", takes) as library:
         with studio_client(library) as client:
-            asked = {"query": "kick_front_mid_right_p0:20-50", "max": 2}
+            query = "kick_front_mid_right_p0:20-50"
+            asked = {"query": query, "settings": {"max": 2}}
             plain = client.post("/api/search", json=asked)
-            both = client.post("/api/search", json={**asked, "mirror": True})
+            asked = {"query": query, "settings": {"max": 2, "mirror": True}}
+            both = client.post("/api/search", json=asked)
             menu = client.get("/api/search/menu").json()
     assert not any(row["mirrored"] for row in messages.unpack(plain.content)[0]["matches"])
     head, _ = messages.unpack(both.content)
     told = {row["motion"]: row["mirrored"] for row in head["matches"]}
     assert told == {"kick_front_mid_right_p0": False, "kick_front_mid_left_p0": True}
     assert "--mirror" in head["lines"]["cli"]
-    offered = {one["name"]: "mirror" in one["options"] for one in menu["methods"]}
+    offered = {one["name"]: one["mirrors"] for one in menu["methods"]}
     assert offered["dtw"] and not offered["web"]

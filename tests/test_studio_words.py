@@ -35,7 +35,8 @@ def client(library):
 
 
 def test_found_segments_are_those_of_the_library_with_their_words_marked(client, library):
-    answer = client.post("/api/find", json={"text": "kicks with the right foot", "max": 3}).json()
+    body = {"text": "kicks with the right foot", "settings": {"max": 3}}
+    answer = client.post("/api/find", json=body).json()
     found = library.find("kicks with the right foot", max=3)
     assert [(row["motion"], row["start_frame"], row["end_frame"]) for row in answer["matches"]] == [
         (each.motion, each.start_frame, each.end_frame) for each in found
@@ -48,7 +49,7 @@ def test_found_segments_are_those_of_the_library_with_their_words_marked(client,
 
 
 def test_the_command_of_a_finding_finds_the_same(client):
-    answer = client.post("/api/find", json={"text": "sit down", "max": 2}).json()
+    answer = client.post("/api/find", json={"text": "sit down", "settings": {"max": 2}}).json()
     typed = ran(*shlex.split(answer["lines"]["cli"])[1:], "--json")
     assert [row["motion"] for row in json.loads(typed.stdout)] == [
         row["motion"] for row in answer["matches"]
@@ -67,8 +68,8 @@ def test_unknown_words_are_named_with_what_is_spelt_like_them(client):
     [
         ({"text": " "}, "text must have at least one word"),
         ({"text": "kick " * 500}, "text must have at most"),
-        ({"text": "kick", "max": 0}, "greater than or equal to 1"),
-        ({"text": "kick", "within": ["nowhere"]}, "nowhere"),
+        ({"text": "kick", "settings": {"max": 0}}, "max must be at least 1"),
+        ({"text": "kick", "settings": {"label": ["nowhere"]}}, "nowhere"),
     ],
 )
 def test_a_finding_says_what_is_wrong(client, body, said):

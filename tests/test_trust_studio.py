@@ -102,7 +102,9 @@ def test_a_stopped_film_ends_at_its_next_picture(client, monkeypatch, tmp_path, 
 def test_every_request_of_a_graph_has_the_limit_of_motions(client, monkeypatch, route):
     monkeypatch.setattr("motionloom.studio.routes.synthesis.graph._MAX_MOTIONS", 1)
     graph = {"only": ["walk", "jog"]}
-    body = graph if route == "drawn" else {"graph": graph, "seconds": 1, "transition": "a:1,b:1"}
+    walk = {"graph": graph, "settings": {"seconds": 1}}
+    bodies = {"drawn": {"settings": graph}, "walk": walk}
+    body = bodies.get(route, {"graph": graph, "transition": "a:1,b:1"})
     answer = client.post(f"/api/graphs/{route}", json=body)
     assert answer.status_code == 422 and "at most 1 motions; got 2" in answer.json()["error"]
 
@@ -120,7 +122,7 @@ def test_a_body_is_limited_whatever_its_type(client, kind):
 @pytest.mark.parametrize(
     ("tune", "words"),
     [
-        ({"bars": 200, "meter": 12, "tempo": 40}, "a tune may have at most 600 s"),
+        ({"bars": 200, "meter": 12, "tempo_bpm": 40}, "a tune may have at most 600 s"),
         ({"seed": -1}, "greater than or equal to 0"),
     ],
 )

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import Dtw as Dtw
     from motionloom.library.settings import Emd as Emd
     from motionloom.library.settings import EvaluateSettings as EvaluateSettings
+    from motionloom.library.settings import ExampleRules as ExampleRules
     from motionloom.library.settings import Expansion as Expansion
     from motionloom.library.settings import FamilySettings as FamilySettings
     from motionloom.library.settings import FatGraphSettings as FatGraphSettings

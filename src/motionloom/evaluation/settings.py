@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from motionloom.errors import InvalidInput
 from motionloom.search.methods import AngleDtw, ClipMethod, Emd, UniformScaling, clip_methods
@@ -40,6 +40,21 @@ class EvaluateSettings(Settings):
         """Tam et al. 2007, section 4; the paper does not give its weights of joints."""
         return cls(methods={"emd": Emd.tz07(), "dtw": AngleDtw(), "scaling": UniformScaling.tz07()})
 
+    @classmethod
+    def of(cls, options: Mapping[str, Any], *, start: Self | None = None) -> Self:
+        """As for all settings; methods of a preset by their names keep its values.
+
+        Examples
+        --------
+        >>> EvaluateSettings.tz07(methods=["emd:time_weight=0"]).clip_methods()
+        {'emd:time_weight=0': Emd(...line_distance='perpendicular', time_weight=0.0...)}
+        """
+        chosen = options.get("methods")
+        if start is not None and isinstance(start.methods, Mapping) and chosen is not None:
+            named = chosen if isinstance(chosen, Mapping) else _by_name(chosen, start.methods)
+            options = {**options, "methods": named}
+        return super().of(options, start=start)
+
     def clip_methods(self) -> dict[str, ClipMethod]:
         """Methods by the name shown.
 
@@ -53,17 +68,25 @@ class EvaluateSettings(Settings):
         chosen = DEFAULT_METHODS if self.methods is None else self.methods
         if not chosen:
             raise InvalidInput(f"methods must name at least one of {', '.join(_names())}")
-        methods = [each if isinstance(each, ClipMethod) else _method(each) for each in chosen]
-        shown = [each if isinstance(each, str) else _shown(each) for each in chosen]
-        return dict(zip(shown, methods, strict=True))
+        return _by_name(chosen, {})
 
 
-def _method(text: str) -> ClipMethod:
-    """The method of ``NAME`` or ``NAME:OPTION=VALUE:...``.
+def _by_name(chosen: Iterable[Any], known: Mapping[str, ClipMethod]) -> dict[str, ClipMethod]:
+    """Methods, given as objects or as text, by the name shown."""
+    return {
+        each if isinstance(each, str) else _shown(each): (
+            each if isinstance(each, ClipMethod) else _method(each, known)
+        )
+        for each in chosen
+    }
+
+
+def _method(text: str, known: Mapping[str, ClipMethod]) -> ClipMethod:
+    """The method of ``NAME`` or ``NAME:OPTION=VALUE:...``; of `known` ones, with other options.
 
     Examples
     --------
-    >>> _method("emd:time_weight=0").time_weight
+    >>> _method("emd:time_weight=0", {}).time_weight
     0.0
     """
     name, *options = str(text).split(":")
@@ -73,7 +96,10 @@ def _method(text: str) -> ClipMethod:
         )
     kind = clip_methods()[PAPER_NAMES.get(name, name)]
     pairs = dict(option.partition("=")[::2] for option in options)
-    return kind.of({name: parsed_value(kind, name, value) for name, value in pairs.items()})
+    return kind.of(
+        {option: parsed_value(kind, option, value) for option, value in pairs.items()},
+        start=known.get(name),
+    )
 
 
 def _names() -> tuple[str, ...]:

@@ -358,6 +358,9 @@ def _options(function: Callable, settings: Settings, action: str) -> dict[str, A
     """The settings that differ from their defaults, as arguments of a reader or writer."""
     names = _option_names(function)
     options = settings.changed()
+    group = options.pop("format", None)
+    if group is not None:
+        options |= group.changed()
     for name in options:
         if name not in names:
             raise InvalidInput(

@@ -21,6 +21,14 @@ STRICT = Setting("Refuse everything that deviates from the specification.")
 
 
 @dataclass(frozen=True, kw_only=True)
+class FormatOptions(Settings):
+    """Options of single formats that are rarely needed."""
+
+    tpose: bool | None = setting(None, "BVH: whether frame 0 is an added T-pose.", command=False)
+    max_gap: float | None = setting(None, "Acclaim: longest gap to interpolate. [0.5]", unit="s")
+
+
+@dataclass(frozen=True, kw_only=True)
 class LoadSettings(Settings):
     """How to read a motion; see `motionloom.load`."""
 
@@ -33,8 +41,7 @@ class LoadSettings(Settings):
     keep_carrier: bool = setting(
         False, "Keep joints above the hips; by default the hips become the root."
     )
-    tpose: bool | None = setting(None, "BVH: whether frame 0 is an added T-pose.", command=False)
-    max_gap: float | None = setting(None, "Acclaim: longest gap to interpolate. [0.5]", unit="s")
+    format: FormatOptions = setting(FormatOptions(), "Options of single formats.")
     animation: str | int | None = setting(
         None, "glTF, FBX: name or number of the animation to read. [first]"
     )

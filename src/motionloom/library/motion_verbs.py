@@ -118,7 +118,10 @@ class MotionVerbs:
         from motionloom.parametric.parametric_motion import parametrize
 
         given = ParametrizeSettings.given(settings, options)
-        rules = BlendSettings(drop_unmatched=given.drop_unmatched, drop_unclear=given.drop_unclear)
+        dropped = given.examples
+        rules = BlendSettings(
+            drop_unmatched=dropped.drop_unmatched, drop_unclear=dropped.drop_unclear
+        )
         if isinstance(family, Sequence) and not isinstance(family, str):
             registration = register([self.store[each] for each in family], None, rules)
         else:

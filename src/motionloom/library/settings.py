@@ -36,7 +36,7 @@ from motionloom.motion_matching.settings import (
     MatchingWalkSettings,
     MatchingWeights,
 )
-from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
+from motionloom.parametric.settings import ExampleRules, ParametrizeSettings, SynthesisSettings
 from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.search.methods import (
     METHODS,
@@ -100,6 +100,7 @@ __all__ = [
     "MatchingSettings",
     "MatchingWalkSettings",
     "MatchingWeights",
+    "ExampleRules",
     "ParametrizeSettings",
     "SynthesisSettings",
     "ReconstructSettings",

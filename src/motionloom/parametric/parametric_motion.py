@@ -378,9 +378,10 @@ def parametrize(
     registration = registration.keyed([point[0] for point in points if len(point) == 1])
     blends = _MeasuredBlends(registration, parameters)
     values = np.array([blends.measure(row) for row in np.eye(len(registration))])
-    if settings.redundant is not None:
+    redundant = settings.examples.redundant
+    if redundant is not None:
         kept = needed_examples(
-            values, blends.measure, settings.redundant, rule=settings.redundant_by
+            values, blends.measure, redundant, rule=settings.examples.redundant_by
         )
         if len(kept) < len(registration):
             registration, values = registration.only(kept), values[kept]

@@ -5,7 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from motionloom.blending.settings import ExampleChoice
 from motionloom.settings import Settings, preset, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleRules(ExampleChoice):
+    """Which examples of a parametric motion are dropped."""
+
+    redundant: float | None = setting(
+        None,
+        "Drop redundant examples: those whose parameters the others reach within this tolerance.",
+        unit="m",
+        metavar="METRES",
+        above=0.0,
+    )
+    redundant_by: Literal["interpolated", "refined"] = setting(
+        "interpolated",
+        "How the others reach a redundant example: by interpolating nearby ones (interpolated, as "
+        "in Kovar & Gleicher 2004), or by any blend of them (refined).",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,30 +53,14 @@ class ParametrizeSettings(Settings):
         "Examples of a sample: the nearest to a random point (nearest, as in Kovar & Gleicher "
         "2004), or for every other sample those around it (mixed).",
     )
-    redundant: float | None = setting(
-        None,
-        "Drop redundant examples: those whose parameters the others reach within this tolerance.",
-        unit="m",
-        metavar="METRES",
-        above=0.0,
-    )
-    redundant_by: Literal["interpolated", "refined"] = setting(
-        "interpolated",
-        "How the others reach a redundant example: by interpolating nearby ones (interpolated, as "
-        "in Kovar & Gleicher 2004), or by any blend of them (refined).",
-    )
-    drop_unmatched: bool = setting(
-        False, "Drop examples whose foot contacts do not match the query's, and list them."
-    )
-    drop_unclear: bool = setting(
-        False, "Drop examples without a time alignment in the valid region, and list them."
-    )
+    examples: ExampleRules = setting(ExampleRules(), "Which examples are used.")
     seed: int | Any = setting(0, "Random seed for sampling.", least=0)
 
     @preset
     def kg04(cls: Any) -> ParametrizeSettings:
         """Kovar & Gleicher 2004, section 4."""
-        return cls(samples=1000, spacing=0.0127, sampling="nearest", redundant_by="interpolated")
+        rules = ExampleRules(redundant_by="interpolated")
+        return cls(samples=1000, spacing=0.0127, sampling="nearest", examples=rules)
 
 
 @dataclass(frozen=True, kw_only=True)
