@@ -71,7 +71,6 @@ def _request(address: str, body: dict[str, Any]) -> Callable[[], object]:
     from motionloom.studio import create_app
 
     client = TestClient(create_app(ml.Library("takes.loom")), base_url="http://localhost")
-    client.__enter__()
     return lambda: client.post(address, json=body).raise_for_status()
 
 
