@@ -119,7 +119,7 @@ def setting(default: Any, help: str | Setting, **details: Any) -> Any:
     return field(default=default, metadata={"setting": about})
 
 
-class Preset(Generic[S]):
+class PaperPreset(Generic[S]):
     """A constructor that begins with the values of a paper; see `preset`."""
 
     def __init__(self, values: Callable[[type[S]], S]) -> None:
@@ -131,7 +131,7 @@ class Preset(Generic[S]):
         return lambda **explicit: cls.of(explicit, start=self.values(cls))
 
 
-def preset(values: Callable[[Any], S]) -> Preset[S]:
+def preset(values: Callable[[Any], S]) -> PaperPreset[S]:
     """Make a method that returns the settings of a paper a constructor with explicit options.
 
     Examples
@@ -146,14 +146,16 @@ def preset(values: Callable[[Any], S]) -> Preset[S]:
     >>> Graph.kg04().tiers, Graph.kg04(tiers=1).tiers
     (9, 1)
     """
-    return Preset(values)
+    return PaperPreset(values)
 
 
 def presets_of(cls: type[Settings]) -> tuple[str, ...]:
     """Names of the presets of a settings class."""
     mro = reversed(cls.__mro__)
     return tuple(
-        dict.fromkeys(n for base in mro for n, v in vars(base).items() if isinstance(v, Preset))
+        dict.fromkeys(
+            n for base in mro for n, v in vars(base).items() if isinstance(v, PaperPreset)
+        )
     )
 
 
