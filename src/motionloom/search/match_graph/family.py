@@ -314,7 +314,8 @@ class ClearCorrespondence:
     >>> from motionloom.search.query import as_query
     >>> query = as_query(lib.store, "kick_front_mid_right:5-40")
     >>> node = Node("kick_front_mid_right", 5, 40, 0)
-    >>> ClearCorrespondence(lib.store, query)(node, Match("kick_front_mid_right", 5, 40, 0.2, 1.3, 0.0))
+    >>> match = Match("kick_front_mid_right", 5, 40, 0.2, 1.3, 0.0)
+    >>> ClearCorrespondence(lib.store, query)(node, match)
     True
     """
 
