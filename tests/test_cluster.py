@@ -185,10 +185,10 @@ def test_webs_are_the_same_bytes_as_on_one_machine(address, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)  # workers are in another folder: paths must not be relative
     library_at("here.loom")
     library_at("there.loom")
-    WebStore(ml.Library("here.loom")).build(workers=2)
+    WebStore(ml.Library("here.loom").store).build(workers=2)
     seen = []
     with on_cluster(address):
-        report = WebStore(ml.Library("there.loom")).build(workers=2, progress=seen.append)
+        report = WebStore(ml.Library("there.loom").store).build(workers=2, progress=seen.append)
     assert report.built == report.pairs == sum(seen) == 15
     assert bytes_below("here.loom") == bytes_below("there.loom") != {}
 
@@ -283,7 +283,7 @@ def test_ten_builds_among_kills(dask_cluster, tmp_path, many_tasks):
 
 def _build_among_kills(cluster, tmp_path, seeds):
     wanted_at = library_at(tmp_path / "wanted.loom")
-    WebStore(wanted_at).build(workers=1)
+    WebStore(wanted_at.store).build(workers=1)
     wanted = bytes_below(wanted_at.path)
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -401,7 +401,7 @@ def test_a_scheduler_that_is_killed_is_reported_and_a_rerun_goes_on(tmp_path, ma
     assert 0 < left <= 15 - sum(done)
     assert WebStore(library.store).build(workers=1).built == left
     whole = library_at(tmp_path / "whole.loom")
-    WebStore(whole).build(workers=1)
+    WebStore(whole.store).build(workers=1)
     covered = [sorted(WebStore(lib.store).covered()) for lib in (library, whole)]
     assert covered[0] == covered[1]
 
