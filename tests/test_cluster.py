@@ -413,7 +413,7 @@ def test_two_builds_of_one_library_at_once_both_succeed(address, tmp_path, many_
 
     def build():
         with on_cluster(address):
-            store = WebStore(ml.Library(tmp_path / "takes.loom"))
+            store = WebStore(ml.Library(tmp_path / "takes.loom").store)
             reports.append(store.build(workers=2))
 
     both = [threading.Thread(target=build) for _ in range(2)]
@@ -422,7 +422,7 @@ def test_two_builds_of_one_library_at_once_both_succeed(address, tmp_path, many_
     for thread in both:
         thread.join()
     assert sorted(report.built for report in reports) == [0, 15]  # one waited
-    assert WebStore(ml.Library(tmp_path / "takes.loom")).missing() == 0
+    assert WebStore(ml.Library(tmp_path / "takes.loom").store).missing() == 0
 
 
 def test_a_pair_that_was_written_twice_counts_once(tmp_path):
