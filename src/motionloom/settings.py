@@ -226,13 +226,15 @@ class Settings:
         --------
         >>> @dataclass(frozen=True, kw_only=True)
         ... class Lazy(Settings):
+        ...     NAME = "lazy"
         ...     k: int = setting(256, "Neighbors per query frame.", least=1)
         >>> @dataclass(frozen=True, kw_only=True)
         ... class Web(Settings):
+        ...     NAME = "web"
         ...     alpha: float = setting(0.15, "Width of the valid region.")
         >>> @dataclass(frozen=True, kw_only=True)
         ... class Search(Settings):
-        ...     method: Lazy | Web = setting(Lazy(), "", methods={"lazy": Lazy, "web": Web})
+        ...     method: Settings = setting(Lazy(), "", methods={"lazy": Lazy, "web": Web})
         >>> Search.of({"k": 64}).method
         Lazy(k=64)
         >>> Search.of({"method": "web", "k": 64})
