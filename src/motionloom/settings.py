@@ -315,22 +315,6 @@ class Settings:
             given[name] = value
         return cls(**given) if start is None else replace(start, **given)
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Let FastAPI take the class itself: values are checked here and nowhere else."""
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_plain_validator_function(
-            cls.from_json,
-            serialization=core_schema.plain_serializer_function_ser_schema(
-                lambda own: own.to_json()
-            ),
-        )
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
-        return json_schema(cls)
-
 
 @dataclass(frozen=True, kw_only=True)
 class MotionChoice(Settings):
