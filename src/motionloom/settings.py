@@ -234,11 +234,7 @@ class Settings:
         ...     alpha: float = setting(0.15, "Width of the valid region.")
         >>> @dataclass(frozen=True, kw_only=True)
         ... class Search(Settings):
-        <<<<<<< HEAD
         ...     method: Any = setting(Lazy(), "", methods={"lazy": Lazy, "web": Web})
-        =======
-        ...     method: Settings = setting(Lazy(), "", methods={"lazy": Lazy, "web": Web})
-        >>>>>>> ht3
         >>> Search.of({"k": 64}).method
         Lazy(k=64)
         >>> Search.of({"method": "web", "k": 64})
