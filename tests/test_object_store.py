@@ -123,7 +123,7 @@ def test_a_folder_is_imported_into_a_store_and_again_without_harm(tmp_path, cach
     third = CliRunner().invoke(app, command)
     assert "added    1" in third.output
     assert len(objects("memory://bucket/takes")) == 3
-    assert ml.Library(tmp_path / "takes.loom").damage() == []
+    assert ml.Library(tmp_path / "takes.loom").store.damage() == []
 
 
 @pytest.mark.parametrize("kind", ["e15", "pca25"])
@@ -188,11 +188,11 @@ def test_webs_are_the_same_bytes_and_searches_find_the_same(pair, small_tasks, c
 def test_shards_are_fetched_one_by_one_and_answer_the_same(pair, cache):
     here, there = pair
     features = [lib.features("e15") for lib in pair]
-    open_index(there, features[1], "shards", shards=4)
+    open_index(there.store, features[1], "shards", shards=4)
     shutil.rmtree(cache)
-    index = open_index(there, features[1], "shards", shards=4)
+    index = open_index(there.store, features[1], "shards", shards=4)
     assert sum(path.stat().st_size for path in cache.rglob("*") if path.is_file()) < 1000
-    single = open_index(here, features[0])
+    single = open_index(here.store, features[0])
     queries = np.array(features[0].rows[20:60])
     for a, b in zip(
         index.nearest(queries, features[1].rows, k=16),
@@ -230,7 +230,7 @@ def test_workers_read_and_write_the_store_and_never_the_catalogue(
         assert there.add(tmp_path / "takes", workers=2).added == 3
         WebStore(there.store).build(workers=2)
         rows = there.features("e15", workers=2).rows
-        index = open_index(there, there.features("e15"), "shards", shards=3)
+        index = open_index(there.store, there.features("e15"), "shards", shards=3)
         found = index.nearest(np.array(rows[5:15]), rows, k=4)
         with executor() as pool:
             work = partial(catalogue_of, library=there)
@@ -239,7 +239,7 @@ def test_workers_read_and_write_the_store_and_never_the_catalogue(
     assert not any(Path(place).is_relative_to(tmp_path) for place, _ in answers), answers
     assert here.store.digest() == there.store.digest()
     assert np.array_equal(here.features("e15").rows, rows)
-    single = open_index(here, here.features("e15"))
+    single = open_index(here.store, here.features("e15"))
     wanted = single.nearest(np.array(rows[5:15]), here.features("e15").rows, k=4)
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
     files = there.store.catalogue.artifact_files(WebStore(there.store).folder.name)
@@ -551,12 +551,12 @@ def test_a_bucket_holds_a_library_for_a_real_cluster(bucket, tmp_path, small_tas
     with local_cluster(2) as cluster, on_cluster(cluster.scheduler_address):
         report = WebStore(there.store).build(workers=2)
         rows = there.features("e15", workers=2).rows
-        index = open_index(there, there.features("e15"), "shards", shards=3)
+        index = open_index(there.store, there.features("e15"), "shards", shards=3)
         found = index.nearest(np.array(rows[5:15]), rows, k=4)
     WebStore(here.store).build(workers=1)
     assert report.built == 15
     assert np.array_equal(here.features("e15").rows, rows)
-    wanted = open_index(here, here.features("e15")).nearest(np.array(rows[5:15]), rows, k=4)
+    wanted = open_index(here.store, here.features("e15")).nearest(np.array(rows[5:15]), rows, k=4)
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
     files = there.store.catalogue.artifact_files(WebStore(there.store).folder.name)
     assert {
