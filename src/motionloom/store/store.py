@@ -86,31 +86,7 @@ class Store(StoredMotions):
     ) -> Self:
         """Create an empty library in a new folder.
 
-        Parameters
-        ----------
-        path : str or Path
-            The folder, by convention ``something.loom``. It may exist if it is empty.
-        fps : float, optional
-            Frame rate of the library: everything added is resampled to it. Default: every
-            motion keeps its own.
-        store : str, optional
-            Address of an object store for frames and artifacts, such as ``s3://bucket/prefix``.
-            Default: they are in the library's folder.
-        exist_ok : bool
-            Open the library if it exists, instead of raising.
-
-        Raises
-        ------
-        LibraryError
-            If `path` is a library, a file or a folder with other content; if the object store
-            cannot be reached or belongs to another library.
-
-        Examples
-        --------
-        >>> import motionloom as ml, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     len(ml.Library.create(f"{folder}/takes.loom", fps=30))
-        0
+        See `motionloom.Library.create`.
         """
         created = create_folder(Path(path), fps=fps, store=store)
         if not created and not exist_ok:
@@ -172,16 +148,7 @@ class Store(StoredMotions):
     def verify(self, *, repair: bool = False) -> VerifyReport:
         """Read everything and compare it with its checksums: catalogue, frames, artifacts.
 
-        Parameters
-        ----------
-        repair : bool
-            Mend what can be mended: list frames that the catalogue has lost, restore entries from
-            the frame files, read damaged frames from their source again, remove artifacts that
-            can be made again, add missing checksums. Nothing is deleted.
-
-        Returns
-        -------
-        report : VerifyReport
+        See `motionloom.Library.verify`.
 
         Examples
         --------
@@ -241,30 +208,7 @@ class Store(StoredMotions):
     ) -> ImportReport:
         """Import files, and all motion files in folders.
 
-        Files that the library has already (same bytes, same options) are skipped, so an
-        interrupted import is resumed by calling it again. A file that has changed replaces its
-        motion. A file that cannot be read is reported, and the import continues.
-
-        Parameters
-        ----------
-        *paths : str or Path
-            Files and folders.
-        settings : ImportSettings, optional
-        progress : callable, optional
-            Called with the number of files finished since the last call.
-
-        Returns
-        -------
-        report : ImportReport
-
-        Examples
-        --------
-        >>> import motionloom as ml, tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> _ = ml.demo.clip("walk").save(f"{folder.name}/walk.bvh")
-        >>> made = ml.Library.create(f"{folder.name}/takes.loom")
-        >>> made.add(folder.name).added, made.names
-        (1, ('walk',))
+        See `motionloom.Library.add`.
         """
         if not paths:
             raise InvalidInput("add needs at least one file or folder")
@@ -288,19 +232,7 @@ class Store(StoredMotions):
     ) -> None:
         """Add a motion from memory.
 
-        Parameters
-        ----------
-        motion : Motion
-        name : str, optional
-            Default: ``motion.name``.
-        labels : iterable of str, optional
-        replace : bool
-            Replace another motion of that name.
-
-        Raises
-        ------
-        LibraryError
-            If another motion has that name and `replace` is false.
+        See `motionloom.Library.add_motion`.
 
         Examples
         --------
