@@ -48,7 +48,7 @@ def journeys() -> Iterator[tuple[str, Callable[[], object]]]:
         "dance",
         _command("dance takes.loom tune --meter 4 --label dance --seconds 6 -o dance.bvh"),
     )
-    yield "studio request", _request("/api/searches", {"query": "kick_0:10-50"})
+    yield "studio request", _request("/api/search", {"query": "kick_0:10-50"})
 
 
 def _command(line: str) -> Callable[[], object]:
@@ -71,7 +71,6 @@ def _request(address: str, body: dict[str, Any]) -> Callable[[], object]:
     from motionloom.studio import create_app
 
     client = TestClient(create_app(ml.Library("takes.loom")), base_url="http://localhost")
-    client.__enter__()
     return lambda: client.post(address, json=body).raise_for_status()
 
 

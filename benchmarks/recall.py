@@ -26,7 +26,7 @@ from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.search import Match
 from motionloom.search.match_web.store import WebStore
-from motionloom.search.methods import WebOptions
+from motionloom.search.methods import MatchWeb, WebOptions
 from motionloom.search.methods.segments import NEAR_MATCHES
 from motionloom.store.records import Entry
 
@@ -136,10 +136,10 @@ def recall(
         query = random_query(entries, rng)
         for limit, count in zip(limits, counts, strict=True):
             options: dict[str, Any] = {
-                "method": "web", "max": None, "max_distance": limit, "exclude_query": True,
+                "max": None, "max_distance": limit, "exclude_query": True,
             }  # fmt: skip
-            found = list(library.search(query, cells="near", **options))
-            for match in library.search(query, cells="all", **options):
+            found = list(library.search(query, method=MatchWeb(cells="near"), **options))
+            for match in library.search(query, method=MatchWeb(cells="all"), **options):
                 count.add(match, found)
     return counts
 

@@ -183,7 +183,7 @@ class MOTIONLOOM_OT_find(_StudioOperator, bpy.types.Operator):
         job = service.post("/api/find/prepare")["job"]
         if job is not None:
             service.finished(job, stop=stop)
-        found = service.post("/api/find", {"text": given["text"], "max": 50})
+        found = service.post("/api/find", {"text": given["text"], "settings": {"max": 50}})
         return found, previews.asked(service, _fresh(row["motion"] for row in found["matches"]))
 
     def apply(self, context, given, answer):
@@ -207,7 +207,8 @@ class MOTIONLOOM_OT_find_like(_StudioOperator, bpy.types.Operator):
 
     @staticmethod
     def ask(service, given, stop):
-        found = service.post("/api/subjects/search", {"subject": given["subject"], "max": 30})
+        body = {"subject": given["subject"], "settings": {"max": 30}}
+        found = service.post("/api/subjects/search", body)
         return found, previews.asked(service, _fresh(row["motion"] for row in found["matches"]))
 
     def apply(self, context, given, answer):
@@ -304,8 +305,9 @@ class MOTIONLOOM_OT_walk(_BringOperator, bpy.types.Operator):
 
     def collect(self, context):
         given, chosen = self.target(context), context.scene.motionloom
-        given["graph"] = {"within": [chosen.label]} if chosen.label else {}
-        subject = {"kind": "walk", "graph": given["graph"], "seed": chosen.seed}
+        given["graph"] = {"label": [chosen.label]} if chosen.label else {}
+        settings = {"seed": chosen.seed}
+        subject = {"kind": "walk", "graph": given["graph"], "settings": settings}
         if chosen.path is not None:
             placement = Placement.from_matrix(
                 np.array(_armature(context).matrix_world), given["figure"]
@@ -314,13 +316,13 @@ class MOTIONLOOM_OT_walk(_BringOperator, bpy.types.Operator):
             subject["path"] = [[float(x), float(z)] for x, _, z in points]
             given["body"]["at_origin"] = False
         else:
-            subject["seconds"] = chosen.seconds
+            settings["seconds"] = chosen.seconds
         given["body"]["subject"] = subject
         return given
 
     @staticmethod
     def ask(service, given, stop):
-        service.finished(service.post("/api/graphs", given["graph"]), stop=stop)
+        service.finished(service.post("/api/graphs", {"settings": given["graph"]}), stop=stop)
         return service.arrays("POST", "/api/subjects/retarget", given["body"])
 
 
@@ -345,9 +347,8 @@ class MOTIONLOOM_OT_dance(_BringOperator, bpy.types.Operator):
 
     @staticmethod
     def ask(service, given, stop):
-        learnt = service.finished(
-            service.post("/api/dance/choreographies", {"within": [given["label"]]}), stop=stop
-        )
+        body = {"settings": {"label": [given["label"]]}}
+        learnt = service.finished(service.post("/api/dance/choreographies", body), stop=stop)
         if given["music"]:
             file = Path(given["music"])
             try:
@@ -357,14 +358,13 @@ class MOTIONLOOM_OT_dance(_BringOperator, bpy.types.Operator):
             music = service.put(f"/api/dance/music/{quote(file.name)}", data)
         else:
             bars = max(2, round(given["seconds"] * given["tempo"] / 60.0 / learnt["meter"]))
-            tune = {"meter": learnt["meter"], "tempo": given["tempo"], "bars": min(bars, 200)}
+            tune = {"meter": learnt["meter"], "tempo_bpm": given["tempo"], "bars": min(bars, 200)}
             music = service.post("/api/dance/tunes", tune)
         given["body"]["subject"] = {
             "kind": "dance",
             "choreography": learnt["id"],
             "music": music["id"],
-            "seed": given["seed"],
-            "seconds": given["seconds"],
+            "settings": {"seed": given["seed"], "seconds": given["seconds"]},
         }
         return service.arrays("POST", "/api/subjects/retarget", given["body"])
 

@@ -250,7 +250,7 @@ def test_the_library_of_a_whole_web_is_a_copy_of_files_or_of_a_library(folder, t
     for data in (folder, kept.path):
         with whole_web._copy(Settings(data=data), lambda line: None) as whole:
             assert whole.library.names == kept.names and whole.library.path != kept.path
-            assert whole.library.damage() == []
+            assert whole.library.store.damage() == []
 
 
 def test_a_folder_without_motion_is_refused(tmp_path):

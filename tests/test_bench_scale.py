@@ -26,7 +26,7 @@ def features(tmp_path_factory):
 
 def test_synthetic_rows_move_like_captured_ones(features, tmp_path):
     lib, captured = features
-    similar = similar_frames(captured, open_index(lib, captured, "bucket"))
+    similar = similar_frames(captured, open_index(lib.store, captured, "bucket"))
     starts = motion_starts(20_000, 3)
     assert starts[0] == 0 and starts[-1] == 20_000
     assert np.diff(starts).min() >= 300

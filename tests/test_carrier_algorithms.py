@@ -108,7 +108,7 @@ def test_a_dance_and_a_dance_floor(pair):
     names = [name for name in pair[0].names if "dance" in name]
     steps = [lib.choreography(only=names, meter=4) for lib in pair]
     same(*(one.dance(one.music("tune"), seconds=6, seed=2) for one in steps))
-    floors = [lib.dance_floor(2, seconds=4.0, only=names) for lib in pair]
+    floors = [lib.dance_floor(count=2, seconds=4.0, only=names) for lib in pair]
     for a, b in zip(floors[0].motions, floors[1].motions, strict=True):
         same(a, b)
 

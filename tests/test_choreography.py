@@ -210,8 +210,8 @@ def test_tempo_range_steadiness_and_level_are_reachable(dances):
 
 def test_the_preset_uses_all_takes_and_beats_as_in_the_paper(dances):
     chosen = ChoreographySettings.kp03(meter=4)
-    assert chosen.beats.kind == "acceleration" and chosen.beats.steady
-    assert not chosen.even and chosen.min_confidence == 0.0
+    assert chosen.beats.candidates == "acceleration" and chosen.beats.steady
+    assert not chosen.movements.even and chosen.movements.min_confidence == 0.0
     sitting = ml.demo.clip("sit_stand")
     made = Choreography.from_takes([dances[0], sitting], chosen)
     assert "no rhythm" not in made.left_out.get(sitting.name, "")

@@ -185,10 +185,10 @@ def test_webs_are_the_same_bytes_as_on_one_machine(address, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)  # workers are in another folder: paths must not be relative
     library_at("here.loom")
     library_at("there.loom")
-    WebStore(ml.Library("here.loom")).build(workers=2)
+    WebStore(ml.Library("here.loom").store).build(workers=2)
     seen = []
     with on_cluster(address):
-        report = WebStore(ml.Library("there.loom")).build(workers=2, progress=seen.append)
+        report = WebStore(ml.Library("there.loom").store).build(workers=2, progress=seen.append)
     assert report.built == report.pairs == sum(seen) == 15
     assert bytes_below("here.loom") == bytes_below("there.loom") != {}
 
@@ -283,7 +283,7 @@ def test_ten_builds_among_kills(dask_cluster, tmp_path, many_tasks):
 
 def _build_among_kills(cluster, tmp_path, seeds):
     wanted_at = library_at(tmp_path / "wanted.loom")
-    WebStore(wanted_at).build(workers=1)
+    WebStore(wanted_at.store).build(workers=1)
     wanted = bytes_below(wanted_at.path)
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -401,7 +401,7 @@ def test_a_scheduler_that_is_killed_is_reported_and_a_rerun_goes_on(tmp_path, ma
     assert 0 < left <= 15 - sum(done)
     assert WebStore(library.store).build(workers=1).built == left
     whole = library_at(tmp_path / "whole.loom")
-    WebStore(whole).build(workers=1)
+    WebStore(whole.store).build(workers=1)
     covered = [sorted(WebStore(lib.store).covered()) for lib in (library, whole)]
     assert covered[0] == covered[1]
 
@@ -413,7 +413,7 @@ def test_two_builds_of_one_library_at_once_both_succeed(address, tmp_path, many_
 
     def build():
         with on_cluster(address):
-            store = WebStore(ml.Library(tmp_path / "takes.loom"))
+            store = WebStore(ml.Library(tmp_path / "takes.loom").store)
             reports.append(store.build(workers=2))
 
     both = [threading.Thread(target=build) for _ in range(2)]
@@ -422,7 +422,7 @@ def test_two_builds_of_one_library_at_once_both_succeed(address, tmp_path, many_
     for thread in both:
         thread.join()
     assert sorted(report.built for report in reports) == [0, 15]  # one waited
-    assert WebStore(ml.Library(tmp_path / "takes.loom")).missing() == 0
+    assert WebStore(ml.Library(tmp_path / "takes.loom").store).missing() == 0
 
 
 def test_a_pair_that_was_written_twice_counts_once(tmp_path):

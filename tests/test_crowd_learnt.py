@@ -9,7 +9,7 @@ from motionloom.crowd.ballroom import _Floor, ballroom
 from motionloom.crowd.built_in import march_steps, waltz_cuts, waltz_steps
 from motionloom.crowd.learnt import Cut, learnt_steps
 from motionloom.crowd.march import march
-from motionloom.crowd.settings import STREET, BallroomSettings, Formation, MarchSettings
+from motionloom.crowd.settings import STREET, Ballfloor, BallroomSettings, Formation, MarchSettings
 from motionloom.errors import InvalidInput
 from motionloom.library.crowd_plan import CrowdPlan
 
@@ -170,7 +170,7 @@ def test_marchers_take_one_path_and_stay_in_step(strides):
 def test_leaders_face_as_asked(waltz, degrees):
     settings = BallroomSettings(couples=8, tempo_bpm=90.0, seconds=16.0, seed=3)
     free = ballroom(settings, waltz)
-    led = ballroom(replace(settings, facing=degrees), waltz)
+    led = ballroom(replace(settings, floor=Ballfloor(facing=degrees)), waltz)
     assert led.clearance() >= 0.0
     assert facing_error(led, degrees) < 32.0
     assert facing_error(led, degrees) < 0.75 * facing_error(free, degrees)

@@ -62,9 +62,9 @@ BALLROOMS = [
     ({"music": "song.mid"}, "song.mid has its own tempo: give music or tempo_bpm, not both"),
     ({"takes": 3}, "takes must be a list of names; got 3"),
     ({"label": ["waltz"]}, "label selects takes of a library"),
-    ({"library": 4}, "library must be a text; got 4"),
+    ({"library": 4}, "library must be a string; got 4"),
     ({"meter": 0}, "meter must be at least 1"),
-    ({"colour": 3}, "a ballroom has no colour; it has columns, couples"),
+    ({"colour": 3}, "a ballroom has no colour; it has align, columns, couples"),
     ({"points": CORNER}, "a ballroom has no points"),
 ]  # fmt: skip
 MARCHES = [

@@ -152,9 +152,9 @@ def test_walks_march_in_step_and_keep_their_places(strides):
     total, within = made.beats_on_time()
     assert within >= 0.95 * total > 0
     with pytest.raises(InvalidInput, match="the takes march at .* at this tempo"):
-        replace(scene, speed=3.0).check_pace(slow, fast)
+        replace(scene, formation=Formation(ranks=2, files=2, speed=3.0)).check_pace(slow, fast)
     with pytest.raises(InvalidInput, match="the takes march at .* at this tempo"):
-        replace(scene, speed=0.2).check_pace(slow, fast)
+        replace(scene, formation=Formation(ranks=2, files=2, speed=0.2)).check_pace(slow, fast)
 
 
 def test_two_learnt_nodes_are_the_strides_of_the_two_feet(walks):

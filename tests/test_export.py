@@ -21,7 +21,9 @@ def takes(tmp_path_factory):
 
 
 def test_motions_and_labels_come_back_from_files(takes, tmp_path):
-    folder = takes.export(tmp_path / "out", only=["walk", "jog"])
+    folder = tmp_path / "out"
+    files = takes.export(folder, only=["walk", "jog"])
+    assert sorted(files) == sorted(folder.iterdir())
     assert sorted(path.name for path in folder.iterdir()) == ["jog.bvh", "labels.csv", "walk.bvh"]
     again = ml.Library.create(tmp_path / "again.loom")
     again.add(folder)
@@ -37,17 +39,18 @@ def test_names_that_are_one_on_disk_are_told_apart(tmp_path):
     library = ml.Library.create(tmp_path / "names.loom")
     for name in ("a/b", "a:b"):
         library.add_motion(ml.demo.clip("jog")[:5], name=name)
-    files = {path.name for path in library.export(tmp_path / "out").glob("*.bvh")}
+    files = {path.name for path in library.export(tmp_path / "out") if path.suffix == ".bvh"}
     assert len(files) == 2
 
 
 def test_tables_hold_frames_labels_and_skeletons(takes, tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
     monkeypatch.setattr(dataset, "_ROWS_OF_A_FILE", 150)
-    folder = takes.export(tmp_path / "data", to="parquet")
+    folder = tmp_path / "data"
+    takes.export(folder, to="parquet")
     assert len(list((folder / "frames").iterdir())) > 1
     frames = parquet.read_table(folder / "frames")
-    assert len(frames) == takes.frames
+    assert len(frames) == takes.store.frames
     rows = frames.filter(parquet_equal(frames, "walk")).to_pydict()
     walk = takes["walk"]
     rotations = np.reshape(rows["rotations"], walk.rotations.shape)
@@ -78,7 +81,8 @@ def test_the_card_lists_its_tables_and_cannot_be_changed_by_labels(tmp_path):
     pytest.importorskip("pyarrow")
     library = ml.Library.create(tmp_path / "odd.loom")
     library.add_motion(ml.demo.clip("jog")[:5], name="jog", labels=["--- license: mine", "$x"])
-    card = (library.export(tmp_path / "data", to="parquet") / "README.md").read_text()
+    library.export(tmp_path / "data", to="parquet")
+    card = (tmp_path / "data" / "README.md").read_text()
     head, rest = card.removeprefix("---\n").split("\n---\n", 1)
     for table in ("frames", "motions", "labels", "skeletons"):
         assert f"  data_files: {table}/*.parquet" in head

@@ -19,9 +19,9 @@ from motionloom.features import (
     FeatureSet,
     feature_set,
     frame_features,
-    principal_components,
 )
 from motionloom.features import feature_table as store
+from motionloom.features.feature_table import principal_components
 from motionloom.features.principal_components import Moments, fit_basis
 from motionloom.store.artifacts import row_table as batches
 from motionloom.store.artifacts.row_table import build_rows, load_rows
@@ -319,7 +319,7 @@ def test_a_damaged_basis_is_reported_and_fitted_again(lib):
 def test_work_that_gives_other_rows_than_promised_is_reported(lib, tmp_path):
     with pytest.raises(LibraryError, match=r"kick: expected 1 rows of 2 numbers, got shape \(3, 2"):
         build_rows(
-            tmp_path, None, lib, _three_rows, width=2, length=lambda entry: 1, left_out={},
+            tmp_path, None, lib.store, _three_rows, width=2, length=lambda entry: 1, left_out={},
             workers=1,
         )  # fmt: skip
 

@@ -143,7 +143,7 @@ def test_a_library_can_be_kept_at_one_rate(tmp_path):
     mixed = Library.create(tmp_path / "mixed.loom")
     mixed.add(tmp_path / "slow")
     mixed.add(tmp_path / "slow", fps=30)  # nothing in it would have to change
-    assert mixed.fps == 30.0
+    assert mixed.store.fps == 30.0
     other = Library.create(tmp_path / "other.loom")
     other.add(tmp_path / "fast")
     with pytest.raises(LibraryError, match="holds motions at 120 fps, .* resampled to 30"):

@@ -154,8 +154,8 @@ def test_a_web_of_near_cells_is_smaller_and_has_no_far_cell(library):
     every, near = (WebStore.of(library.store, WebOptions(cells=cells)) for cells in ("all", "near"))
     assert near.files.size() < 0.5 * every.files.size()
     walk, kick = "walk_p0", "kick_front_high_right_p0"
-    assert len(near.webs.of(walk, kick).cells) < 0.2 * len(every.webs.of(walk, kick).cells)
-    assert len(near.webs.of(walk, "walk_p1").cells) > 0
+    assert len(near.web(walk, kick).cells) < 0.2 * len(every.web(walk, kick).cells)
+    assert len(near.web(walk, "walk_p1").cells) > 0
 
 
 def test_long_motions_in_parts_and_several_motions_give_the_same_web(library):
@@ -227,15 +227,15 @@ def test_no_match_uses_what_was_dropped(rng):
 def test_the_web_is_chosen_by_the_size_of_the_library(library, monkeypatch, tmp_path):
     small = ml.Library.create(tmp_path / "small.loom")
     small.add_motion(ml.demo.clip("walk"))
-    assert not WebStore.of(small, WebOptions()).limits.is_near
+    assert not WebStore.of(small.store, WebOptions()).limits.is_near
     monkeypatch.setattr(web_store, "NEAR_FRAMES", 10)
-    assert WebStore.of(small, WebOptions()).limits.is_near
-    assert not WebStore.of(small, WebOptions(rules="paper")).limits.is_near
-    assert not WebStore.of(small, WebOptions(distance="jrd")).limits.is_near
+    assert WebStore.of(small.store, WebOptions()).limits.is_near
+    assert not WebStore.of(small.store, WebOptions(rules="paper")).limits.is_near
+    assert not WebStore.of(small.store, WebOptions(distance="jrd")).limits.is_near
     small.webs.build(web=ml.WebOptions(cells="all"))
-    assert not WebStore.of(small, WebOptions()).limits.is_near  # it goes on as it was begun
+    assert not WebStore.of(small.store, WebOptions()).limits.is_near  # it goes on as it was begun
     with pytest.raises(InvalidInput, match="cells must be all for the distance jrd; near cells"):
-        WebStore.of(small, WebOptions(distance="jrd", cells="near"))
+        WebStore.of(small.store, WebOptions(distance="jrd", cells="near"))
     assert f"{search_settings.NEAR_FRAMES:,}" in str(WebOptions.__dataclass_fields__["cells"])
 
 

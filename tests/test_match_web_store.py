@@ -182,7 +182,7 @@ def test_damage_and_emptiness_are_reported(library, tmp_path):
     with pytest.raises(LibraryError, match=r"\.web: damaged web: .*; remove it and build again"):
         WebStore(library.store).web("walk", "walk")
     with pytest.raises(LibraryError, match="the library is empty"):
-        WebStore(ml.Library.create(tmp_path / "none.loom")).build()
+        WebStore(ml.Library.create(tmp_path / "none.loom").store).build()
     with pytest.raises(InvalidInput, match="no motion is labelled 'swim'"):
         store.build(label="swim")
 
@@ -208,7 +208,7 @@ def test_motions_with_the_same_frames_share_their_webs(tmp_path, library):
     walk, kick = library["walk"], library[NAMES[1]]
     for name, motion in (("a", walk), ("b", kick), ("c", walk), ("d", walk)):
         copied.add_motion(motion, name=name)
-    store = WebStore(copied)
+    store = WebStore(copied.store)
     assert store.missing() == 4  # a-a, a-b, b-b, and a with its copies
     report = store.build(workers=1)
     assert (report.pairs, report.built) == (10, 4) and store.missing() == 0
@@ -235,7 +235,7 @@ def test_motions_with_the_same_frames_share_their_webs(tmp_path, library):
     assert {hit.motion for hit in hits} >= {"a", "c", "d"}
     assert all(hit.distance == 0.0 for hit in hits if hit.start_frame == 10)
     copied.remove("a")  # another stands for its frames
-    assert WebStore(copied).missing() == 0
+    assert WebStore(copied.store).missing() == 0
     assert {hit.motion for hit in copied.search("c:10-50", method="web", max_distance=0.05)} >= {
         "c", "d",
     }  # fmt: skip

@@ -374,7 +374,7 @@ def test_it_begins_and_ends_with_the_poses_that_were_requested(graph):
     first = graph.transitions.source[5]
     start = (graph.names[first[0]], int(first[1]) - graph.transitions.blend)
     for seconds in (None, 12.0):
-        walk = graph.walk(seconds, seed=2, start=start, end=end)
+        walk = graph.walk(seconds=seconds, seed=2, start=start, end=end)
         sources = walk.provenance.sources
         assert (sources[0].motion, sources[0].start_frame) == start
         assert (sources[-1].motion, sources[-1].end_frame - 1) == end

@@ -475,10 +475,9 @@ def test_the_command_builds_walks_and_measures(library, tmp_path):
     assert rows["courses"][0]["course"] == "turn"
 
 
-@pytest.mark.parametrize("option", ["--to", "--format"])  # the second is accepted and not shown
-def test_the_command_exports_the_database_of_a_program(library, tmp_path, option):
+def test_the_command_exports_the_database_of_a_program(library, tmp_path):
     out = tmp_path / "unity"
-    done = ran("match", str(library.path), "export", option, "unity", "-o", out, "--json")
+    done = ran("match", str(library.path), "export", "--to", "unity", "-o", out, "--json")
     written = json.loads(done.stdout)["files"]
     assert sorted(written) == sorted(str(file) for file in out.iterdir())
     assert {file.suffix for file in out.iterdir()} == {".mmskeleton", ".mmpose", ".mmfeatures"}

@@ -119,11 +119,11 @@ def test_a_folder_is_imported_into_a_store_and_again_without_harm(tmp_path, cach
     store = ObjectStore("memory:///bucket/takes")
     store.remove([kept[0]])  # lost
     store.put(b"half a motion", "frames/kick.npy")  # left by a killed import
-    ml.Library(tmp_path / "takes.loom").catalogue.set_meta("importing", "1")
+    ml.Library(tmp_path / "takes.loom").store.catalogue.set_meta("importing", "1")
     third = CliRunner().invoke(app, command)
     assert "added    1" in third.output
     assert len(objects("memory://bucket/takes")) == 3
-    assert ml.Library(tmp_path / "takes.loom").damage() == []
+    assert ml.Library(tmp_path / "takes.loom").store.damage() == []
 
 
 @pytest.mark.parametrize("kind", ["e15", "pca25"])
@@ -150,7 +150,7 @@ def test_earlier_objects_go_when_nothing_consists_of_them(pair, small_tasks):
     _, there = pair
     there.features("e15", workers=1)
     before = set(objects("memory://takes"))
-    store = there.files
+    store = there.store.files
     stem = next(name for name in before if name.startswith("derived")).rsplit("/", 1)[0]
     store.put(b"a killed build", f"{stem}/rows.npy")
     there.remove("walk")
@@ -163,15 +163,15 @@ def test_earlier_objects_go_when_nothing_consists_of_them(pair, small_tasks):
 
 def test_webs_are_the_same_bytes_and_searches_find_the_same(pair, small_tasks, cache):
     here, there = pair
-    WebStore(here).build(workers=1)
-    report = WebStore(there).build(workers=1)
+    WebStore(here.store).build(workers=1)
+    report = WebStore(there.store).build(workers=1)
     assert (report.built, report.pairs) == (15, 15)
-    assert report.bytes == WebStore(here).files.size()
-    wanted = {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}
-    files = there.store.catalogue.artifact_files(WebStore(there).folder.name)
+    assert report.bytes == WebStore(here.store).files.size()
+    wanted = {path.name: path.read_bytes() for path in WebStore(here.store).folder.glob("*.web")}
+    files = there.store.catalogue.artifact_files(WebStore(there.store).folder.name)
     shutil.rmtree(cache)
     assert {
-        name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
+        name: there.store.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
     } == wanted
     query = "kick_front_high_right:10-40"
     found = [
@@ -179,20 +179,20 @@ def test_webs_are_the_same_bytes_and_searches_find_the_same(pair, small_tasks, c
         for matches in (lib.search(query, method="web") for lib in pair)
     ]
     assert found[0] == found[1] != []
-    assert WebStore(there).missing() == 0
+    assert WebStore(there.store).missing() == 0
     there.remove("walk")
-    assert WebStore(there).build(workers=1).built == 0
-    assert len(there.store.catalogue.artifact_files(WebStore(there).folder.name)) < len(files)
+    assert WebStore(there.store).build(workers=1).built == 0
+    assert len(there.store.catalogue.artifact_files(WebStore(there.store).folder.name)) < len(files)
 
 
 def test_shards_are_fetched_one_by_one_and_answer_the_same(pair, cache):
     here, there = pair
     features = [lib.features("e15") for lib in pair]
-    open_index(there, features[1], "shards", shards=4)
+    open_index(there.store, features[1], "shards", shards=4)
     shutil.rmtree(cache)
-    index = open_index(there, features[1], "shards", shards=4)
+    index = open_index(there.store, features[1], "shards", shards=4)
     assert sum(path.stat().st_size for path in cache.rglob("*") if path.is_file()) < 1000
-    single = open_index(here, features[0])
+    single = open_index(here.store, features[0])
     queries = np.array(features[0].rows[20:60])
     for a, b in zip(
         index.nearest(queries, features[1].rows, k=16),
@@ -225,12 +225,12 @@ def test_workers_read_and_write_the_store_and_never_the_catalogue(
     here = ml.Library.create(tmp_path / "here.loom")
     there = ml.Library.create(tmp_path / "there.loom", store=f"file://{tmp_path}/store")
     here.add(tmp_path / "takes", workers=1)
-    WebStore(here).build(workers=1)
+    WebStore(here.store).build(workers=1)
     with on_cluster(dask_cluster.scheduler_address):
         assert there.add(tmp_path / "takes", workers=2).added == 3
-        WebStore(there).build(workers=2)
+        WebStore(there.store).build(workers=2)
         rows = there.features("e15", workers=2).rows
-        index = open_index(there, there.features("e15"), "shards", shards=3)
+        index = open_index(there.store, there.features("e15"), "shards", shards=3)
         found = index.nearest(np.array(rows[5:15]), rows, k=4)
         with executor() as pool:
             work = partial(catalogue_of, library=there)
@@ -239,13 +239,13 @@ def test_workers_read_and_write_the_store_and_never_the_catalogue(
     assert not any(Path(place).is_relative_to(tmp_path) for place, _ in answers), answers
     assert here.store.digest() == there.store.digest()
     assert np.array_equal(here.features("e15").rows, rows)
-    single = open_index(here, here.features("e15"))
+    single = open_index(here.store, here.features("e15"))
     wanted = single.nearest(np.array(rows[5:15]), here.features("e15").rows, k=4)
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
-    files = there.store.catalogue.artifact_files(WebStore(there).folder.name)
+    files = there.store.catalogue.artifact_files(WebStore(there.store).folder.name)
     assert {
-        name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
-    } == {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}
+        name: there.store.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
+    } == {path.name: path.read_bytes() for path in WebStore(here.store).folder.glob("*.web")}
 
 
 # --- what may go wrong ----------------------------------------------------------------------
@@ -298,7 +298,7 @@ def test_a_copy_can_be_read_and_not_written_and_a_move_changes_nothing(tmp_path,
     shutil.copytree(there.path, tmp_path / "copy.loom")
     copy = ml.Library(tmp_path / "copy.loom")
     assert len(copy["walk"]) == 80
-    for write in (lambda: copy.remove("walk"), lambda: WebStore(copy).build(workers=1)):
+    for write in (lambda: copy.remove("walk"), lambda: WebStore(copy.store).build(workers=1)):
         with pytest.raises(LibraryError, match="a replica can be read, not written to"):
             write()
     copy.close()
@@ -340,7 +340,7 @@ def test_a_flipped_byte_in_rows_and_webs_of_a_store_is_noticed_and_mended(pair, 
     here, there = pair
     wanted = np.array(here.features("e15").rows)
     there.features("e15")
-    WebStore(there).build(workers=1)
+    WebStore(there.store).build(workers=1)
     rows = [name for name in objects("memory://takes") if "rows" in name]
     web = next(name for name in objects("memory://takes") if name.endswith(".web"))
     from fsspec.core import url_to_fs
@@ -349,13 +349,13 @@ def test_a_flipped_byte_in_rows_and_webs_of_a_store_is_noticed_and_mended(pair, 
     for name in (*rows, web):
         content = bytearray(files.cat_file(f"{root}/{name}"))
         content[len(content) // 2] ^= 1
-        overwrite(there.files, name, bytes(content))
+        overwrite(there.store.files, name, bytes(content))
     problems = there.store.damage()
     assert len(problems) == 2 and all("not what was written" in text for text in problems)
     shutil.rmtree(cache)
     assert np.array_equal(there.features("e15").rows, wanted)  # made again
-    assert WebStore(there).build(workers=1).built > 0
-    assert list(WebStore(there).pieces()) and there.store.damage() == []
+    assert WebStore(there.store).build(workers=1).built > 0
+    assert list(WebStore(there.store).pieces()) and there.store.damage() == []
 
 
 def test_pieces_without_checksums_are_read_as_before(cache):
@@ -372,21 +372,21 @@ def test_lost_and_damaged_objects_are_made_again_or_reported(pair, cache, small_
     here, there = pair
     wanted = np.array(here.features("e15").rows)
     there.features("e15")
-    WebStore(there).build(workers=1)
+    WebStore(there.store).build(workers=1)
     for name in objects("memory://takes"):
         if "rows" in name:
-            there.files.remove([name])
+            there.store.files.remove([name])
     shutil.rmtree(cache)
     assert np.array_equal(there.features("e15").rows, wanted)
     web = next(name for name in objects("memory://takes") if name.endswith(".web"))
-    overwrite(there.files, web, b"no web")
+    overwrite(there.store.files, web, b"no web")
     shutil.rmtree(cache)
     with pytest.raises(LibraryError, match="it was removed: build again"):
-        list(WebStore(there).pieces())
-    assert WebStore(there).build(workers=1).built > 0
-    assert list(WebStore(there).pieces())
+        list(WebStore(there.store).pieces())
+    assert WebStore(there.store).build(workers=1).built > 0
+    assert list(WebStore(there.store).pieces())
     frames = next(name for name in objects("memory://takes") if "frames/walk" in name)
-    there.files.remove([frames])
+    there.store.files.remove([frames])
     with pytest.raises(LibraryError, match=r"memory:///takes/frames/walk.*are missing; import"):
         there["walk"]
     assert ["its frames are missing" in text for text in there.store.damage()] == [True]
@@ -420,7 +420,7 @@ def test_a_store_that_is_away_is_reported_in_one_line_and_what_was_done_is_safe(
         written.append(path)
         return MemoryFileSystem.__mro__[1].pipe_file(self, path, value, **kwargs)
 
-    store = WebStore(there)
+    store = WebStore(there.store)
     with monkeypatch.context() as broken:
         broken.setattr(MemoryFileSystem, "pipe_file", few)
         with pytest.raises(LibraryError, match=r"cannot be written to: timed out\. What was built"):
@@ -435,7 +435,7 @@ def test_a_store_that_is_away_is_reported_in_one_line_and_what_was_done_is_safe(
         store.build(workers=1)
     monkeypatch.undo()
     assert store.build(workers=1).built > 0
-    assert WebStore(there).missing() == 0
+    assert WebStore(there.store).missing() == 0
 
 
 def test_two_clients_of_one_store_both_succeed(tmp_path, small_tasks):
@@ -443,7 +443,7 @@ def test_two_clients_of_one_store_both_succeed(tmp_path, small_tasks):
     reports = []
 
     def build():
-        reports.append(WebStore(ml.Library(tmp_path / "takes.loom")).build(workers=1).built)
+        reports.append(WebStore(ml.Library(tmp_path / "takes.loom").store).build(workers=1).built)
 
     both = [threading.Thread(target=build) for _ in range(2)]
     for thread in both:
@@ -549,19 +549,19 @@ def test_a_bucket_holds_a_library_for_a_real_cluster(bucket, tmp_path, small_tas
     here = library_at(tmp_path / "here.loom")
     there = library_at(tmp_path / "there.loom", store=bucket)
     with local_cluster(2) as cluster, on_cluster(cluster.scheduler_address):
-        report = WebStore(there).build(workers=2)
+        report = WebStore(there.store).build(workers=2)
         rows = there.features("e15", workers=2).rows
-        index = open_index(there, there.features("e15"), "shards", shards=3)
+        index = open_index(there.store, there.features("e15"), "shards", shards=3)
         found = index.nearest(np.array(rows[5:15]), rows, k=4)
-    WebStore(here).build(workers=1)
+    WebStore(here.store).build(workers=1)
     assert report.built == 15
     assert np.array_equal(here.features("e15").rows, rows)
-    wanted = open_index(here, here.features("e15")).nearest(np.array(rows[5:15]), rows, k=4)
+    wanted = open_index(here.store, here.features("e15")).nearest(np.array(rows[5:15]), rows, k=4)
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
-    files = there.store.catalogue.artifact_files(WebStore(there).folder.name)
+    files = there.store.catalogue.artifact_files(WebStore(there.store).folder.name)
     assert {
-        name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
-    } == {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}
+        name: there.store.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
+    } == {path.name: path.read_bytes() for path in WebStore(here.store).folder.glob("*.web")}
     with pytest.raises(ObjectStoreError, match="there is no such place|cannot be"):
         ml.Library.create(tmp_path / "nowhere.loom", store="s3://no-such-bucket/takes")
     with parallel.executor(1):

@@ -15,7 +15,7 @@ from motionloom.dance.choreography_file import load_choreography
 from motionloom.dance.dancing.dance_player import DancePlayer
 from motionloom.dance.dancing.phrases import Phrases
 from motionloom.dance.music import beat_loudness, load_music
-from motionloom.dance.settings import ChoreographySettings, DanceSettings
+from motionloom.dance.settings import ChoreographySettings, ClockSettings, DanceSettings
 from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput, MotionFormatError
@@ -140,7 +140,8 @@ def test_loud_bars_get_energetic_movements(steps, tmp_path):
 
     def agreement(dynamics):
         """Correlation of the loudness of a bar with the energy of the motion in it."""
-        motion = steps.dance_to(song, seed=2, dynamics=dynamics, corrections=0).motions[0]
+        uncorrected = ClockSettings(corrections=0)
+        motion = steps.dance_to(song, seed=2, dynamics=dynamics, clock=uncorrected).motions[0]
         speeds = np.sum(np.diff(motion.positions(), axis=0) ** 2, axis=2).mean(axis=1)
         edges = np.rint(song.beats[:160:4] * motion.fps).astype(int)
         energy = [speeds[a:b].mean() for a, b in zip(edges[:-1], edges[1:], strict=True)]
@@ -154,8 +155,8 @@ def test_loud_bars_get_energetic_movements(steps, tmp_path):
 
 
 def test_the_preset_dances_as_in_the_paper(steps, tmp_path):
-    chosen = DanceSettings(preset="kp03")
-    assert (chosen.blend, chosen.bend, chosen.corrections) == ("cardinal", False, 0)
+    chosen = DanceSettings.kp03()
+    assert (chosen.path.blend, chosen.path.bend, chosen.clock.corrections) == ("cardinal", False, 0)
     song = load_music(write_tune(tmp_path / "a.mid", bars=6, tempo_bpm=112.0))
     path = [[0.0, 0.0, 0.0], [12.0, 2.0, 2.0]]
     plain = steps.dance_to(song, follow=path, seed=1)
@@ -163,7 +164,7 @@ def test_the_preset_dances_as_in_the_paper(steps, tmp_path):
     end = [motion.motions[0].root[-1, [0, 2]] for motion in (plain, paper)]
     assert np.hypot(*(end[0] - [2, 2])) < np.hypot(*(end[1] - [2, 2]))
     with pytest.raises(InvalidInput, match="preset must be one of kp03"):
-        steps.dance_to(song, ml.DanceSettings.kg04())
+        steps.dance_to(song, ml.DanceSettings.from_preset("kg04"))
 
 
 def test_bending_can_be_switched_off(steps):
@@ -177,10 +178,12 @@ def test_bending_can_be_switched_off(steps):
 
 def test_the_clock_of_a_dance_is_corrected_by_its_beats(tmp_path):
     walks = [ml.demo.clip("walk", performer=p) for p in (0, 1)]
-    steps = Choreography.from_takes(walks, ChoreographySettings(meter=2, align="beats"))
+    steps = Choreography.from_takes(walks, ChoreographySettings.of({"meter": 2, "align": "beats"}))
     song = load_music(write_tune(tmp_path / "a.mid", bars=8, tempo_bpm=100.0))
     found = [
-        steps.dance_to(song, seed=1, align="beats", corrections=count).score().f_measure
+        steps.dance_to(song, seed=1, clock=ClockSettings(align="beats", corrections=count))
+        .score()
+        .f_measure
         for count in (6, 0)
     ]
     assert found[0] == 1.0 and found[1] < 0.9  # measured: 0.81

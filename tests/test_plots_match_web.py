@@ -21,7 +21,7 @@ def kicks(tmp_path_factory):
 
 def test_draws_grid_region_paths_and_matches(kicks):
     whole = kicks.compare(*kicks.names)
-    web = whole.webs.of()
+    web = whole.web()
     part = kicks.compare(f"{kicks.names[0]}:10-60", kicks.names[1])
     found = part.sequences(web, max_distance=0.3)
     assert len(found) == 1

@@ -612,12 +612,12 @@ def test_the_take_itself_and_what_repeats_it_are_left_out(lib, tmp_path):
     for clip in CLIPS[:3]:
         library.add_motion(ml.demo.clip(clip), name=f"A_{clip}")
     library.add_motion(ml.demo.clip("walk").transform(yaw=1.0), name="B_again")
-    assert repeats(library, library["A_walk"]) == ("A_walk", "B_again")
-    error = evaluate_reconstruction(library, "A_walk")
+    assert repeats(library.store, library["A_walk"]) == ("A_walk", "B_again")
+    error = evaluate_reconstruction(library.store, "A_walk")
     assert error.left_out == ("A_walk", "B_again")
     with pytest.raises(InvalidInput, match="leave no motion"):
         library.remove("B_again")
-        evaluate_reconstruction(library, "A_walk", ReconstructionTest(without_subject=True))
+        evaluate_reconstruction(library.store, "A_walk", ReconstructionTest(without_subject=True))
 
 
 def test_a_performer_filed_under_two_subjects_is_left_out_under_both(tmp_path):
@@ -627,8 +627,10 @@ def test_a_performer_filed_under_two_subjects_is_left_out_under_both(tmp_path):
     library.add_motion(ml.demo.clip("jump_up"), name="2_same_jump")
     library.add_motion(ml.demo.clip("kick_front_high_right"), name="2_kick")
     library.add_motion(ml.demo.clip("dance_groove", performer=1), name="3_dance")
-    assert same_performer(library, "1_walk") == {"1", "2"}
-    error = evaluate_reconstruction(library, "1_walk", ReconstructionTest(without_subject=True))
+    assert same_performer(library.store, "1_walk") == {"1", "2"}
+    error = evaluate_reconstruction(
+        library.store, "1_walk", ReconstructionTest(without_subject=True)
+    )
     assert error.left_out == ("1_jump", "1_walk", "2_kick", "2_same_jump")
 
 
@@ -674,6 +676,8 @@ def test_as_near_as_the_paper_on_cmu(cmu30, tmp_path):
     library = ml.Library.create(tmp_path / "cmu.loom")
     for subject in ("13", "14", "86", "02", "05", "15", "35", "60", "74", "141"):
         library.add(cmu30 / subject.zfill(3))
-    error = evaluate_reconstruction(library, "86_01", ReconstructionTest(without_subject=True))
+    error = evaluate_reconstruction(
+        library.store, "86_01", ReconstructionTest(without_subject=True)
+    )
     assert error.mean_cm < 2.3
     assert {"86_01", "86_09"} <= set(error.left_out)

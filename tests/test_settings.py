@@ -1,15 +1,18 @@
-"""One settings class per verb: its fields and the signature of the method agree."""
+"""Settings classes are the interface: written once, and what is explicit wins over a preset."""
 
+import ast
+import importlib
 import inspect
+import pkgutil
 import re
-from dataclasses import fields
+from dataclasses import MISSING, fields, replace
+from pathlib import Path
 
 import pytest
 
 import motionloom as ml
-from motionloom.blending import BlendSettings
+from motionloom.blending import BlendSettings, register
 from motionloom.crowd import BallroomSettings, DanceFloorSettings, MarchSettings
-from motionloom.crowd.settings import CrowdSettings
 from motionloom.dance import BeatSettings, Choreography, ChoreographySettings, DanceSettings
 from motionloom.evaluation.settings import EvaluateSettings, StudySettings
 from motionloom.fat_graph import FatGraphSettings
@@ -21,9 +24,17 @@ from motionloom.formats.settings import (
     LoadSettings,
     SaveSettings,
 )
+from motionloom.library.annotations import BeatCollection, CaptionCollection, LabelCollection
+from motionloom.library.collections import (
+    ChoreographyCollection,
+    ControllerCollection,
+    GraphCollection,
+    ParametricCollection,
+    WebCollection,
+)
 from motionloom.motion.feet.contacts import foot_contacts
 from motionloom.motion_graph import GraphSettings, MotionGraph, WalkSettings
-from motionloom.motion_matching import MatchingSettings
+from motionloom.motion_matching import MatchingDatabase, MatchingSettings, MatchingWalkSettings
 from motionloom.parametric.parametric_motion import ParametricMotion
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.reconstruction import ReconstructSettings
@@ -33,120 +44,344 @@ from motionloom.search.settings import (
     SearchSettings,
     WebSettings,
 )
-from motionloom.settings import Settings, described, form, methods_of
+from motionloom.settings import Settings, described, json_schema, presets_of
 from motionloom.store.settings import ImportSettings
+from motionloom.text.settings import ClusterSettings, FindSettings
 
-# Verb, settings, and names that only one of the two has.
+SRC = Path(ml.__file__).parent
+COLLECTIONS = [
+    LabelCollection, BeatCollection, CaptionCollection, ParametricCollection, GraphCollection,
+    ControllerCollection, ChoreographyCollection, WebCollection,
+]  # fmt: skip
 VERBS = [
-    (ml.load, LoadSettings, set()),
-    (ml.load_markers, LoadMarkersSettings, set()),
-    (ml.save, SaveSettings, set()),
-    (ml.Motion.save, SaveSettings, set()),
-    (convert, ConvertSettings, {"unit", "up", "roles", "to"}),
-    (foot_contacts, CleanSettings, {"ease", "shortest", "gap"}),
-    (
-        ml.Motion.clean_feet,
-        CleanSettings,
-        {"contacts", "slow", "fast", "rise", "above_floor", "skate"},
-    ),
-    (ml.Library.add, ImportSettings, set()),
-    (ml.Library.search, SearchSettings, {"weights"}),  # None means equal weights
-    (ml.Library.family, FamilySettings, {"weights"}),
-    (ml.Library.neighbours, NeighbourSettings, set()),
-    (ml.Library.build_web, WebSettings, {"workers"}),
-    (ml.Library.missing_webs, WebSettings, set()),
-    (ml.Library.evaluate, EvaluateSettings, {"workers"}),
-    (ml.Library.study, StudySettings, set()),
-    (ml.beats, BeatSettings, set()),
-    (ml.Library.beats, BeatSettings, set()),
-    (ml.Library.choreography, ChoreographySettings, {"takes"}),
-    (ml.Library.ballroom, BallroomSettings, {"library"}),
-    (ml.Library.march, MarchSettings, {"library"}),
-    (ml.Library.dance_floor, DanceFloorSettings, set()),
-    (Choreography.dance, DanceSettings, set()),
-    (Choreography.dance_to, DanceSettings, set()),
-    (ml.Library.blend, BlendSettings, set()),
-    (ml.Library.parametrize, ParametrizeSettings, {"name"}),
-    (ParametricMotion.reach, SynthesisSettings, {"name"}),
-    (ml.Library.motion_graph, GraphSettings, {"workers"}),
-    (MotionGraph.walk, WalkSettings, set()),
-    (ml.Library.fat_graph, FatGraphSettings, set()),
-    (ml.Library.motion_matching, MatchingSettings, set()),
-    (ml.Library.reconstruct, ReconstructSettings, set()),
+    (ml.load, LoadSettings),
+    (ml.load_markers, LoadMarkersSettings),
+    (ml.save, SaveSettings),
+    (ml.Library.add, ImportSettings),
+    (ml.Library.search, SearchSettings),
+    (ml.Library.family, FamilySettings),
+    (ml.Library.neighbours, NeighbourSettings),
+    (ml.Library.find, FindSettings),
+    (ml.Library.clusters, ClusterSettings),
+    (WebCollection.build, WebSettings),
+    (WebCollection.missing, WebSettings),
+    (ml.Library.evaluate, EvaluateSettings),
+    (ml.Library.study, StudySettings),
+    (ml.beats, BeatSettings),
+    (BeatCollection.of, BeatSettings),
+    (ml.Library.choreography, ChoreographySettings),
+    (ml.Library.ballroom, BallroomSettings),
+    (ml.Library.march, MarchSettings),
+    (ml.Library.dance_floor, DanceFloorSettings),
+    (Choreography.dance, DanceSettings),
+    (Choreography.dance_to, DanceSettings),
+    (register, BlendSettings),
+    (ml.Library.blend, BlendSettings),
+    (ml.Library.parametrize, ParametrizeSettings),
+    (ParametricMotion.reach, SynthesisSettings),
+    (ml.Library.motion_graph, GraphSettings),
+    (MotionGraph.walk, WalkSettings),
+    (ml.Library.fat_graph, FatGraphSettings),
+    (ml.Library.motion_matching, MatchingSettings),
+    (MatchingDatabase.walk, MatchingWalkSettings),
+    (ml.Library.reconstruct, ReconstructSettings),
 ]
-NOT_SETTINGS = {"self", "progress"}
+
+
+def settings_classes():
+    """Every settings class of the package, by name."""
+    for module in sorted(SRC.rglob("settings.py")):
+        name = ".".join(("motionloom", *module.relative_to(SRC).with_suffix("").parts))
+        importlib.import_module(name)
+    for module in pkgutil.iter_modules([str(SRC / "search" / "methods")]):
+        importlib.import_module(f"motionloom.search.methods.{module.name}")
+    found, left = {}, [Settings]
+    while left:
+        for each in left.pop().__subclasses__():
+            if each.__module__.startswith("motionloom."):
+                found[f"{each.__module__}.{each.__qualname__}"] = each
+                left.append(each)
+    return [found[name] for name in sorted(found)]
+
+
+CLASSES = settings_classes()
+
+
+# --- written once ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("verb", "settings"), VERBS, ids=lambda one: one.__qualname__)
+def test_a_verb_shows_the_fields_of_its_settings_class(verb, settings):
+    """The very objects: the signature and the documentation are made from the class."""
+    assert verb.settings_class is settings
+    shown = inspect.signature(verb).parameters
+    for one in fields(settings):
+        assert shown[one.name].default is one.default
+        assert shown[one.name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert re.search(rf"^\s*{one.name} : ", verb.__doc__, re.MULTILINE), one.name
+    assert not any(one.kind is one.VAR_KEYWORD for one in shown.values())
+
+
+def test_every_verb_with_settings_is_known_here():
+    """A verb takes settings by `takes`, or is given a whole object, without a default."""
+    listed = {verb for verb, _ in VERBS}
+    for owner in (ml.Library, *COLLECTIONS):
+        for name, verb in public_functions(owner):
+            if hasattr(verb, "settings_class"):
+                assert verb in listed, name
+            elif "settings" in inspect.signature(verb).parameters:
+                default = inspect.signature(verb).parameters["settings"].default
+                assert default is inspect.Parameter.empty, name
+
+
+def functions_below(*folders):
+    """Every function of the modules in some folders, with the module that it is in."""
+    for folder in folders:
+        for file in sorted((SRC / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield file, node
+
+
+def settings_named(node):
+    """Settings classes that a function names: by `takes`, or as the type of a parameter."""
+    known = {one.__name__: one for one in CLASSES}
+    said = [one for one in node.decorator_list if ast.unparse(one).startswith("takes(")]
+    said += [one.annotation for one in all_arguments(node) if one.annotation is not None]
+    words = {word for one in said for word in re.findall(r"\w+", ast.unparse(one))}
+    return [known[word] for word in words if word in known]
+
+
+def all_arguments(node):
+    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+
+
+def options_of(settings, node):
+    """Fields that a function takes through a settings class; a command may leave some out."""
+    notes = [ast.unparse(one.annotation) for one in all_arguments(node) if one.annotation]
+    (left_out,) = {
+        "".join(re.findall(r"without=\([^)]*\)", note))
+        for note in notes
+        if re.search(rf"\b{settings.__name__}\b", note)
+    } or {""}
+    return {
+        name
+        for name, (_, about) in described(settings).items()
+        if about.command and f"'{name}'" not in left_out
+    }
+
+
+def test_no_function_of_the_fronts_writes_a_field_again():
+    """Default, help and checks of a field are in its class: no `def` declares its name."""
+    again, seen = [], 0
+    for file, node in functions_below("library", "cli", "studio"):
+        for settings in settings_named(node):
+            seen += 1
+            is_command = file.is_relative_to(SRC / "cli")
+            names = options_of(settings, node) if is_command else set(described(settings))
+            again += [
+                f"{file.relative_to(SRC)}:{node.lineno} {node.name}({one.arg}) of {settings}"
+                for one in all_arguments(node)
+                if one.arg in names and not re.search(r"Settings\b", ast.unparse(one.annotation))
+            ]
+    assert seen > 60 and again == []
+
+
+@pytest.mark.parametrize("settings", CLASSES, ids=lambda one: one.__name__)
+def test_every_field_is_explained(settings):
+    """A sentence, and the default in brackets after it where the value does not say it."""
+    for name, (_, about) in described(settings).items():
+        sentence = re.fullmatch(r"[A-Za-z].*[.]( \[[^\[\]]+\])?", about.help)
+        assert sentence, (name, about.help)
+        assert all(method.__doc__ for method in about.methods.values())
+    if all(one.default is not MISSING for one in fields(settings)):
+        rows = json_schema(settings)["properties"]
+        assert all(row["title"] and row["description"] for row in rows.values())
 
 
 @pytest.mark.parametrize(
-    ("verb", "settings", "besides"), VERBS, ids=lambda one: getattr(one, "__name__", "")
+    ("function", "settings", "besides"),
+    [
+        (convert, ConvertSettings, {"unit", "up", "roles", "to"}),
+        (foot_contacts, CleanSettings, {"ease", "shortest", "gap"}),
+        (
+            ml.Motion.clean_feet,
+            CleanSettings,
+            {"contacts", "slow", "fast", "rise", "above_floor", "skate"},
+        ),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
 )
-def test_signature_and_settings_agree(verb, settings, besides):
-    declared = {}
-    for one in fields(settings):
-        declared[one.name] = one.default
-        if isinstance(one.default, Settings):  # a method: its name, and its options if given
-            methods = methods_of(settings, one.name)
-            declared[one.name] = next(k for k, kind in methods.items() if kind is type(one.default))
-            declared |= {name: None for kind in methods.values() for name in described(kind)}
-    parameters = inspect.signature(verb).parameters.values()
+def test_commands_on_single_motions_have_the_defaults_of_the_functions(function, settings, besides):
     options = {
         one.name: one.default
-        for one in parameters
-        if one.name not in NOT_SETTINGS and (one.kind is one.KEYWORD_ONLY or one.name in declared)
+        for one in inspect.signature(function).parameters.values()
+        if one.kind is one.KEYWORD_ONLY and one.name not in besides
     }
-    assert {name: value for name, value in options.items() if name not in besides} == {
-        name: value for name, value in declared.items() if name not in besides
-    }
-    assert not any(one.kind is one.VAR_KEYWORD for one in parameters)
+    assert options == {one.name: one.default for one in fields(settings) if one.name not in besides}
 
 
-@pytest.mark.parametrize("settings", {cls.__name__: cls for _, cls, _ in VERBS}.values())
-def test_every_field_is_explained(settings):
-    """A sentence, and the default in brackets after it where the value does not say it."""
-    for row in form(settings):
-        methods = row.get("methods", {}).values()
-        assert row["label"] and all(method["help"] for method in methods), row["name"]
-        for each in [row, *(field for method in methods for field in method["fields"])]:
-            sentence = re.fullmatch(r"[A-Za-z].*[.]( \[[^\[\]]+\])?", each["help"])
-            assert sentence, (each["name"], each["help"])
+# --- a small surface -------------------------------------------------------------------------
 
 
-def test_arguments_of_release_0_1_are_accepted_with_a_warning(tmp_path):
+def public_functions(owner):
+    """Functions of a class that do not begin with an underscore, by name."""
+    for name in dir(owner):
+        found = inspect.getattr_static(owner, name)
+        found = found.__func__ if isinstance(found, classmethod | staticmethod) else found
+        if not name.startswith("_") and inspect.isfunction(found):
+            yield f"{owner.__name__}.{name}", found
+
+
+def test_a_library_has_few_members():
+    members = [name for name in dir(ml.Library) if not name.startswith("_")]
+    assert 30 < len(members) <= 50, members
+
+
+def test_no_public_function_has_many_parameters():
+    """Of the package itself, of what it hands out, and of the collections of a library."""
+    functions = []
+    for name in dir(ml):
+        found = getattr(ml, name)
+        if name.startswith("_") or inspect.ismodule(found):
+            continue
+        if inspect.isclass(found):
+            functions += public_functions(found)
+            if not issubclass(found, Settings | Exception):
+                functions.append((name, found.__init__))
+        elif callable(found):
+            functions.append((name, found))
+    for collection in COLLECTIONS:
+        functions += public_functions(collection)
+    for returned in (Choreography, MotionGraph, MatchingDatabase, ParametricMotion):
+        functions += public_functions(returned)
+    many = {}
+    for name, function in functions:
+        count = len(set(inspect.signature(function).parameters) - {"self", "cls"})
+        if count > 12:
+            many[name] = count
+    assert len(functions) > 200 and many == {}
+
+
+def test_a_class_of_settings_is_small():
+    assert {one.__name__: len(fields(one)) for one in CLASSES if len(fields(one)) > 14} == {}
+
+
+# --- objects and fields ----------------------------------------------------------------------
+
+
+def test_a_verb_takes_fields_an_object_or_both(tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "jog"):
         lib.add_motion(ml.demo.clip(name), name=name, labels=[name])
-    with pytest.warns(DeprecationWarning, match=r"search\(within=...\) is now label="):
-        old = lib.search("walk:5-40", within="jog", max=2)
-    assert [hit.text for hit in old] == [
-        hit.text for hit in lib.search("walk:5-40", label="jog", max=2)
-    ]
-    with pytest.raises(TypeError, match="nonsense"):
+    some = SearchSettings(label="jog", max=2)
+    found = [hit.text for hit in lib.search("walk:5-40", some)]
+    assert found == [hit.text for hit in lib.search("walk:5-40", label="jog", max=2)]
+    assert found[:1] == [hit.text for hit in lib.search("walk:5-40", some, max=1)]
+    with pytest.raises(ml.InvalidInput, match="SearchSettings has no nonsense; it has label"):
         lib.search("walk:5-40", nonsense=1)
+    with pytest.raises(ml.InvalidInput, match=r"write method=LazyGraph\(k=\.\.\.\)"):
+        lib.search("walk:5-40", k=3)
+    with pytest.raises(ml.InvalidInput, match=r"settings must be SearchSettings\(\.\.\.\); got"):
+        lib.search("walk:5-40", FindSettings())
+
+
+# --- explicit wins over presets ---------------------------------------------------------------
+
+NEEDED = {"tempo_bpm": 96.0, "points": ((0.0, 0.0), (0.0, 30.0))}  # a crowd has no default
+PRESETS = [(cls, name) for cls in CLASSES for name in presets_of(cls)]
+
+
+def needed_by(cls):
+    is_crowd = issubclass(cls, BallroomSettings | MarchSettings)
+    return {name: NEEDED[name] for name in NEEDED if is_crowd and name in described(cls)}
+
+
+def flat(settings):
+    """Every flat option of settings, as `Settings.of` takes them: name to owner and value."""
+    own = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    found = {
+        name: (type(settings), value)
+        for name, value in own.items()
+        if not isinstance(value, Settings)
+    }
+    for value in own.values():
+        if isinstance(value, Settings):
+            for one in fields(value):
+                if one.name not in own:
+                    found.setdefault(one.name, (type(value), getattr(value, one.name)))
+    return found
+
+
+def usual(cls, settings):
+    """The flat options of `settings`, each with its default: of its class or of its group."""
+    fresh = flat(cls(**needed_by(cls)))
+    kinds = flat(settings)
+    return {
+        name: fresh[name][1]
+        if name in fresh and fresh[name][0] is kind
+        else next(one.default for one in fields(kind) if one.name == name)
+        for name, (kind, _) in kinds.items()
+    }
+
+
+def test_presets_are_found():
+    names = {f"{cls.__name__}.{name}" for cls, name in PRESETS}
+    assert len(PRESETS) >= 18 and names >= {
+        "SearchSettings.kg04", "SearchSettings.kt10", "SearchSettings.tz07", "FamilySettings.kg04",
+        "NeighbourSettings.kt10", "WebSettings.kg04", "EvaluateSettings.tz07", "BeatSettings.kp03",
+        "ChoreographySettings.kp03", "DanceSettings.kp03", "BallroomSettings.kp03",
+        "MarchSettings.kp03", "ParametrizeSettings.kg04", "SynthesisSettings.kg04",
+        "GraphSettings.kr14", "FatGraphSettings.kt10", "LazyGraph.kt10", "MatchWeb.kg04",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("cls", "name"), PRESETS, ids=lambda one: getattr(one, "__name__", one))
+def test_what_is_explicit_wins_over_a_preset_also_where_it_is_the_default(cls, name):
+    """Each option alone, with the value that it has without the preset; all others stay."""
+    make, needed = getattr(cls, name), needed_by(cls)
+    paper = make(**needed)
+    assert type(paper) is cls and cls.from_preset(name, **needed) == paper
+    defaults, differ = usual(cls, paper), 0
+    for option, (_, value) in flat(paper).items():
+        explicit = defaults[option]
+        made = make(**{**needed, option: explicit})
+        expected = {key: one for key, (_, one) in flat(paper).items()} | {option: explicit}
+        assert {key: one for key, (_, one) in flat(made).items()} == expected, option
+        assert make(**{**needed, option: value}) == paper, option
+        differ += explicit != value
+    assert differ >= 1 or name in ("kg04", "kt10", "tz07")
+
+
+@pytest.mark.parametrize(("cls", "name"), PRESETS, ids=lambda one: getattr(one, "__name__", one))
+def test_fields_of_a_call_win_over_the_preset_that_it_is_given(cls, name):
+    """As in ``lib.search(query, SearchSettings.kg04(), max=100)``: all defaults, one by one."""
+    paper, fresh = getattr(cls, name)(**needed_by(cls)), cls(**needed_by(cls))
+    for one in fields(cls):
+        explicit = getattr(fresh, one.name)
+        made = cls.given(paper, {one.name: explicit})
+        assert made == replace(paper, **{one.name: explicit})
+        assert getattr(made, one.name) == explicit
 
 
 def test_a_preset_takes_the_place_of_the_defaults():
-    assert SearchSettings(preset="kt10").method == SearchSettings.PRESETS["kt10"]["method"]
-    assert SearchSettings.of("dtw", {}, preset="kt10").method.NAME == "lazy"
-    refined = SearchSettings.of("dtw", {"k": 64}, preset="kt10").method
+    kt10 = SearchSettings.kt10()
+    assert kt10.method == ml.LazyGraph.kt10() and kt10.method.NAME == "lazy"
+    refined = SearchSettings.kt10(k=64).method
     assert (refined.k, refined.bridge, refined.steps) == (64, 0, "classic")
-    assert SearchSettings.of("web", {}, preset="kt10").method.NAME == "web"
+    assert SearchSettings.kt10(method="lazy").method == kt10.method
+    assert SearchSettings.kt10(method="web").method == ml.MatchWeb()
+    assert SearchSettings.kt10(method=ml.LazyGraph()).method == ml.LazyGraph()
+    assert SearchSettings.kg04().expansion.rounds is None
+    assert SearchSettings.kg04(tiers=1).expansion == replace(ml.Expansion.kg04(), tiers=1)
     with pytest.raises(ml.InvalidInput, match="preset must be one of kg04, kt10, tz07; got 'x'"):
-        SearchSettings(preset="x")
+        SearchSettings.from_preset("x")
     with pytest.raises(ml.InvalidInput, match="weights is not an option of method lazy"):
-        SearchSettings.of("dtw", {"weights": "equal"}, preset="kt10")
+        SearchSettings.kt10(weights="equal")
 
 
-@pytest.mark.parametrize(
-    "settings",
-    dict.fromkeys(each for _, each, _ in VERBS if each.PRESETS),
-    ids=lambda one: one.__name__,
-)
-def test_presets_name_fields_and_are_valid(settings):
-    for preset, values in settings.PRESETS.items():
-        assert "preset" in described(settings)
-        assert set(values) <= set(described(settings)), preset
-        needed = {}
-        if issubclass(settings, CrowdSettings):
-            crowd = {"tempo_bpm": 96.0, "points": ((0, 0), (0, 30))}
-            needed = {name: crowd[name] for name in crowd if name in described(settings)}
-        settings(preset=preset, **needed)
+@pytest.mark.parametrize(("cls", "name"), PRESETS, ids=lambda one: getattr(one, "__name__", one))
+def test_presets_are_kept_as_json(cls, name):
+    paper = getattr(cls, name)(**needed_by(cls))
+    if cls is not EvaluateSettings:  # its methods are objects by name
+        assert cls.from_json(paper.to_json()) == paper

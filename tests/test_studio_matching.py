@@ -142,8 +142,8 @@ def test_the_character_of_the_user_walks_where_the_performer_walks(client, windo
 @pytest.mark.parametrize(
     ("kind", "message", "said"),
     [
-        ("match/start", {"takes": {"only": ["nobody"]}}, "nobody"),
-        ("match/start", {"takes": {"only": 3}}, "takes of the controller: only"),
+        ("match/start", {"settings": {"only": ["nobody"]}}, "nobody"),
+        ("match/start", {"settings": {"only": 3}}, "only must be a name or several; got 3"),
         ("match/read", {"player": 99}, "no player 99"),
     ],
 )

@@ -156,9 +156,11 @@ def test_bad_makings_are_refused(client, body, words):
 
 
 def test_mistakes_in_the_work_are_reported_by_the_job(client):
-    job = make(client, {**QUERY, "by": ["elbow@3"], "name": "wrong"})  # no such joint
+    job = make(
+        client, {**QUERY, "by": ["elbow@3"], "name": "wrong", **sampled(1000)}
+    )  # no such joint
     assert job["state"] == "failed" and "elbow" in job["error"]
-    assert make(client, {**QUERY, "name": "../up", "samples": 20})["state"] == "failed"
+    assert make(client, {**QUERY, "name": "../up", **sampled(20)})["state"] == "failed"
 
 
 def test_the_file_is_the_one_that_the_shown_lines_write(client, library, tmp_path):

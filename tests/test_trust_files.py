@@ -343,7 +343,7 @@ TEXTS = {
     "labels.csv": "text.label_files:read_labels",
     "labels.eaf": "text.label_files:read_labels",
     "labels.json": "text.label_files:read_labels",
-    "scores.csv": "parametric.scores:read_scores",
+    "scores.csv": "parametric.parameter:read_scores",
     "table.csv": "store.ingest.labels:_table_rows",
     "leg.asf": "formats.acclaim:read",
     "walk.gltf": "formats.gltf:read",
@@ -530,10 +530,10 @@ def test_other_files_of_words_are_checked_before_use(words, name):
         "statistics.npy": [b"", b"\x93NUMPY\x01\x00"],
     }
     path = next(words.glob(f"derived/*/{name}"))
-    before = [str(event) for event in ml.Library(words).captions("walk")]
+    before = [str(event) for event in ml.Library(words).captions["walk"]]
     for content in bad[name]:
         path.write_bytes(content)  # it is built again
-        assert [str(event) for event in ml.Library(words).captions("walk")] == before
+        assert [str(event) for event in ml.Library(words).captions["walk"]] == before
         assert len(ml.Library(words).find("kick")) == 1
 
 

@@ -166,7 +166,7 @@ def test_a_frame_file_is_below_the_library(takes, tmp_path, name):
             attempt()
     library.verify(repair=True)
     assert victim.read_text() == "years of work"
-    assert ml.Library(takes.path).damage() == []
+    assert ml.Library(takes.path).store.damage() == []
 
 
 def test_a_catalogue_with_right_checksums_is_not_believed_either(takes, tmp_path):
@@ -306,7 +306,7 @@ def test_a_store_is_confirmed_where_it_was_not_chosen(takes, tmp_path, monkeypat
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configuration"))
     done = ran("trust", takes.path)
     assert done.returncode == 0 and "file:///" in done.stderr
-    assert ml.Library(takes.path).files.remote
+    assert ml.Library(takes.path).store.files.remote
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_a_store_is_confirmed_where_it_was_not_chosen(takes, tmp_path, monkeypat
 def test_only_file_systems_for_storage_are_opened(takes, address):
     takes.store.catalogue.set_meta("store", address)
     with pytest.raises(ml.MotionloomError, match="with one of file, local"):
-        _ = ml.Library(takes.path).files
+        _ = ml.Library(takes.path).store.files
 
 
 # --- silent corruption -------------------------------------------------------------------------
@@ -333,7 +333,7 @@ def test_a_flipped_byte_in_a_frame_file_is_noticed(takes, place):
     assert done.returncode == 1 and "problem  jog: " in done.stderr
     done = ran("verify", takes.path, "--repair")
     assert done.returncode == 0 and "jog.bvh again" in done.stderr
-    assert ml.Library(takes.path).damage() == []
+    assert ml.Library(takes.path).store.damage() == []
 
 
 def test_a_changed_rate_and_a_changed_label_are_noticed(takes):
@@ -355,7 +355,7 @@ def test_a_changed_setting_of_the_library_is_noticed(tmp_path):
     library = ml.Library.create(tmp_path / "takes.loom", fps=30)
     change(library, "UPDATE meta SET value = '15.0' WHERE key = 'fps'")
     with pytest.raises(LibraryError, match="settings of the library are not what was written"):
-        _ = ml.Library(library.path).fps
+        _ = ml.Library(library.path).store.fps
 
 
 def test_a_renamed_row_is_restored(takes):
@@ -627,4 +627,4 @@ def test_damaged_statistics_of_captions_are_made_again(tmp_path, shape):
 def test_a_motion_whose_name_is_no_text_is_damage(takes):
     change(takes, "UPDATE motions SET name = x'00ff' WHERE name = ?", takes.names[0])
     with pytest.raises(LibraryError, match="the catalogue is damaged: a motion has no name"):
-        ml.Library(takes.path).label("nobody", "calm")
+        ml.Library(takes.path).labels.add("nobody", "calm")

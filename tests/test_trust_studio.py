@@ -54,11 +54,12 @@ def test_jobs_wait_in_one_queue_with_an_end():
 
 
 def test_a_stopped_crowd_ends_at_its_next_movement(library):
-    from motionloom.studio.routes.dancing.crowd import CrowdRequest, _run
+    from motionloom.library.settings import BallroomSettings
+    from motionloom.studio.routes.dancing.crowd import BallroomRequest, _run
 
     jobs = Jobs()
     state = create_app(library).state.studio
-    request = CrowdRequest(couples=2, seconds=20)
+    request = BallroomRequest(settings=BallroomSettings(couples=2, seconds=20))
     job = jobs.start("dancing", lambda job: _run(request, state, job))
     wait_until(lambda: job.done > 0 or job.state != "running", "a movement is danced")
     jobs.stop(job.id)

@@ -119,7 +119,7 @@ def setting(default: Any, help: str | Setting, **details: Any) -> Any:
     return field(default=default, metadata={"setting": about})
 
 
-class Preset(Generic[S]):
+class PaperPreset(Generic[S]):
     """A constructor that begins with the values of a paper; see `preset`."""
 
     def __init__(self, values: Callable[[type[S]], S]) -> None:
@@ -131,7 +131,7 @@ class Preset(Generic[S]):
         return lambda **explicit: cls.of(explicit, start=self.values(cls))
 
 
-def preset(values: Callable[[Any], S]) -> Preset[S]:
+def preset(values: Callable[[Any], S]) -> PaperPreset[S]:
     """Make a method that returns the settings of a paper a constructor with explicit options.
 
     Examples
@@ -146,14 +146,16 @@ def preset(values: Callable[[Any], S]) -> Preset[S]:
     >>> Graph.kg04().tiers, Graph.kg04(tiers=1).tiers
     (9, 1)
     """
-    return Preset(values)
+    return PaperPreset(values)
 
 
 def presets_of(cls: type[Settings]) -> tuple[str, ...]:
     """Names of the presets of a settings class."""
     mro = reversed(cls.__mro__)
     return tuple(
-        dict.fromkeys(n for base in mro for n, v in vars(base).items() if isinstance(v, Preset))
+        dict.fromkeys(
+            n for base in mro for n, v in vars(base).items() if isinstance(v, PaperPreset)
+        )
     )
 
 
@@ -224,13 +226,15 @@ class Settings:
         --------
         >>> @dataclass(frozen=True, kw_only=True)
         ... class Lazy(Settings):
+        ...     NAME = "lazy"
         ...     k: int = setting(256, "Neighbors per query frame.", least=1)
         >>> @dataclass(frozen=True, kw_only=True)
         ... class Web(Settings):
+        ...     NAME = "web"
         ...     alpha: float = setting(0.15, "Width of the valid region.")
         >>> @dataclass(frozen=True, kw_only=True)
         ... class Search(Settings):
-        ...     method: Lazy | Web = setting(Lazy(), "", methods={"lazy": Lazy, "web": Web})
+        ...     method: Any = setting(Lazy(), "", methods={"lazy": Lazy, "web": Web})
         >>> Search.of({"k": 64}).method
         Lazy(k=64)
         >>> Search.of({"method": "web", "k": 64})
@@ -310,22 +314,6 @@ class Settings:
                 value = type(default).from_json(value, default)
             given[name] = value
         return cls(**given) if start is None else replace(start, **given)
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Let FastAPI take the class itself: values are checked here and nowhere else."""
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_plain_validator_function(
-            cls.from_json,
-            serialization=core_schema.plain_serializer_function_ser_schema(
-                lambda own: own.to_json()
-            ),
-        )
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
-        return json_schema(cls)
 
 
 @dataclass(frozen=True, kw_only=True)

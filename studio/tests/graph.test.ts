@@ -27,25 +27,24 @@ describe("motion graphs", () => {
   });
   it("write transitions as the command line does", () => expect(transitionText(GRAPH, 1)).toBe("b:20,a:10"));
   it("read their settings from the address", () => {
-    const list = { type: "array", default: [] };
+    const list = { type: ["array", "null"], items: { type: "string" }, default: null };
     const number = { type: "number" };
-    const threshold = { anyOf: [number, { type: "null" }] };
     const fields = {
-      within: list,
+      label: list,
       only: list,
-      threshold,
+      max_distance: { type: ["number", "null"], default: null },
       per_minute: { ...number, default: 60 },
-      blend_seconds: number,
+      rules: { type: "object", properties: { blend_seconds: number }, default: {} },
     };
-    useSettings({ GraphRequest: { properties: fields } });
-    expect(graphSettings({ only: "a, b,", per_minute: "90", blend_seconds: "0.5", seed: "3" })).toEqual({
+    useSettings({ GraphSettings: { properties: fields } });
+    expect(graphSettings({ only: "a, b,", per_minute: "90", "rules.blend_seconds": "0.5", seed: "3" })).toEqual({
       only: ["a", "b"],
       per_minute: 90,
-      blend_seconds: 0.5,
+      rules: { blend_seconds: 0.5 },
     });
-    expect(graphSettings({ within: "walk", threshold: "0.2", per_minute: "90" })).toEqual({
-      within: ["walk"],
-      threshold: 0.2,
+    expect(graphSettings({ label: "walk", max_distance: "0.2", per_minute: "90" })).toEqual({
+      label: ["walk"],
+      max_distance: 0.2,
     });
   });
 });

@@ -5,10 +5,11 @@ import type { Studio } from "../src/page/studio";
 import { distanceText, shortName } from "../src/search/match-card";
 import {
   addressOf,
-  defaultSettings,
-  familyBody,
+  changed,
   filtersOnly,
-  searchBody,
+  listOf,
+  requestBody,
+  settingsFrom,
   settingsOf,
   unitOf,
 } from "../src/search/search-settings";
@@ -18,87 +19,100 @@ import { Verdicts } from "../src/search/verdicts";
 // What modules of the page use while they are loaded, and Node does not have.
 vi.hoisted(() => Object.assign(globalThis, { addEventListener: () => {}, IntersectionObserver: class {} }));
 
-const ALWAYS = ["max", "max_distance", "within", "only", "without", "exclude_query", "accept", "reject"];
-const method = (name: string, options: string[], rest = {}) => ({
+const method = (name: string, rest = {}) => ({
   name,
-  about: "",
   unit: null,
   whole_clips: false,
-  options: [...options, ...ALWAYS],
+  mirrors: name !== "web",
   threshold_filters: name === "dtw",
   ...rest,
 });
 const MENU: SearchMenu = {
-  methods: [
-    method("dtw", ["features", "rank", "steps", "weights"]),
-    method("lazy", ["features", "k", "radius"]),
-    method("web", ["distance"]),
-    method("emd", [], { unit: "degrees" }),
-  ],
+  methods: [method("dtw"), method("lazy"), method("web"), method("emd", { unit: "degrees" })],
   features: [{ name: "e15", unit: "m" }],
   distances: [{ name: "jrd", unit: "rad" }],
   labels: [],
   defaults: { k: 256 },
 };
-const text = (usual: string) => ({ type: "string", default: usual });
-const optional = (schema: JsonSchema) => ({ anyOf: [schema, { type: "null" }] });
-const list = { type: "array", default: [] };
-const QUERY = {
-  query: { type: "string" },
-  method: text("dtw"),
-  features: text("e15"),
-  distance: text("pc11"),
-  k: optional({ type: "integer" }),
-  radius: optional({ type: "number" }),
-  max: { type: "integer", default: 100 },
-  max_distance: optional({ type: "number" }),
-  ...{ within: list, only: list, without: list, accept: list, reject: list },
-  steps: { enum: ["slope", "classic"], default: "slope" },
+const list: JsonSchema = { type: ["array", "null"], items: { type: "string" }, default: null };
+const optional = (type: string): JsonSchema => ({ type: [type, "null"], default: null });
+const features = { type: "string", default: "e15" };
+const steps = { enum: ["slope", "classic"], default: "slope" };
+const variant = (name: string, options: Record<string, JsonSchema>): JsonSchema => ({
+  properties: { name: { const: name }, ...options },
+});
+const expansion = (whole: object): JsonSchema => ({
+  properties: { tiers: { type: ["integer", "string"], default: "all" }, join_distance: optional("number") },
+  default: whole,
+});
+const family: Record<string, JsonSchema> = {
+  ...{ label: list, only: list, exclude: list },
+  method: {
+    oneOf: [
+      variant("dtw", { features, rank: { enum: ["movement", "distance", null], type: ["string", "null"] }, steps }),
+      variant("lazy", { features, k: optional("integer"), radius: optional("number"), steps }),
+      variant("web", { distance: { type: "string", default: "pc11" } }),
+      variant("emd", {}),
+    ],
+    discriminator: { propertyName: "name" },
+    default: { name: "dtw" },
+  },
+  max: { type: ["integer", "null"], default: 100 },
+  exclude_query: { type: "boolean", default: false },
+  expansion: expansion({}),
+  feedback: { properties: { accept: list, reject: list }, default: {} },
 };
-const flag = { type: "boolean", default: false };
-const search = { ...QUERY, rank: optional({ enum: ["movement", "distance"] }), exclude_query: flag, mirror: flag };
-const tiers = { anyOf: [{ type: "integer" }, { const: "all" }], default: "all" };
-const family = { ...QUERY, tiers, apart: { type: "number", default: 0.2 } };
-useSettings({ SearchRequest: { properties: search }, FamilyRequest: { properties: family } });
-const DEFAULTS = defaultSettings();
+const search = {
+  ...family,
+  max_distance: optional("number"),
+  mirror: { type: "boolean", default: false },
+  expansion: expansion({ tiers: 1 }),
+};
+useSettings({ SearchSettings: { properties: search }, FamilySettings: { properties: family } });
+const DEFAULTS = settingsFrom("search");
 const studio = (selection: Studio["selection"] = null) => ({ selection, replaceQuery: vi.fn() }) as unknown as Studio;
 
 describe("search settings", () => {
   it("come from the address and go there again", () => {
-    const query = { query: "a:1-9", method: "lazy", k: "64", within: "walk,run", exclude_query: "1", steps: "classic" };
-    const settings = settingsOf(studio(), query);
-    expect(settings).toMatchObject({ k: 64, within: ["walk", "run"], exclude_query: true, max: 100 });
-    expect(addressOf(settings)).toEqual(query);
-    expect(addressOf(DEFAULTS)).toEqual({});
+    const query = { query: "a:1-9", method: "lazy", k: "64", label: "walk,run", exclude_query: "1", steps: "classic" };
+    const settings = settingsOf("search", studio(), query);
+    expect(settings).toMatchObject({ k: 64, label: ["walk", "run"], exclude_query: true, max: 100 });
+    expect(addressOf("search", settings)).toEqual(query);
+    expect(addressOf("search", DEFAULTS)).toEqual({});
   });
-  it("ignore what is not a number", () => expect(settingsOf(studio(), { k: "many" }).k).toBeNull());
+  it("ignore what is not a number", () =>
+    expect(settingsOf("search", studio(), { method: "lazy", k: "many" }).k).toBeNull());
   it("take the selected segment as the query, and put it into the address", () => {
     const selecting = studio({ motion: "walk", start: 1, end: 9 });
-    expect(settingsOf(selecting, {}).query).toBe("walk:1-9");
+    expect(settingsOf("search", selecting, {}).query).toBe("walk:1-9");
     expect(selecting.replaceQuery).toHaveBeenCalledWith({ query: "walk:1-9" });
   });
-  it("are sent as far as the method takes them", () => {
-    const settings = { ...DEFAULTS, query: "a:1-9", k: 8, method: "lazy", rank: "distance" as const };
-    const common = {
-      query: "a:1-9",
-      method: "lazy",
-      features: "e15",
-      k: 8,
-      max: 100,
-      within: [],
-      only: [],
-      without: [],
-      accept: [],
-      reject: [],
-    };
-    expect(searchBody(MENU, settings)).toEqual({ ...common, exclude_query: false });
-    expect(familyBody(MENU, { ...settings, tiers: 2 })).toEqual({ ...common, tiers: 2, apart: 0.2 });
-    expect(familyBody(MENU, { ...settings, max_distance: 0.1 })).toMatchObject({ join_distance: 0.1 });
-    expect(searchBody(MENU, { ...settings, reject: ["b:0-9"] })).toMatchObject({ reject: ["b:0-9"] });
+  it("have the defaults of the verb", () => {
+    expect(DEFAULTS["expansion.tiers"]).toBe(1);
+    expect(settingsFrom("family")["expansion.tiers"]).toBe("all");
+  });
+  it("have the options of the method", () => {
+    const lazy = changed("search", { ...DEFAULTS, query: "a:1-9", rank: "distance" }, { method: "lazy", k: 8 });
+    expect(lazy).toMatchObject({ query: "a:1-9", method: "lazy", k: 8, radius: null });
+    expect("rank" in lazy).toBe(false);
+    expect(changed("search", lazy, { method: "dtw" })).toMatchObject({ features: "e15", rank: null });
+    expect(listOf(lazy["feedback.accept"])).toEqual([]);
+  });
+  it("are sent as far as they differ from the defaults", () => {
+    const settings = changed("search", { ...DEFAULTS, query: "a:1-9" }, { method: "lazy", k: 8 });
+    expect(requestBody("search", DEFAULTS)).toEqual({ query: "", settings: {} });
+    expect(requestBody("search", settings)).toEqual({ query: "a:1-9", settings: { method: { name: "lazy", k: 8 } } });
+    const judged = changed("search", settings, { "feedback.reject": ["b:0-9"], max_distance: 0.1 });
+    expect(requestBody("search", judged).settings).toMatchObject({
+      feedback: { reject: ["b:0-9"] },
+      max_distance: 0.1,
+    });
+    const family = changed("family", { ...settingsFrom("family"), query: "a:1-9" }, { "expansion.join_distance": 0.1 });
+    expect(requestBody("family", family)).toEqual({ query: "a:1-9", settings: { expansion: { join_distance: 0.1 } } });
   });
   it("have the unit of their features, distance or method", () => {
     expect(unitOf(MENU, DEFAULTS)).toBe("m");
-    expect(unitOf(MENU, { ...DEFAULTS, method: "web", distance: "jrd" })).toBe("rad");
+    expect(unitOf(MENU, changed("search", DEFAULTS, { method: "web", distance: "jrd" }))).toBe("rad");
     expect(unitOf(MENU, { ...DEFAULTS, method: "emd" })).toBe("degrees");
   });
   it("know when the threshold only filters", () => {

@@ -33,7 +33,8 @@ const SCHEMAS: Schemas = {
   Expansion: {
     properties: {
       join_distance: { anyOf: [{ type: "number", exclusiveMinimum: 0 }, { type: "null" }], "x-unit": "m" },
-      tiers: { anyOf: [{ type: "integer" }, { const: "all" }], default: "all" },
+      tiers: { type: ["integer", "string"], default: "all" },
+      lengths: { type: ["array", "null"], items: { type: "number" }, default: [0.5, 2] },
     },
   },
   Search: {
@@ -47,7 +48,7 @@ const SCHEMAS: Schemas = {
       max_matches: { type: "integer", minimum: 1, title: "Max Matches", default: 100 },
       label: { type: "array", items: { type: "string" }, default: [] },
       mirror: { type: "boolean", default: false },
-      expansion: { $ref: "#/components/schemas/Expansion", description: "Matches of matches." },
+      expansion: { $ref: "#/components/schemas/Expansion", description: "Matches of matches.", default: { tiers: 3 } },
     },
   },
 };
@@ -73,7 +74,8 @@ describe("fields of a schema", () => {
       label: [],
       mirror: false,
       "expansion.join_distance": null,
-      "expansion.tiers": "all",
+      "expansion.tiers": 3,
+      "expansion.lengths": [0.5, 2],
     });
   });
   it("have limits, units and help", () => {
@@ -124,6 +126,9 @@ describe("values of settings", () => {
     expect(parsed(field("expansion.join_distance"), "")).toBeNull();
     expect(parsed(field("expansion.join_distance"), "0.25")).toBe(0.25);
     expect(parsed(field("expansion.tiers"), "all")).toBe("all");
+    expect(parsed(field("expansion.lengths"), "1, 3")).toEqual([1, 3]);
+    expect(parsed(field("expansion.lengths"), "1 to 3")).toBeUndefined();
+    expect(parsed(field("expansion.lengths"), "")).toBeNull();
     expect(parsed(field("rank"), "")).toBeNull();
     expect(parsed(field("rank"), "size")).toBeUndefined();
     expect(parsed(field("label"), " walk, run,")).toEqual(["walk", "run"]);
@@ -141,7 +146,7 @@ describe("values of settings", () => {
 
 describe("settings of the server", () => {
   it("are chosen by name, all or some in the order of the form", () => {
-    useSettings({ GraphRequest: { properties: { a: { type: "integer" }, b: { type: "boolean" } } } });
+    useSettings({ GraphSettings: { properties: { a: { type: "integer" }, b: { type: "boolean" } } } });
     expect(settingsFields("graph").map((one) => one.name)).toEqual(["a", "b"]);
     expect(settingsFields("graph", ["b", "x", "a"]).map((one) => one.name)).toEqual(["b", "a"]);
     expect(settingsFields("dance")).toEqual([]);

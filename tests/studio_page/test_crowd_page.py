@@ -13,7 +13,7 @@ MADE = "count => studio.stage.characters.length === count && studio.stage.clock.
 
 def test_a_ballroom_is_on_the_stage(page):
     view = page.locator("loom-crowd-view")
-    go(page, "crowd", kind="ballroom", couples=1, width=4, depth=4, seconds=2, seed=2)
+    go(page, "crowd", kind="ballroom", couples=1, **{"floor.room": "4,4"}, seconds=2, seed=2)
     page.wait_for_function(MADE, arg=2)
     expect(view.locator("#figures")).to_contain_text("smallest distance between couples")
     page.evaluate("studio.stage.freeze(1)")
@@ -22,7 +22,7 @@ def test_a_ballroom_is_on_the_stage(page):
 
 def test_a_ballroom_and_a_march_are_on_the_stage(page):
     view = page.locator("loom-crowd-view")
-    go(page, "crowd", kind="ballroom", couples=4, width=8, depth=7, seconds=5, seed=2)
+    go(page, "crowd", kind="ballroom", couples=4, **{"floor.room": "8,7"}, seconds=5, seed=2)
     page.wait_for_function(MADE, arg=8)
     expect(view.locator("#figures")).to_contain_text("smallest distance between couples")
     expect(view.locator("loom-code")).to_contain_text("motionloom ballroom --couples 4 --room 8x7")
@@ -40,7 +40,7 @@ def test_a_ballroom_and_a_march_are_on_the_stage(page):
     page.wait_for_function(MADE, arg=10)
     in_address(page, "couples=5")
     # A crowd that does not fit is refused, and the last one stays.
-    go(page, "crowd", kind="ballroom", couples=30, width=5, depth=5, seconds=5)
+    go(page, "crowd", kind="ballroom", couples=30, **{"floor.room": "5,5"}, seconds=5)
     expect(page.locator("loom-app [role=alert]")).to_contain_text("do not fit into the room")
     view.locator("#march").click()
     page.wait_for_function(MADE, arg=40)

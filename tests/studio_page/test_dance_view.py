@@ -14,7 +14,7 @@ import pytest
 from browser import drawn_joints, go, open_take, settled
 from waiting import wait_until
 
-PLAYED = "#/dance?within=dance_groove&music=tune&seed=1"
+PLAYED = "#/dance?label=dance_groove&music=tune&seed=1"
 
 VIEW = "document.querySelector('loom-app').shadowRoot.querySelector('loom-dance-view')"
 # The audible time, the time of a frame drawn now, and the audible time again. The sound goes on
@@ -102,7 +102,7 @@ def pausing_stops_the_sound_and_playing_goes_on_there(page):
 
 
 def test_the_live_dance_follows_the_pointer_and_the_slider(windows, studio_address):
-    page = windows(studio_address + "#/dance?within=dance_groove")
+    page = windows(studio_address + "#/dance?label=dance_groove")
     page.click("#follow:not([disabled])")
     page.wait_for_function("() => studio.stage.characters.length && studio.stage.clock.time > 0.5")
     box = page.locator("#stage canvas").bounding_box()
@@ -128,7 +128,7 @@ def test_a_dance_that_is_no_longer_wanted_stays_away(windows, studio_address, aw
     page, held = windows(studio_address), []
     page.route(awaited, lambda route: held.append(route))
     with page.expect_request(awaited):
-        go(page, "dance", wait=False, within="dance_groove", music="tune", seed="2")
+        go(page, "dance", wait=False, label="dance_groove", music="tune", seed="2")
     wait_until(lambda: page.evaluate("1") and held, "the request is held")
     open_take(page, "walk_p0", wait=False)  # before the answer comes
     with page.expect_event("requestfinished", lambda request: request == held[0].request):

@@ -47,7 +47,7 @@ def test_error_notices_go_away_by_themselves(windows, studio_address):
 
 
 def test_sound_is_silent_while_the_dance_plays_backwards(windows, studio_address):
-    page = windows(f"{studio_address}#/dance?within=dance_groove&music=tune&seed=1")
+    page = windows(f"{studio_address}#/dance?label=dance_groove&music=tune&seed=1")
     page.wait_for_function(f"() => {DANCE}?.track && studio.stage.clock.time > 0.3")
     assert page.evaluate(f"{DANCE}.track.source !== undefined")
     page.keyboard.press("j")
@@ -61,7 +61,7 @@ def test_sound_is_silent_while_the_dance_plays_backwards(windows, studio_address
 
 def test_the_command_of_a_dance_names_the_song_after_a_reload(windows, studio_address, tmp_path):
     song = write_tune(tmp_path / "my song.mid", bars=3, meter=4, tempo_bpm=100)
-    page = windows(f"{studio_address}#/dance?within=dance_groove")
+    page = windows(f"{studio_address}#/dance?label=dance_groove")
     page.locator("loom-dance-view #song").set_input_files(song)
     code = page.locator("loom-dance-view loom-code").first
     expect(code).to_contain_text("'my song.mid'")

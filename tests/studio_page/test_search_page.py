@@ -170,7 +170,7 @@ def test_methods_bring_their_settings_and_errors_are_shown(page):
 
 def test_nodes_of_the_family_are_played_left_out_and_passed_on(page):
     page.expected.append("api/parametric")
-    go(page, "family", query=QUERY, max_distance=0.12)
+    go(page, "family", query=QUERY, **{"expansion.join_distance": 0.12})
     nodes = page.locator("loom-family-graph .node")
     expect(nodes.nth(3)).to_be_visible()
     expect(page.locator("loom-family-graph line.way").first).to_be_attached()
@@ -241,7 +241,7 @@ def test_a_click_on_the_grid_shows_both_poses(windows, studio_address):
 
 
 def test_the_grid_is_painted_zoomed_and_moved(page):
-    go(page, "grid", a=QUERY, b=OTHER, layers="none", threshold="any")
+    go(page, "grid", a=QUERY, b=OTHER, layers="none", max_distance="any")
     _wait(page, f"{GRID}?.data")
     assert page.evaluate(f"{GRID}.web") is None  # layers are loaded when they are shown
     high = page.evaluate(f"{GRID}.data.high")

@@ -263,7 +263,8 @@ def _danced(steps, seconds: float, seed) -> Motion:
 
 
 def _walked(graph, seconds: float, seed) -> Motion:
-    walks = [graph.walk(seconds=seconds, seed=np.random.default_rng(s)) for s in seed.spawn(_TRIES)]
+    rngs = [np.random.default_rng(one) for one in seed.spawn(_TRIES)]
+    walks = [graph.walk(seconds=seconds, seed=rng) for rng in rngs]
     return walks[int(np.argmin([_footprint_size(walk) for walk in walks]))]
 
 

@@ -82,6 +82,7 @@ def march(
     Examples
     --------
     >>> from motionloom.crowd.built_in import march_steps
+    >>> from motionloom.crowd.settings import Formation
     >>> pairs = Formation(ranks=2, files=2)
     >>> settings = MarchSettings(points=((0, 0), (0, 9)), formation=pairs, tempo_bpm=96, seconds=4)
     >>> made = march(settings, march_steps())

@@ -520,8 +520,8 @@ def _flat_names(cls: type[Settings]) -> list[str]:
     """Names of the fields of a settings class, with those of its groups in their place."""
     names: list[str] = []
     for each in fields(cls):
-        group = isinstance(each.default, Settings)
-        names += _flat_names(type(each.default)) if group else [each.name]
+        default = each.default
+        names += _flat_names(type(default)) if isinstance(default, Settings) else [each.name]
     return names
 
 

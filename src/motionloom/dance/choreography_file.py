@@ -211,8 +211,8 @@ def save_choreography(library: Store, made: Choreography, name: str) -> None:
     >>> folder = tempfile.TemporaryDirectory()
     >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
     >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
-    >>> save_choreography(lib, lib.choreography(meter=4), "disco")
-    >>> [one.kind for one in saved_choreographies(lib, lambda name: lib[name])]
+    >>> save_choreography(lib.store, lib.choreography(meter=4), "disco")
+    >>> [one.kind for one in saved_choreographies(lib.store, lib.__getitem__)]
     ['disco']
     """
     with library.change(f"save choreography {name}"):

@@ -265,7 +265,7 @@ def evaluate_clips(
     ...     for performer in (0, 1):
     ...         motion = ml.demo.clip(action, performer=performer)
     ...         lib.add_motion(motion, labels=[action.split("_")[0]])
-    >>> found = evaluate_clips(lib, EvaluateSettings(methods=("dtw-clip",)))
+    >>> found = evaluate_clips(lib.store, EvaluateSettings(methods=("dtw-clip",)))
     >>> found.methods["dtw-clip"].mean_average_precision
     1.0
     """

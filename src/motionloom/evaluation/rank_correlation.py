@@ -36,8 +36,8 @@ from motionloom.features import (
     FrameDistance,
     feature_set,
     frame_distance,
-    principal_components,
 )
+from motionloom.features.feature_table import principal_components
 from motionloom.files import atomic_write
 from motionloom.motion import Motion, Segment
 from motionloom.parallel import Progress

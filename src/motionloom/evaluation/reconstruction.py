@@ -58,7 +58,7 @@ class ReconstructionError:
     Examples
     --------
     >>> from motionloom.evaluation.reconstruction import evaluate_reconstruction
-    >>> error = evaluate_reconstruction(lib, "walk", mode="online")
+    >>> error = evaluate_reconstruction(lib.store, "walk", ReconstructionTest(mode="online"))
     >>> error.frames.shape == (len(lib["walk"]),), error.mean_cm <= error.max_cm
     (True, True)
     """
@@ -141,7 +141,7 @@ def evaluate_reconstruction(
     Examples
     --------
     >>> from motionloom.evaluation.reconstruction import evaluate_reconstruction
-    >>> error = evaluate_reconstruction(lib, "walk", ReconstructionTest(noise=0.002, seed=1))
+    >>> error = evaluate_reconstruction(lib.store, "walk", ReconstructionTest(noise=0.002, seed=1))
     >>> error.left_out, 0.0 < error.mean_cm < 10.0
     (('walk',), True)
     """

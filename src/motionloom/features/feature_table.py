@@ -197,7 +197,7 @@ def principal_components(
     Examples
     --------
     >>> from motionloom.features.feature_table import principal_components
-    >>> variances = principal_components(lib, "pca8").variances
+    >>> variances = principal_components(lib.store, "pca8").variances
     >>> bool(variances[0] >= variances[1] >= variances[2])
     True
     """

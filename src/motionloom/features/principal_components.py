@@ -35,7 +35,7 @@ class Basis:
     Examples
     --------
     >>> from motionloom.features.feature_table import principal_components
-    >>> basis = principal_components(lib, "pca8")
+    >>> basis = principal_components(lib.store, "pca8")
     >>> basis.project(basis.mean[None], 8).shape
     (1, 8)
     """

@@ -167,7 +167,7 @@ def library_edits(library: Store) -> Edits:
     >>> import motionloom as ml, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
-    >>> bool(library_edits(lib)), len(edit(lib, "lock", "walk:30,jog:12").locked)
+    >>> bool(library_edits(lib.store)), len(edit(lib.store, "lock", "walk:30,jog:12").locked)
     (False, 1)
     """
     if _NAME not in library.artifacts.names(KIND):

@@ -67,8 +67,8 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
     >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
     >>> sits = register([ml.demo.clip("sit_stand"), ml.demo.clip("sit_stand_low")])
     >>> few = ParametrizeSettings(samples=5)
-    >>> save_parametric(lib, parametrize(sits, "lowest(hips)", few), "sit")
-    >>> open_parametric(lib, "sit").axes
+    >>> save_parametric(lib.store, parametrize(sits, "lowest(hips)", few), "sit")
+    >>> open_parametric(lib.store, "sit").axes
     ('y',)
     """
     registration, space = motion.registration, motion.space

@@ -77,8 +77,8 @@ def forms() -> str:
 def register_parameter(make: Callable[..., Parameter]) -> Callable[..., Parameter]:
     """Add a kind of parameter; use it as a decorator of a function that makes the parameter.
 
-    The function takes ``joint``, ``frame``, both in this order, or nothing. The name of the function
-    is the first word of the text of the parameter: ``NAME(JOINT)@FRAME``.
+    The function takes ``joint``, ``frame``, both in this order, or nothing. Its name is the first
+    word of the text of the parameter: ``NAME(JOINT)@FRAME``.
 
     Raises
     ------

@@ -97,7 +97,7 @@ def reconstruct(
     --------
     >>> from motionloom.reconstruction import ReconstructSettings, reconstruct, tracked
     >>> six = tracked(ml.demo.clip("walk", performer=1)[:10])
-    >>> reconstruct(lib, six, ReconstructSettings(mode="online"))
+    >>> reconstruct(lib.store, six, ReconstructSettings(mode="online"))
     Reconstruction('walk_p1', 10 frames at 30 fps = 0.33 s, 21 joints)
     """
     settings = settings or ReconstructSettings()
@@ -155,7 +155,7 @@ def reconstruction_stream(
     >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
     >>> lib.add_motion(ml.demo.clip("walk"))
     >>> walk = ml.demo.clip("walk", performer=1)
-    >>> stream = reconstruction_stream(lib, SIX, walk.skeleton, fps=30)
+    >>> stream = reconstruction_stream(lib.store, SIX, walk.skeleton, fps=30)
     >>> rotations, root, distance = stream.step(tracked(walk).positions[0])
     >>> rotations.shape == (len(walk.skeleton), 4)
     True

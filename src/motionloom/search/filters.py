@@ -63,7 +63,7 @@ def chosen_names(
 
     Examples
     --------
-    >>> chosen_names(lib, only=["walk"])
+    >>> chosen_names(lib.store, only=["walk"])
     ['walk']
     """
     names = library.names

@@ -225,9 +225,10 @@ class Store(StoredMotions):
         Examples
         --------
         >>> import motionloom as ml, tempfile
+        >>> from motionloom.store import Store
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = ml.demo.clip("walk").save(f"{folder}/takes/walk.bvh")
-        ...     [path.name for path in ml.Library.find_files(folder)]
+        ...     [path.name for path in Store.find_files(folder)]
         ['walk.bvh']
         """
         return [Path(source.shown) for source in find_sources(paths)[0]]
@@ -304,7 +305,7 @@ class Store(StoredMotions):
         Examples
         --------
         >>> lib.add_motion(ml.demo.clip("walk"), name="stroll", labels=["walk"])
-        >>> lib.labels("stroll")
+        >>> lib.store.labels("stroll")
         ('walk',)
         """
         if motion.origin.character is not None:
@@ -319,8 +320,8 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> lib.set_labels("walk", ["calm", "walk"])
-        >>> lib.labels("walk")
+        >>> lib.store.set_labels("walk", ["calm", "walk"])
+        >>> lib.store.labels("walk")
         ('calm', 'walk')
         """
         given = checked_labels(labels)
@@ -341,8 +342,8 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> lib.label("walk:20-80", "calm")
-        >>> [(str(part), label) for part, label in lib.segment_labels("walk")]
+        >>> lib.store.label("walk:20-80", "calm")
+        >>> [(str(part), label) for part, label in lib.store.segment_labels("walk")]
         [('walk:20-80', 'calm')]
         """
         name, written = split_segment(place)
@@ -385,7 +386,7 @@ class Store(StoredMotions):
         Examples
         --------
         >>> lib.rename("walk", "calm walk")
-        >>> lib.labels("calm walk")
+        >>> lib.store.labels("calm walk")
         ('walk',)
         """
         importing.check_name(new)
@@ -414,10 +415,10 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> with lib.change("label"):
-        ...     lib.label("walk", "calm")
-        ...     lib.label("jog", "calm")
-        >>> print(lib.undo(), lib.labels("walk"), lib.labels("jog"))
+        >>> with lib.store.change("label"):
+        ...     lib.store.label("walk", "calm")
+        ...     lib.store.label("jog", "calm")
+        >>> print(lib.undo(), lib.store.labels("walk"), lib.store.labels("jog"))
         label jog, walk ('walk',) ('jog',)
         """
         with self.writing(), self.catalogue.recording(what):
@@ -431,7 +432,7 @@ class Store(StoredMotions):
 
         Examples
         --------
-        >>> lib.set_labels("walk", ["calm"])
+        >>> lib.store.set_labels("walk", ["calm"])
         >>> str(lib.history()[0])
         'label walk'
         """

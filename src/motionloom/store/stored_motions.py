@@ -270,7 +270,7 @@ class StoredMotions:
         Examples
         --------
         >>> import motionloom as ml
-        >>> lib.store.digest() == ml.Library(lib.path).digest()
+        >>> lib.store.digest() == ml.Library(lib.path).store.digest()
         True
         """
         labels = self.catalogue.labels()

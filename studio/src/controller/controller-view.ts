@@ -2,7 +2,7 @@
 
 import { css, html, nothing, svg } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import type { MatchingInfo } from "../net/types";
+import type { MatchingInfo, Schema } from "../net/types";
 import { finished, send, type Job } from "../net/api";
 import { settingsFields } from "../net/settings-schema";
 import "../page/code-line";
@@ -72,19 +72,19 @@ export class ControllerView extends View {
     this.stop();
   }
 
-  /** Query: within (a label), only (names with commas), all ("1"), mirror ("0"). */
+  /** Query: label, only (names with commas), all ("1"), mirror ("0"). */
   protected characterChanged(): void {
     this.studio.notify("The controller shows the character from its next start.");
   }
 
   protected routeChanged(query: Record<string, string>): void {
     const wanted = JSON.stringify(query);
-    if (wanted === this.built || !(query.within || query.only || query.all)) return;
+    if (wanted === this.built || !(query.label || query.only || query.all)) return;
     this.built = wanted;
     this.stop();
     this.info = this.report = null;
     void this.studio.attempt(async () => {
-      const job = await send("post", "matching", { body: this.takes });
+      const job = await send("post", "matching", { body: { settings: this.settings } });
       const info = await finished(job, (now) => wanted === this.built && (this.job = now)).catch((error: unknown) => {
         this.built = ""; // so that it can be built again
         throw error;
@@ -98,8 +98,8 @@ export class ControllerView extends View {
     });
   }
 
-  /** The takes of the address, for the server. */
-  private get takes() {
+  /** The settings of the address. */
+  private get settings(): Schema["MatchingSettings"] {
     const fields = settingsFields("matching");
     return bodyOf(fields, fromAddress(fields, this.studio.route.query));
   }
@@ -114,7 +114,7 @@ export class ControllerView extends View {
       this.stop();
       return;
     }
-    const pilot = new Pilot(this.studio, this.takes);
+    const pilot = new Pilot(this.studio, this.settings);
     this.pilot = pilot;
     this.steer();
     pilot.addEventListener("ended", () => {
@@ -151,26 +151,26 @@ export class ControllerView extends View {
     event.preventDefault();
     const value = (id: string) => this.renderRoot.querySelector<HTMLInputElement>(`#${id}`)!.value.trim() || undefined;
     const only = this.renderRoot.querySelector<TakePicker>("loom-take-picker")!.value.join(",") || undefined;
-    const within = only ? undefined : value("within");
+    const label = only ? undefined : value("label");
     const { given } = this.renderRoot.querySelector<SettingsForm>("loom-settings-form")!;
     this.built = ""; // build again even if the address stays the same
-    this.studio.go("controller", { within, only, all: only || within ? undefined : "1", ...toAddress(given) });
+    this.studio.go("controller", { label, only, all: only || label ? undefined : "1", ...toAddress(given) });
   }
 
   private async measure(): Promise<void> {
     await this.studio.attempt(async () => {
-      const job = await send("post", "matching/coverage", { body: this.takes });
+      const job = await send("post", "matching/coverage", { body: { settings: this.settings } });
       this.report = await finished(job, (now) => (this.job = now));
     });
   }
 
   private form() {
-    const { within = "", only = "" } = this.studio.route.query;
+    const { label = "", only = "" } = this.studio.route.query;
     const fields = settingsFields("matching", ["mirror"]);
     return html`<form @submit=${this.build}>
-      <label><span class="faint">takes with the label</span><select id="within">
+      <label><span class="faint">takes with the label</span><select id="label">
         <option value="">any (all takes)</option>
-        ${[...this.studio.labels].map(([label, count]) => html`<option value=${label} ?selected=${label === within}>${label} (${count})</option>`)}</select></label>
+        ${[...this.studio.labels].map(([one, count]) => html`<option value=${one} ?selected=${one === label}>${one} (${count})</option>`)}</select></label>
       <loom-take-picker .studio=${this.studio} .names=${only} label="or chosen takes: that walk, run, turn, start and stop"></loom-take-picker>
       <div class="row"><loom-settings-form .fields=${fields} .given=${fromAddress(fields, this.studio.route.query)}
           .labels=${{ mirror: "also mirrored" }}></loom-settings-form>

@@ -59,14 +59,14 @@ export class Pilot extends EventTarget {
 
   constructor(
     private readonly studio: Studio,
-    private readonly takes: object,
+    private readonly settings: object,
   ) {
     super();
   }
 
   async start(): Promise<void> {
     const { live, stage } = this.studio;
-    const { meta } = await live.request("match/start", { takes: this.takes, ...wornQuery() });
+    const { meta } = await live.request("match/start", { settings: this.settings, ...wornQuery() });
     if (this.ended) {
       live.request("player/close", { player: meta.player }).catch(() => {});
       return;

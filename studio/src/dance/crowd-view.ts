@@ -10,7 +10,7 @@ import { inputValue } from "../page/form-input";
 import { qualityLines } from "../page/quality";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
-import { bodyOf, fromAddress, toAddress, valuesOf, type Field, type Given } from "../settings/fields";
+import { bodyOf, fromAddress, pick, toAddress, valuesOf, type Field, type Given } from "../settings/fields";
 import "../settings/settings-form";
 import { FloorLines } from "../stage/floor";
 import { SoundTrack } from "./sound";
@@ -19,10 +19,12 @@ type Query = Record<string, string>;
 
 /** Settings in the form. */
 const SHOWN = {
-  ballroom: ["couples", "width", "depth", "tempo", "seconds", "seed"],
-  march: ["ranks", "files", "tempo", "seconds", "seed"],
+  ballroom: ["couples", "floor.room", "tempo_bpm", "seconds", "seed"],
+  march: ["formation.ranks", "formation.files", "tempo_bpm", "seconds", "seed"],
 };
-const LABELS = { width: "width, m", depth: "depth, m", tempo: "beats per minute" };
+const LABELS = { "floor.room": "width and depth", tempo_bpm: "beats per minute" };
+/** What the page chooses where the address does not: music, and not for long. */
+const USUAL = { music: "tune", seconds: 20 };
 const LEADER = 0x4f9fd8;
 const FOLLOWER = 0xe0823d;
 const FILE_COLOURS = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d, 0xd86464, 0x9a86e0];
@@ -72,7 +74,8 @@ export class CrowdView extends View {
     return this.query.kind === "march" ? "march" : "ballroom";
   }
   private get fields(): Field[] {
-    return settingsFields("crowd", ["kind", "within", ...SHOWN[this.kind]]);
+    const usual: Given = USUAL;
+    return settingsFields(this.kind).map((one) => (one.name in usual ? { ...one, default: usual[one.name] } : one));
   }
 
   private stopSound(): void {
@@ -80,8 +83,10 @@ export class CrowdView extends View {
     this.track = null;
   }
 
-  private settings(query: Query): Body<"crowds"> {
-    return bodyOf(this.fields, fromAddress(this.fields, query));
+  private body(query: Query): Body<"crowds"> {
+    const { fields, kind } = this;
+    const settings = { ...USUAL, ...bodyOf(fields, fromAddress(fields, query)) };
+    return { kind, label: query.label || null, settings };
   }
 
   /** Make the crowd of the address, if that names a kind. */
@@ -95,7 +100,7 @@ export class CrowdView extends View {
   private async make(query: Query, wanted: string): Promise<void> {
     this.busy = "moving the crowd";
     try {
-      const job = await send("post", "crowds", { body: this.settings(query) });
+      const job = await send("post", "crowds", { body: this.body(query) });
       const crowd = await finished(job, (now) => now && (this.busy = now.title));
       if (wanted !== this.shown) return; // the address has changed in the meantime
       const message = await getArrays("crowds/{id}", { path: { id: crowd.id } });
@@ -105,7 +110,7 @@ export class CrowdView extends View {
       const { clock } = this.studio.stage;
       clock.pause();
       const { bodies } = message.meta;
-      const files = Number(valuesOf(this.fields, fromAddress(this.fields, query)).files);
+      const files = Number(valuesOf(this.fields, fromAddress(this.fields, query))["formation.files"]);
       this.studio.show(
         crowdMotions(message).map((motion, number) => ({
           motion,
@@ -113,7 +118,7 @@ export class CrowdView extends View {
             bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILE_COLOURS[(number % files) % FILE_COLOURS.length],
         })),
         null,
-        { title: this.kind, several: true, body: () => this.subject(), cli: crowd.cli, python: crowd.python },
+        { title: this.kind, several: true, body: () => this.subject(), ...crowd.lines },
       );
       this.floor!.show(message.meta.room, message.arrays.street as Float32Array | undefined);
       clock.seek(0);
@@ -168,7 +173,7 @@ export class CrowdView extends View {
       ${qualityLines(this.crowd.quality)}
       <div class="row"><button id="export" @click=${() => this.export()}>Export GLB</button>
         <button aria-pressed=${this.muted} @click=${() => this.mute()}>${this.muted ? "Muted" : "Sound on"}</button></div></section>
-      <loom-code cli=${this.crowd.cli} python=${this.crowd.python}></loom-code>`;
+      <loom-code cli=${this.crowd.lines.cli} python=${this.crowd.lines.python}></loom-code>`;
   }
 
   private subject() {
@@ -184,8 +189,8 @@ export class CrowdView extends View {
   render() {
     const kind = this.kind;
     const made = Boolean(this.query.kind);
-    const within = this.query.within ?? "";
-    const shown = settingsFields("crowd", SHOWN[kind]);
+    const label = this.query.label ?? "";
+    const shown = pick(this.fields, SHOWN[kind]);
     const cleared = Object.fromEntries(shown.map((one) => [one.name, undefined]));
     return html`<section><h2>A crowd that moves to music</h2>
       <div class="kinds" role="group" aria-label="Scene">
@@ -194,9 +199,9 @@ export class CrowdView extends View {
       <loom-settings-form .fields=${shown} .given=${fromAddress(shown, this.query)} .labels=${LABELS}
         @settings=${(event: CustomEvent<Given>) => this.change({ ...cleared, ...toAddress(event.detail) })}></loom-settings-form>
       <div class="row">
-        <label>Movements <select id="within" @change=${(event: Event) => this.change({ within: inputValue(event) })}>
-          <option value="" ?selected=${!within}>${kind === "march" ? "built-in soldiers" : "a built-in waltz"}</option>
-          ${[...this.studio.labels.keys()].map((label) => html`<option value=${label} ?selected=${label === within}>takes with label ${label}</option>`)}</select></label></div>
+        <label>Movements <select id="label" @change=${(event: Event) => this.change({ label: inputValue(event) })}>
+          <option value="" ?selected=${!label}>${kind === "march" ? "built-in soldiers" : "a built-in waltz"}</option>
+          ${[...this.studio.labels.keys()].map((one) => html`<option value=${one} ?selected=${one === label}>takes with label ${one}</option>`)}</select></label></div>
     </section>
     ${this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
     ${

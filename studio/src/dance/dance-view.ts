@@ -97,7 +97,7 @@ export class DanceView extends View {
   /** Make the dance of the address: takes, music, seed. */
   protected routeChanged(query: Record<string, string>): void {
     const wanted = JSON.stringify(query);
-    if (wanted === this.shown || (!query.within && !query.takes)) return;
+    if (wanted === this.shown || (!query.label && !query.takes)) return;
     this.shown = wanted;
     const current = () => wanted === this.shown && this.isConnected; // the address may change in the meantime
     void this.attempt(async () => {
@@ -127,12 +127,12 @@ export class DanceView extends View {
   private async cut(query: Record<string, string>): Promise<void> {
     this.busy = "cutting movements";
     const takes = namesOf(query.takes).map((take) => take.split("+"));
-    const within = query.within && !takes.length ? [query.within] : [];
+    const label = query.label && !takes.length ? [query.label] : [];
     const job = await send("post", "dance/choreographies", {
-      body: { takes, within, meter: query.meter ? Number(query.meter) : null },
+      body: { takes, settings: { label, ...(query.meter ? { meter: Number(query.meter) } : {}) } },
     });
     this.choreography = await finished(job, (now) => now && (this.busy = `${now.title}: ${now.done} of ${now.total}`));
-    this.tempo = Number(query.tempo) || Math.round(Math.min(Math.max(this.choreography!.tempo, SLOWEST), FASTEST));
+    this.tempo = Number(query.tempo_bpm) || Math.round(Math.min(Math.max(this.choreography!.tempo, SLOWEST), FASTEST));
   }
 
   private async perform(query: Record<string, string>, current: () => boolean): Promise<void> {
@@ -169,13 +169,13 @@ export class DanceView extends View {
     return {
       choreography: this.choreography!.id,
       music: this.music!.id,
-      ...bodyOf(fields, fromAddress(fields, query)),
+      settings: bodyOf(fields, fromAddress(fields, query)),
     };
   }
 
   private async musicOf(query: Record<string, string>): Promise<Music> {
     if (query.music === "tune") {
-      return send("post", "dance/tunes", { body: { meter: this.choreography!.meter, tempo: this.tempo } });
+      return send("post", "dance/tunes", { body: { meter: this.choreography!.meter, tempo_bpm: this.tempo } });
     }
     const song = this.songs.get(query.music);
     return song ? this.upload(song) : getJson("dance/music/{key}", { path: { key: query.music } });
@@ -195,13 +195,13 @@ export class DanceView extends View {
       this.busy = "analysing the music";
       this.music = await this.upload(file);
       this.songs.set(this.music.id, file);
-      this.change({ music: this.music.id, tempo: undefined });
+      this.change({ music: this.music.id, tempo_bpm: undefined });
     });
   }
 
   private danceToTune(): void {
     this.shown = ""; // restart even if the address stays the same
-    this.change({ music: "tune", tempo: this.tempo });
+    this.change({ music: "tune", tempo_bpm: this.tempo });
     this.routeChanged(this.query);
   }
 
@@ -247,18 +247,18 @@ export class DanceView extends View {
   }
 
   private codeLines() {
-    const { within = "", takes, meter, music, seed = "0", synced } = this.query;
+    const { label = "", takes, meter, music, seed = "0", synced } = this.query;
     const lib = this.studio.library.path;
     const tune = music === "tune";
     const loose = synced === "0";
     const names = namesOf(takes);
     const song = this.songs.get(music)?.name ?? this.music?.file ?? "song.mid";
-    const who = names.length ? `--takes ${shellWord(names.join(","))}` : `--label ${shellWord(within)}`;
+    const who = names.length ? `--takes ${shellWord(names.join(","))}` : `--label ${shellWord(label)}`;
     const bars = meter ? ` --meter ${shellWord(meter)}` : "";
     const take = (name: string) =>
       name.includes("+") ? `[${name.split("+").map(pythonLiteral).join(", ")}]` : pythonLiteral(name);
     const steps = [
-      names.length ? `takes=[${names.map(take).join(", ")}]` : `label=${pythonLiteral(within)}`,
+      names.length ? `takes=[${names.map(take).join(", ")}]` : `label=${pythonLiteral(label)}`,
       ...(meter ? [`meter=${Number(meter)}`] : []),
     ];
     const musicCode = tune ? `tune(meter=${this.choreography!.meter}, tempo_bpm=${this.tempo})` : pythonLiteral(song);
@@ -272,27 +272,27 @@ export class DanceView extends View {
     await this.attempt(async () => {
       const job = await send("post", "rhythms");
       const names = Object.keys(await finished(job, (now) => (this.job = now)));
-      if (names.length) this.change({ takes: names.join(","), within: undefined });
+      if (names.length) this.change({ takes: names.join(","), label: undefined });
       else this.studio.notify("No take of this library has a rhythm");
     });
   }
 
   private takesSection() {
-    const { within = "", takes = "" } = this.query;
+    const { label = "", takes = "" } = this.query;
     return html`<section><h2>Takes</h2>
       <div class="row">
-        <select id="label" class="grow" aria-label="Label of the takes" .value=${within}
-          @change=${(event: Event) => this.change({ within: inputValue(event), takes: undefined })}>
+        <select id="label" class="grow" aria-label="Label of the takes" .value=${label}
+          @change=${(event: Event) => this.change({ label: inputValue(event), takes: undefined })}>
           <option value="">takes with label…</option>
-          ${[...this.studio.labels.keys()].map((label) => html`<option ?selected=${label === within}>${label}</option>`)}</select>
+          ${[...this.studio.labels.keys()].map((one) => html`<option ?selected=${one === label}>${one}</option>`)}</select>
         <button id="rhythmic" title="All takes with a rhythm" @click=${() => void this.chooseRhythmic()}>with a rhythm</button>
       </div>
       <loom-take-picker .studio=${this.studio} .names=${takes} label="or chosen takes"
         @takes=${(event: CustomEvent<string[]>) => (this.chosen = event.detail.join(","))}></loom-take-picker>
-      ${this.chosen && this.chosen !== takes ? html`<button id="dance-chosen" class="main" @click=${() => this.change({ takes: this.chosen, within: undefined })}>Dance with ${counted(namesOf(this.chosen).length, "take")}</button>` : ""}
+      ${this.chosen && this.chosen !== takes ? html`<button id="dance-chosen" class="main" @click=${() => this.change({ takes: this.chosen, label: undefined })}>Dance with ${counted(namesOf(this.chosen).length, "take")}</button>` : ""}
       <details><summary class="faint">Expert: couples</summary><label class="faint">NAME+NAME dance together
         <input id="takes" placeholder="leader_1+follower_1, leader_2+follower_2" .value=${takes}
-          @change=${(event: Event) => this.change({ takes: inputValue(event), within: undefined })} /></label></details>
+          @change=${(event: Event) => this.change({ takes: inputValue(event), label: undefined })} /></label></details>
       ${
         this.choreography
           ? html`<p>${this.choreography.movements} movements of ${this.choreography.meter} beats in ${this.choreography.nodes.length} nodes,
@@ -312,7 +312,7 @@ export class DanceView extends View {
     const fields = settingsFields("dance", SHOWN);
     const set = (event: Event) => this.setTempo(Number(inputValue(event)));
     const settled = () => {
-      if (!this.live && this.query.music === "tune") this.change({ tempo: this.tempo });
+      if (!this.live && this.query.music === "tune") this.change({ tempo_bpm: this.tempo });
     };
     return html`<section><h2>Music</h2>
       <div class="drop" @dragover=${(event: DragEvent) => event.preventDefault()}

@@ -42,7 +42,7 @@ export class LiveDance extends EventTarget {
     const { live, stage } = this.studio;
     const { meta } = await live.request("dance/start", {
       choreography: this.choreography,
-      tempo: this.tempo,
+      tempo_bpm: this.tempo,
       seed: this.seed,
       ...wornQuery(),
     });
@@ -50,7 +50,7 @@ export class LiveDance extends EventTarget {
     this.feed = new Feed(live, meta.player, dancers, stage.clock, {
       kind: "dance/read",
       lead: LEAD,
-      controls: () => ({ tempo: this.tempo, ...(this.target && { target: this.target }) }),
+      controls: () => ({ tempo_bpm: this.tempo, ...(this.target && { target: this.target }) }),
       onRead: (message) => this.scheduleClicks(message, meta.fps),
       onError: (error) => {
         if (!this.ended) {

@@ -2,8 +2,9 @@
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { getJson, type Answer, type Body } from "../net/api";
+import { getJson, type Answer } from "../net/api";
 import { settingsFields } from "../net/settings-schema";
+import type { Schema } from "../net/types";
 import { measureName } from "../page/measure-names";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
@@ -13,16 +14,16 @@ import { bodyOf, fromAddress, toAddress } from "../settings/fields";
 import type { SettingsForm } from "../settings/settings-form";
 import "../settings/settings-form";
 
-const SHOWN = ["distance", "per_minute", "threshold", "blend_seconds"];
-const LABELS = { threshold: "or threshold", blend_seconds: "blend, s" };
+const SHOWN = ["distance", "per_minute", "max_distance", "rules.blend_seconds"];
+const LABELS = { max_distance: "or maximum distance", "rules.blend_seconds": "blend" };
 
 export type GraphQuery = Record<string, string | undefined>;
 
-/** The body of a graph request, from the query of the address. */
-export function graphSettings(query: GraphQuery): Body<"graphs"> {
+/** The settings of a graph, from the query of the address. */
+export function graphSettings(query: GraphQuery): Schema["GraphSettings"] {
   const fields = settingsFields("graph");
   const given = fromAddress(fields, query);
-  if (given.threshold) delete given.per_minute;
+  if (given.max_distance) delete given.per_minute;
   return bodyOf(fields, given);
 }
 
@@ -53,9 +54,9 @@ export class GraphForm extends LitElement {
     const form = this.renderRoot.querySelector<SettingsForm>("loom-settings-form")!;
     if (!form.reportValidity()) return;
     const only = this.renderRoot.querySelector<TakePicker>("loom-take-picker")!.value.join(",") || undefined;
-    const within = this.renderRoot.querySelector<HTMLSelectElement>("#within")!.value || undefined;
-    const all = within || only ? undefined : "1";
-    this.dispatchEvent(new CustomEvent("build", { detail: { within, only, all, ...toAddress(form.given) } }));
+    const label = this.renderRoot.querySelector<HTMLSelectElement>("#label")!.value || undefined;
+    const all = label || only ? undefined : "1";
+    this.dispatchEvent(new CustomEvent("build", { detail: { label, only, all, ...toAddress(form.given) } }));
   }
 
   render() {
@@ -63,8 +64,8 @@ export class GraphForm extends LitElement {
     const fields = settingsFields("graph", SHOWN);
     const distances = Object.keys(menu?.distances ?? {}).map((one) => [one, measureName(one)]);
     return html`<form @submit=${this.submit}>
-      <label>takes with label <select id="within"><option value="">any (all takes)</option>
-        ${Object.entries(menu?.labels ?? {}).map(([label, count]) => html`<option value=${label} ?selected=${label === query.within}>${label} (${count})</option>`)}</select></label>
+      <label>takes with label <select id="label"><option value="">any (all takes)</option>
+        ${Object.entries(menu?.labels ?? {}).map(([label, count]) => html`<option value=${label} ?selected=${label === query.label}>${label} (${count})</option>`)}</select></label>
       <loom-take-picker .studio=${this.studio} .names=${query.only ?? ""} label="or chosen takes"></loom-take-picker>
       <loom-settings-form .fields=${fields} .given=${fromAddress(fields, query)} .labels=${LABELS}
         .choices=${menu ? { distance: Object.fromEntries(distances) } : {}}></loom-settings-form>

@@ -4,7 +4,7 @@ import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
 import { motionFrom, wornQuery } from "../motion/motion";
-import type { GraphHead, Quality } from "../net/types";
+import type { GraphHead, Quality, Schema } from "../net/types";
 import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { inputValue, isChecked } from "../page/form-input";
@@ -99,16 +99,16 @@ export class GraphView extends View {
   private get query(): GraphQuery {
     return this.studio.route.query;
   }
-  private get settings(): Body<"graphs"> {
+  private get settings(): Schema["GraphSettings"] {
     return graphSettings(this.query);
   }
 
-  /** Query: within, only, all, distance, per_minute, threshold, blend_seconds (of the graph), seed, path ("x,z x,z ...") or
+  /** Query: label, only, all, distance, per_minute, max_distance, ... (of the graph), seed, path ("x,z x,z ...") or
    * walk ("1") of what is walked, show ("movements"). */
   protected routeChanged(query: GraphQuery): void {
     this.seed = Number(query.seed ?? this.seed);
     const wanted = JSON.stringify(graphSettings(query));
-    if (query.show === "movements" || (!query.within && !query.only && !query.all) || wanted === this.shown) {
+    if (query.show === "movements" || (!query.label && !query.only && !query.all) || wanted === this.shown) {
       this.requestUpdate();
       return;
     }
@@ -116,7 +116,7 @@ export class GraphView extends View {
     this.halt();
     this.picked = null;
     void this.attempt("", async () => {
-      const job = await send("post", "graphs", { body: this.settings });
+      const job = await send("post", "graphs", { body: { settings: this.settings } });
       await finished(job, (now) => (this.job = now));
       await this.fetch();
       if (wanted !== this.shown || !this.isConnected) return;
@@ -141,7 +141,7 @@ export class GraphView extends View {
   }
 
   private async fetch(): Promise<void> {
-    const { meta, arrays } = await sendForArrays("graphs/drawn", { body: this.settings });
+    const { meta, arrays } = await sendForArrays("graphs/drawn", { body: { settings: this.settings } });
     this.head = meta;
     this.drawn = {
       ...meta,
@@ -271,7 +271,7 @@ export class GraphView extends View {
     this.pathError = null;
     this.storeWalk({ path: pathText(path) });
     await this.attempt("searching for the best route along the path", async () => {
-      const body = { graph: this.settings, path, seed: this.seed };
+      const body = { graph: this.settings, path, settings: { seed: this.seed } };
       await finished(await send("post", "graphs/walks", { body }), (now) => (this.job = now));
       const message = await sendForArrays("graphs/walk", { body, query: wornQuery() });
       const motion = motionFrom(message);
@@ -291,13 +291,13 @@ export class GraphView extends View {
 
   /** The request that repeats the last walk. */
   private walkRequest(): Body<"graphs/walk"> {
-    const base = { graph: this.settings, seed: this.seed };
-    if (this.path.length) return { ...base, path: this.path };
+    const { settings: graph, seed } = this;
+    if (this.path.length) return { graph, path: this.path, settings: { seed } };
     const { steered, frames } = this.walker
       ? { steered: this.walker.steered, frames: this.walker.shownFrame }
       : (this.last ?? { steered: [], frames: 0 });
     const seconds = frames > 1 ? frames / this.drawn!.fps : 20;
-    return { ...base, seconds, steered: steered.filter((one) => one.frame < frames) };
+    return { graph, settings: { seed, seconds }, steered: steered.filter((one) => one.frame < frames) };
   }
 
   private walkSubject(): Subject {
@@ -383,7 +383,7 @@ export class GraphView extends View {
 
   private walkLines() {
     const lib = shellWord(this.studio.library.path);
-    const flags = this.head!.walk_flags.map(shellWord).join(" ");
+    const flags = this.head!.flags.map(shellWord).join(" ");
     const { lines } = this.head!;
     if (this.path.length) {
       return html`<loom-code cli=${`motionloom walk ${lib} ${flags} --path path.csv --seed ${this.seed} -o walk.bvh`}

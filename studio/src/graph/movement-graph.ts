@@ -95,7 +95,7 @@ export class MovementGraph extends LitElement {
     const meter = Number(this.meterInput.value) || null;
     const name = this.nameInput.value.trim() || label;
     void this.studio.attempt(async () => {
-      const job = await send("post", "movements", { body: { name, within: [label], meter } });
+      const job = await send("post", "movements", { body: { name, settings: { label: [label], meter } } });
       await finished(job, (now) => (this.job = now));
       await this.list();
       if (name === this.name) await this.open();

@@ -58,7 +58,7 @@ export class GridView extends View {
   @state() private live = false;
   @state() private whole: { chains: number; bridges: number } | null = null;
   private readonly posing = new Latest<Cell>((cell) => this.pose(cell));
-  private readonly describing = new Latest<GridQuery & { threshold?: number }>(
+  private readonly describing = new Latest<GridQuery & { max_distance?: number }>(
     async (query) => (this.lines = await getJson("grid/lines", { query })),
   );
   private generation = 0;
@@ -97,7 +97,7 @@ export class GridView extends View {
     const next = { a, b: query.b || a.replace(/:\d+-\d+$/, ""), distance: query.distance || "pc11" };
     if (query.layers !== undefined)
       this.on = new Set(LAYERS.map(([name]) => name).filter((name) => query.layers.split(".").includes(name)));
-    if (query.threshold) this.threshold = query.threshold === "any" ? null : Number(query.threshold);
+    if (query.max_distance) this.threshold = query.max_distance === "any" ? null : Number(query.max_distance);
     const at = /^(\d+),(\d+)$/.exec(query.at ?? "");
     this.chosen = at ? { row: Number(at[1]), column: Number(at[2]) } : null;
     if (JSON.stringify(next) === JSON.stringify(this.request) && this.data) return;
@@ -112,7 +112,7 @@ export class GridView extends View {
     this.studio.replaceQuery({
       ...this.request,
       distance: this.request.distance === "pc11" ? undefined : this.request.distance,
-      threshold:
+      max_distance:
         threshold === null ? "any" : threshold === DEFAULT_THRESHOLD ? undefined : Number(threshold.toPrecision(4)),
       layers: [...this.on].join(".") || "none",
       at: chosen ? `${chosen.row},${chosen.column}` : undefined,
@@ -193,7 +193,7 @@ export class GridView extends View {
     // The command's default is 0.08, so no threshold must be written as the highest distance.
     this.describing.submit({
       ...this.request,
-      threshold: this.threshold === DEFAULT_THRESHOLD ? undefined : (this.threshold ?? this.data!.high),
+      max_distance: this.threshold === DEFAULT_THRESHOLD ? undefined : (this.threshold ?? this.data!.high),
     });
   }
 

@@ -63,7 +63,7 @@ export class Clusters extends LitElement {
     if (of === this.of || motions.length < 2) return;
     this.of = of;
     void this.studio.attempt(async () => {
-      const job = await send("post", "clusters", { body: { fineness: FINENESS[this.fineness] } });
+      const job = await send("post", "clusters", { body: { settings: { fineness: FINENESS[this.fineness] } } });
       const clusters = await finished(job, (now) => (this.job = now));
       if (of === this.of) this.clusters = clusters;
     });

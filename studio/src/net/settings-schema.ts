@@ -1,17 +1,18 @@
 // Settings of the server's verbs, as its OpenAPI document describes them: where the page's forms get their fields.
 
 import { tracked } from "./pending";
-import { readFields, type Field, type Schemas } from "../settings/fields";
+import { pick, readFields, type Field, type Schemas } from "../settings/fields";
 
-/** Name of the schema of each form. */
+/** Settings class of each form. */
 const SCHEMAS = {
-  dance: "DanceRequest",
-  crowd: "CrowdRequest",
-  family: "FamilyRequest",
-  graph: "GraphRequest",
-  matching: "MatchingRequest",
-  parametrize: "ParametrizeRequest",
-  search: "SearchRequest",
+  ballroom: "BallroomSettings",
+  dance: "DanceSettings",
+  family: "FamilySettings",
+  graph: "GraphSettings",
+  march: "MarchSettings",
+  matching: "MatchingSettings",
+  parametrize: "ParametrizeSettings",
+  search: "SearchSettings",
 } as const;
 export type SettingsName = keyof typeof SCHEMAS;
 
@@ -29,8 +30,8 @@ export function useSettings(schemas: Schemas): void {
     fields.set(name as SettingsName, readFields(schemas[schema] ?? {}, schemas));
 }
 
-/** Fields of the settings of a verb; with names only these, in this order. */
+/** Fields of the settings of a verb; with names only these, in this order, also those of groups. */
 export function settingsFields(settings: SettingsName, names?: readonly string[]): Field[] {
   const all = fields.get(settings) ?? [];
-  return names ? names.flatMap((name) => all.find((one) => one.name === name) ?? []) : all;
+  return names ? pick(all, names) : all;
 }

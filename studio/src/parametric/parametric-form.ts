@@ -162,20 +162,20 @@ export class ParametricForm extends LitElement {
 
   private body() {
     const whole = this.source === "label" || this.source === "takes";
+    const label = this.label || (whole ? this.labels()[0] : "");
     return {
       ...(this.source === "family"
         ? { family: this.family }
         : whole
           ? { takes: this.query() }
           : { query: this.query() }),
-      ...(this.source === "takes"
-        ? { within: [], only: this.takes }
-        : { within: this.label ? [this.label] : whole ? [this.labels()[0]] : [] }),
-      ...(this.distance && !whole ? { max_distance: Number(this.distance) } : {}),
+      search: {
+        ...(this.source === "takes" ? { only: this.takes } : label ? { label: [label] } : {}),
+        ...(this.distance && !whole ? { expansion: { join_distance: Number(this.distance) } } : {}),
+      },
       by: [this.by()],
       name: this.savedName(),
-      ...bodyOf(fields(), this.given),
-      leave_out_unmatched: true,
+      settings: { ...bodyOf(fields(), this.given), drop_unmatched: true },
     };
   }
 
@@ -184,11 +184,15 @@ export class ParametricForm extends LitElement {
     const lib = this.studio.library.path;
     const body = this.body();
     const { samples } = valuesOf(fields(), this.given);
-    const within = body.within.map((one) => ` --label ${shellWord(one)}`).join("");
-    const far = "max_distance" in body ? ` --max-distance ${body.max_distance}` : "";
+    const { label: [label] = [], expansion } = body.search as {
+      label?: string[];
+      expansion?: { join_distance: number };
+    };
+    const labelled = label ? ` --label ${shellWord(label)}` : "";
+    const far = expansion ? ` --join-distance ${expansion.join_distance}` : "";
     const whole = this.source === "label" || this.source === "takes";
     const only = this.source === "takes" ? ` --only ${shellWord(this.takes.join(","))}` : "";
-    const options = `by=${pythonLiteral(this.by())}, samples=${samples}, leave_out_unmatched=True, name=${pythonLiteral(body.name)}`;
+    const options = `by=${pythonLiteral(this.by())}, samples=${samples}, drop_unmatched=True, name=${pythonLiteral(body.name)}`;
     if (this.source === "family") {
       return {
         cli: "",
@@ -196,10 +200,10 @@ export class ParametricForm extends LitElement {
       };
     }
     const family = whole
-      ? `lib.names_with(${pythonLiteral(this.query())}, ${only ? `only=[${this.takes.map(pythonLiteral).join(", ")}]` : `label=${pythonLiteral(body.within[0] ?? "")}`})`
-      : `lib.family(${pythonLiteral(this.query())}${far && `, max_distance=${body.max_distance}`}${within && `, label=${pythonLiteral(body.within[0])}`})`;
+      ? `lib.select(first=${pythonLiteral(this.query())}, ${only ? `only=[${this.takes.map(pythonLiteral).join(", ")}]` : `label=${pythonLiteral(label ?? "")}`})`
+      : `lib.family(${pythonLiteral(this.query())}${expansion ? `, expansion=ml.Expansion(join_distance=${expansion.join_distance})` : ""}${label ? `, label=${pythonLiteral(label)}` : ""})`;
     return {
-      cli: `motionloom parametrize ${shellWord(lib)} ${shellWord(this.query())}${whole ? " --whole" : ""}${within}${only}${far} --by ${shellWord(this.by())} --samples ${samples} --leave-out-unmatched --name ${shellWord(body.name)}`,
+      cli: `motionloom parametrize ${shellWord(lib)} ${shellWord(this.query())}${whole ? " --whole" : ""}${labelled}${only}${far} --by ${shellWord(this.by())} --samples ${samples} --drop-unmatched --name ${shellWord(body.name)}`,
       python: `import motionloom as ml; lib = ml.Library(${pythonLiteral(lib)}); lib.parametrize(${family}, ${options})`,
     };
   }

@@ -11,11 +11,12 @@ import { segmentText } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import "../page/take-picker";
 import { View } from "../page/view";
+import type { Given } from "../settings/fields";
 import { exportClips } from "./export-bar";
 import "./family-graph";
 import { showMatch } from "./match-overlay";
 import "./search-form";
-import { addressOf, familyBody, settingsOf, defaultSettings, type Settings } from "./search-settings";
+import { addressOf, changed, requestBody, settingsFrom, settingsOf, type Settings } from "./search-settings";
 import { verdicts } from "./verdicts";
 
 const SAMPLES = 24;
@@ -24,7 +25,7 @@ const CHUNK = 40;
 @customElement("loom-family-view")
 export class FamilyView extends View {
   @state() private menu: SearchMenu | null = null;
-  @state() private settings: Settings = defaultSettings();
+  @state() private settings: Settings = settingsFrom("family");
   @state() private family: Family | null = null;
   @state() private job: Job | null = null;
   @state() private current = 0;
@@ -62,14 +63,14 @@ export class FamilyView extends View {
   }
 
   protected routeChanged(query: Record<string, string>): void {
-    const settings = (this.settings = settingsOf(this.studio, query));
+    const settings = (this.settings = settingsOf("family", this.studio, query));
     if (settings.query && JSON.stringify(settings) !== this.computed) void this.compute();
   }
 
-  private change(changes: Partial<Settings>): void {
-    this.settings = { ...this.settings, ...changes };
+  private change(changes: Given): void {
+    this.settings = changed("family", this.settings, changes);
     this.stale = JSON.stringify(this.settings) !== this.computed;
-    this.studio.replaceQuery(addressOf(this.settings));
+    this.studio.replaceQuery(addressOf("family", this.settings));
   }
 
   private async compute(): Promise<void> {
@@ -78,7 +79,7 @@ export class FamilyView extends View {
     this.stale = false;
     try {
       this.menu ??= await getJson("search/menu");
-      const body = familyBody(this.menu, settings);
+      const body = requestBody("family", settings);
       const began = performance.now();
       await finished(await send("post", "families/grow", { body }), (job) => (this.job = job));
       const family = await send("post", "families", { body });
@@ -148,7 +149,7 @@ export class FamilyView extends View {
   }
 
   private get body() {
-    return { ...familyBody(this.menu!, this.settings), members: this.members };
+    return { ...requestBody("family", this.settings), members: this.members };
   }
 
   private async describe(): Promise<void> {
@@ -209,7 +210,7 @@ export class FamilyView extends View {
         <button id="grow" class=${this.stale || !family ? "main" : ""} ?disabled=${!settings.query || !!this.job} @click=${this.compute}>Find family</button></div>
       <loom-take-picker one .studio=${this.studio} .names=${settings.query} label="a whole take" @takes=${pick}></loom-take-picker>
       <loom-search-form .studio=${this.studio} .menu=${this.menu} .settings=${settings} family .chosen=${family?.sweep ? family.join_distance : null} .distances=${family?.nodes.slice(1).map((node) => node.distance_to_query) ?? []}
-        @settings=${(event: CustomEvent<Partial<Settings>>) => this.change(event.detail)}></loom-search-form>
+        @settings=${(event: CustomEvent<Given>) => this.change(event.detail)}></loom-search-form>
       <div><loom-progress .job=${this.job}></loom-progress>${this.bar()}</div>
       ${
         family

@@ -9,9 +9,9 @@ import { inputValue } from "../page/form-input";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import "../page/take-picker";
-import { valuesOf, withValues, type Given } from "../settings/fields";
+import { pick, valuesOf, withValues, type Given } from "../settings/fields";
 import "../settings/settings-form";
-import { methodOf, unitOf, type Settings } from "./search-settings";
+import { listOf, methodOf, unitOf, type Settings, type Verb } from "./search-settings";
 
 const LABELS = {
   rank: "order by",
@@ -55,12 +55,25 @@ export class SearchForm extends LitElement {
   `,
   ];
 
-  private set(changes: Partial<Settings>): void {
+  private set(changes: Given): void {
     this.dispatchEvent(new CustomEvent("settings", { detail: changes }));
   }
 
+  private get verb(): Verb {
+    return this.family ? "family" : "search";
+  }
+
+  /** The setting of the slider: how far matches may be, or members from each other. */
+  private get limited(): string {
+    return this.family ? "expansion.join_distance" : "max_distance";
+  }
+
+  /** Whether the method has an option that the form shows; whole clips have none of those. */
   private has(option: string): boolean {
-    return methodOf(this.menu!, this.settings).options.includes(option);
+    const method = methodOf(this.menu!, this.settings);
+    if (option === "mirror" && !method.mirrors) return false;
+    const own = settingsFields(this.verb).some((one) => one.name === option);
+    return own || (!method.whole_clips && option in this.settings);
   }
 
   /** Maximum of the threshold: beyond all matches. */
@@ -68,7 +81,7 @@ export class SearchForm extends LitElement {
     const unit = unitOf(this.menu!, this.settings);
     const typical = unit === "m" ? 0.3 : 30;
     const least = this.family || !this.distances.length ? typical : 0.01 * typical;
-    const far = Math.max(least, this.settings.max_distance ?? 0, ...(this.family ? [] : this.distances));
+    const far = Math.max(least, Number(this.settings[this.limited] ?? 0), ...(this.family ? [] : this.distances));
     const step = 10 ** Math.floor(Math.log10(far)) / 5;
     return Math.ceil(far / step + 1e-9) * step;
   }
@@ -81,7 +94,7 @@ export class SearchForm extends LitElement {
           html`<option .value=${one.name} title=${one.name} ?selected=${one.name === settings[name]}>${measureName(one.name)}</option>`,
       );
     const anyDistance = name === "distance" || settings.method === "dtw";
-    return html`<label><span>${title}</span><select id=${name} .value=${settings[name]}
+    return html`<label><span>${title}</span><select id=${name} .value=${String(settings[name])}
       @change=${(event: Event) => this.set({ [name]: inputValue(event) })}>
       ${name === "features" ? html`<optgroup label="features, stored with the library">${options(menu!.features)}</optgroup>` : ""}
       ${anyDistance ? html`<optgroup label="frame distances">${options(menu!.distances)}</optgroup>` : ""}
@@ -89,19 +102,17 @@ export class SearchForm extends LitElement {
   }
 
   /** Plain settings, as their schema describes them, as far as the method has them. */
-  private plain(names: (keyof Settings)[]) {
-    const fields = settingsFields(
-      this.family ? "family" : "search",
-      names.filter((name) => this.has(name)),
-    );
-    const given = withValues(fields, {}, this.settings as unknown as Given);
-    const read = ({ detail }: CustomEvent<Given>) => this.set(valuesOf(fields, detail) as Partial<Settings>);
+  private plain(names: string[]) {
+    const shown = names.filter((name) => this.has(name));
+    const fields = pick(settingsFields(this.verb), shown, this.settings);
+    const given = withValues(fields, {}, this.settings);
+    const read = ({ detail }: CustomEvent<Given>) => this.set(valuesOf(fields, detail));
     return html`<loom-settings-form .fields=${fields} .given=${given} .labels=${LABELS} @settings=${read}></loom-settings-form>`;
   }
 
   /** A slider of whole numbers on a logarithmic scale. */
   private logSlider(name: "k" | "max", title: string, least: number, most: number, fallback: number) {
-    const value = this.settings[name] ?? fallback;
+    const value = Number(this.settings[name] ?? fallback);
     const place = Math.log(value / least) / Math.log(most / least);
     const read = (event: Event) => {
       const part = Number(inputValue(event));
@@ -112,7 +123,7 @@ export class SearchForm extends LitElement {
   }
 
   private radius() {
-    const { radius } = this.settings;
+    const radius = this.settings.radius === null ? null : Number(this.settings.radius);
     const read = (event: Event) => {
       const value = Number(inputValue(event));
       this.set({ radius: value >= 0.4 ? null : value });
@@ -122,7 +133,8 @@ export class SearchForm extends LitElement {
   }
 
   private threshold() {
-    const { max_distance: limit } = this.settings;
+    const given = this.settings[this.limited];
+    const limit = given === null || given === undefined ? null : Number(given);
     const far = this.maxThreshold;
     const unit = unitOf(this.menu!, this.settings);
     const chosen = this.chosen === null ? "chosen" : `${this.chosen.toPrecision(3)} ${unit} (chosen)`;
@@ -130,7 +142,7 @@ export class SearchForm extends LitElement {
     const fallback = this.family ? (this.chosen ?? 0.08) : far;
     const read = (event: Event) => {
       const value = Number(inputValue(event));
-      this.set({ max_distance: !this.family && value >= far * 0.9999 ? null : value });
+      this.set({ [this.limited]: !this.family && value >= far * 0.9999 ? null : value });
     };
     const ticks = this.distances.map((one) => {
       const x = ((one / far) * 100).toFixed(2);
@@ -142,9 +154,21 @@ export class SearchForm extends LitElement {
       <input id="max_distance" type="range" min="0" max=${far} step=${far / 200} .value=${String(limit ?? fallback)} @input=${read} /></label>`;
   }
 
-  private takes(name: "only" | "without", title: string) {
-    return html`<loom-take-picker class="all" .studio=${this.studio} .names=${this.settings[name].join(",")} label=${title}
+  private takes(name: "only" | "exclude", title: string) {
+    return html`<loom-take-picker class="all" .studio=${this.studio} .names=${listOf(this.settings[name]).join(",")} label=${title}
       @takes=${(event: CustomEvent<string[]>) => this.set({ [name]: event.detail })}></loom-take-picker>`;
+  }
+
+  private choose(method: string): void {
+    const mirrors = this.menu!.methods.find((one) => one.name === method)?.mirrors;
+    this.set({ method, [this.limited]: null, ...(mirrors ? {} : { mirror: false }) });
+  }
+
+  /** What a method does, as its schema says. */
+  private about(method: string): string {
+    const [field] = settingsFields(this.verb, ["method"]);
+    const help = field?.variants.find((one) => one.name === method)?.help ?? "";
+    return help.replace(/\.$/, "");
   }
 
   /** The measures by their codes. */
@@ -154,12 +178,12 @@ export class SearchForm extends LitElement {
     const change = (name: "features" | "distance") => (event: Event) => this.set({ [name]: inputValue(event) });
     const features = [...names(menu!.features), ...(settings.method === "dtw" ? names(menu!.distances) : [])];
     return html`<details id="expert"><summary>expert</summary><div>
-      ${this.has("features") ? codeChoice("features", "features", features, settings.features, change("features")) : ""}
-      ${this.has("distance") ? codeChoice("distance", "distance of the web", names(menu!.distances), settings.distance, change("distance")) : ""}
+      ${this.has("features") ? codeChoice("features", "features", features, String(settings.features), change("features")) : ""}
+      ${this.has("distance") ? codeChoice("distance", "distance of the web", names(menu!.distances), String(settings.distance), change("distance")) : ""}
     </div></details>`;
   }
 
-  private list(name: "within", title: string, known: string[], hint: string) {
+  private list(name: "label", title: string, known: string[], hint: string) {
     const read = (event: Event) => {
       const typed = inputValue(event)
         .split(",")
@@ -167,7 +191,7 @@ export class SearchForm extends LitElement {
       this.set({ [name]: typed.filter(Boolean) });
     };
     return html`<label><span>${title}</span><input id=${name} list=${`${name}-known`} placeholder=${hint}
-        .value=${this.settings[name].join(", ")} @change=${read} />
+        .value=${listOf(this.settings[name]).join(", ")} @change=${read} />
       <datalist id=${`${name}-known`}>${known.map((one) => html`<option value=${one}></option>`)}</datalist></label>`;
   }
 
@@ -179,12 +203,12 @@ export class SearchForm extends LitElement {
       method.name === "dtw" && !menu.features.some((one) => one.name === settings.features) && this.frames > LARGE;
     return html`
       <label class="two"><span>method</span><select id="method"
-        @change=${(event: Event) => this.set({ method: inputValue(event), max_distance: null })}>
+        @change=${(event: Event) => this.choose(inputValue(event))}>
         ${menu.methods
           .filter((one) => !this.family || !one.whole_clips)
           .map(
             (one) =>
-              html`<option .value=${one.name} ?selected=${one.name === settings.method}>${one.name} – ${one.about}</option>`,
+              html`<option .value=${one.name} ?selected=${one.name === settings.method}>${one.name} – ${this.about(one.name)}</option>`,
           )}
       </select></label>
       ${this.has("features") ? this.choice("features", "features") : ""}
@@ -195,16 +219,16 @@ export class SearchForm extends LitElement {
       ${this.threshold()}
       ${this.plain(["rank", "mirror"])}
       ${slow ? html`<p class="all warn">A frame distance compares all frames at query time, which takes long in a library of this size.</p>` : ""}
-      <details ?open=${[settings.within, settings.only, settings.without].some((one) => one.length)}>
+      <details ?open=${[settings.label, settings.only, settings.exclude].some((one) => listOf(one).length)}>
         <summary>more settings</summary><div>
         ${this.list(
-          "within",
+          "label",
           "only labels",
           menu.labels.map((one) => one.name),
           "all labels",
         )}
         ${this.takes("only", "only these takes: all")}
-        ${this.takes("without", "without these takes: none")}
+        ${this.takes("exclude", "without these takes: none")}
         ${this.plain(["steps", "weights", "exclude_query"])}
       </div></details>
       ${this.has("features") || this.has("distance") ? this.codes() : ""}`;

@@ -5,24 +5,27 @@ import { customElement, query, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { frameNumbers, fetchFigures, subsample, type Figure } from "../motion/aligned";
 import type { CodeLines, Match, MissingWebs, SearchMenu } from "../net/types";
-import { finished, getJson, send, sendForArrays, type Body, type Head, type Job } from "../net/api";
+import { finished, getJson, send, sendForArrays, type Head, type Job } from "../net/api";
 import { Latest } from "../net/live";
 import { inputValue } from "../page/form-input";
 import "../page/progress-line";
 import { parseSegment, segmentText, type Segment } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
+import type { Given } from "../settings/fields";
 import "./export-bar";
 import { cardStyles, matchCard } from "./match-card";
 import { showMatch, showQuery, type Overlay } from "./match-overlay";
 import "./search-form";
 import {
   addressOf,
-  searchBody,
+  changed,
   filtersOnly,
   isSegment,
+  listOf,
+  requestBody,
+  settingsFrom,
   settingsOf,
-  defaultSettings,
   type Settings,
 } from "./search-settings";
 import { clipText, verdicts, type Verdict } from "./verdicts";
@@ -41,7 +44,7 @@ const MOST_VERDICTS = 30;
 @customElement("loom-search-view")
 export class SearchView extends View {
   @state() private menu: SearchMenu | null = null;
-  @state() private settings: Settings = defaultSettings();
+  @state() private settings: Settings = settingsFrom("search");
   /** A description to find by, instead of a segment. */
   @state() private words = "";
   @state() private results: SearchResults | null = null;
@@ -62,7 +65,7 @@ export class SearchView extends View {
   private running: { began: number; controller: AbortController } | null = null;
   private readonly searching = new Latest<Settings>((settings) => this.search(settings));
   private readonly describing = new Latest<Settings>(
-    async (settings) => (this.lines = await send("post", "search/lines", { body: searchBody(this.menu!, settings) })),
+    async (settings) => (this.lines = await send("post", "search/lines", { body: requestBody("search", settings) })),
   );
 
   @query(".cards") private grid!: HTMLElement | null;
@@ -115,10 +118,10 @@ export class SearchView extends View {
     this.words = query.words ?? "";
     if (this.words) {
       this.forget();
-      this.settings = defaultSettings();
+      this.settings = settingsFrom("search");
       return;
     }
-    const settings = settingsOf(this.studio, query);
+    const settings = settingsOf("search", this.studio, query);
     const again = JSON.stringify(settings) !== JSON.stringify(this.settings) || !this.results;
     if (settings.query !== this.settings.query) this.forget();
     this.settings = settings;
@@ -149,7 +152,7 @@ export class SearchView extends View {
   }
 
   private storeState(match?: string): void {
-    this.studio.replaceQuery({ ...addressOf(this.settings), match });
+    this.studio.replaceQuery({ ...addressOf("search", this.settings), match });
   }
 
   /** Use the segment selected on the timeline as the query. */
@@ -166,10 +169,10 @@ export class SearchView extends View {
     else this.studio.go("search", { words: text });
   }
 
-  private change(changes: Partial<Settings>): void {
+  private change(changes: Given): void {
     const before = this.settings;
     this.words = this.picked = "";
-    this.settings = { ...before, ...changes };
+    this.settings = changed("search", before, changes);
     if (this.settings.query !== before.query) this.forget();
     this.openVerdicts();
     this.storeState();
@@ -197,11 +200,10 @@ export class SearchView extends View {
     const controller = new AbortController();
     try {
       this.menu ??= await getJson("search/menu");
-      const body = searchBody(this.menu, settings);
-      if (!(await this.prepared(settings, body))) return;
+      if (!(await this.prepared(settings))) return;
       const wide = filtersOnly(this.menu, settings);
       this.running = { began: performance.now(), controller };
-      const request = wide ? { ...body, max_distance: undefined } : body;
+      const request = requestBody("search", wide ? { ...settings, max_distance: null } : settings);
       const { meta, arrays, shapes } = await sendForArrays("search", { body: request, signal: controller.signal });
       if (settings.query !== this.settings.query) return; // the next search is for another query
       this.results = { ...meta, frames: arrays.frames as Int32Array, length: shapes.frames[1] };
@@ -226,8 +228,10 @@ export class SearchView extends View {
   }
 
   /** Compute what the method needs (features, index) with progress; false if match webs are missing. */
-  private async prepared(settings: Settings, body: Body<"search">): Promise<boolean> {
-    const key = JSON.stringify([settings.method, settings.features, settings.distance, settings.within, settings.only]);
+  private async prepared(settings: Settings): Promise<boolean> {
+    const body = requestBody("search", settings);
+    const { method, label, only } = body.settings ?? {};
+    const key = JSON.stringify([method, label, only]);
     if (this.ready.has(key)) return true;
     const prepared = await send("post", "search/prepare", { body });
     this.missing = prepared.lacking;
@@ -243,7 +247,7 @@ export class SearchView extends View {
 
   private async build(): Promise<void> {
     await this.studio.attempt(async () => {
-      const job = await send("post", "search/web", { body: searchBody(this.menu!, this.settings) });
+      const job = await send("post", "search/web", { body: requestBody("search", this.settings) });
       await finished(job, (now) => (this.job = now));
       this.missing = null;
     });
@@ -252,7 +256,7 @@ export class SearchView extends View {
 
   /** The matches to show: within the threshold, and not rejected if those are hidden. */
   private get rows(): { row: Match; number: number }[] {
-    const limit = this.settings.max_distance ?? Infinity;
+    const limit = Number(this.settings.max_distance ?? Infinity);
     return (this.results?.matches ?? [])
       .map((row, number) => ({ row, number }))
       .filter(({ row }) => row.distance <= limit && !(this.hidesRejected && verdicts.verdict(row) === "rejected"));
@@ -334,11 +338,13 @@ export class SearchView extends View {
   private useVerdicts(): void {
     const texts = (kind: "accepted" | "rejected") =>
       (this.results?.matches ?? []).filter((row) => verdicts.verdict(row) === kind).map(clipText);
-    const { accept, reject } = this.settings;
+    const accept = listOf(this.settings["feedback.accept"]);
+    const reject = listOf(this.settings["feedback.reject"]);
     const some = (list: string[]) => [...new Set(list)].slice(0, MOST_VERDICTS);
-    const used = { accept: some([...accept, ...texts("accepted")]), reject: some([...reject, ...texts("rejected")]) };
-    const isNew = used.accept.length + used.reject.length > accept.length + reject.length;
-    this.change(isNew ? used : { accept: [], reject: [] });
+    const right = some([...accept, ...texts("accepted")]);
+    const wrong = some([...reject, ...texts("rejected")]);
+    const isNew = right.length + wrong.length > accept.length + reject.length;
+    this.change({ "feedback.accept": isNew ? right : [], "feedback.reject": isNew ? wrong : [] });
   }
 
   /** Keys: A and R accept and reject the current card, arrows move between cards. */
@@ -388,7 +394,8 @@ export class SearchView extends View {
   private head() {
     const { query } = this.settings;
     const known = parseSegment(query);
-    const family = { ...addressOf(this.settings), max_distance: undefined, rank: undefined, exclude_query: undefined };
+    const search = addressOf("search", this.settings);
+    const family = { ...search, max_distance: undefined, rank: undefined, exclude_query: undefined };
     return html`<div class="query"><label for="query" class="faint">query</label>
       <input id="query" placeholder="words, as in “kicks high, then turns left”; or a segment: drag on the timeline" .value=${this.words || query}
         @change=${(event: Event) => this.asked(inputValue(event).trim())} />
@@ -413,14 +420,14 @@ export class SearchView extends View {
           ? "searching…"
           : ""
     }</span>
-      ${results ? html`<loom-export-bar .studio=${this.studio} .search=${searchBody(this.menu!, this.settings)} .unit=${results.unit}></loom-export-bar>` : ""}
+      ${results ? html`<loom-export-bar .studio=${this.studio} .search=${requestBody("search", this.settings)} .unit=${results.unit}></loom-export-bar>` : ""}
       <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their own speed instead of the query's timing"
           @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>own speed</button>
         <button aria-pressed=${this.overlay.beside} @click=${() => flip({ beside: !this.overlay.beside })}>beside</button>
         <button id="accept-all" ?disabled=${!count} title="Accept all matches that are shown and not rejected"
           @click=${() => verdicts.judge(this.unrejected(), "accepted")}>accept all shown</button>
         <button id="undo" ?disabled=${!verdicts.undoable} title="Take the last verdict back (Ctrl+Z)" @click=${() => verdicts.undo()}>undo</button>
-        <button id="use-verdicts" aria-pressed=${this.settings.accept.length + this.settings.reject.length > 0}
+        <button id="use-verdicts" aria-pressed=${["accept", "reject"].some((one) => listOf(this.settings[`feedback.${one}`]).length)}
           ?disabled=${!verdicts.accepted.length && !verdicts.rejected.length}
           title="Search again: accepted matches are searched as well, what is like rejected ones goes down"
           @click=${this.useVerdicts}>use verdicts</button>
@@ -440,7 +447,7 @@ export class SearchView extends View {
     return html`${this.head()}
       <loom-search-form .studio=${this.studio} .menu=${this.menu} .settings=${settings} .frames=${frames}
         .distances=${results?.matches.map((one) => one.distance) ?? []}
-        @settings=${(event: CustomEvent<Partial<Settings>>) => this.change(event.detail)}></loom-search-form>
+        @settings=${(event: CustomEvent<Given>) => this.change(event.detail)}></loom-search-form>
       ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : ""}
       ${
         missing && !this.job

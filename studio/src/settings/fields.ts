@@ -3,7 +3,7 @@
 // Values are kept flat, as in an address: only those that differ from their defaults, options of a method beside its
 // name, and fields of a nested object as "object.field". `bodyOf` puts them into the shape that the server takes.
 
-export type Value = string | number | boolean | string[] | null;
+export type Value = string | number | boolean | string[] | number[] | null;
 export type Given = Record<string, Value>;
 
 /** The part of JSON schema that settings use. */
@@ -11,7 +11,7 @@ export interface JsonSchema {
   $ref?: string;
   title?: string;
   description?: string;
-  type?: string;
+  type?: string | string[];
   const?: unknown;
   enum?: unknown[];
   default?: unknown;
@@ -32,11 +32,14 @@ export interface Field {
   label: string;
   help: string;
   unit: string;
-  /** "method" chooses one of `variants`, "group" has `fields`; "text" is anything else, also a number or a word. */
-  kind: "number" | "integer" | "text" | "choice" | "check" | "list" | "method" | "group";
+  /** "method" chooses one of `variants`, "group" has `fields`, "list" has texts; "text" is anything else, also a number
+   * or a word. */
+  kind: "number" | "integer" | "text" | "choice" | "check" | "list" | "numbers" | "method" | "group";
   default: Value;
   /** Whether it may have no value. */
   optional: boolean;
+  /** Whether a text may stand for a number. */
+  numeric: boolean;
   least?: number;
   most?: number;
   above?: number;
@@ -52,17 +55,21 @@ export interface Variant {
   fields: Field[];
 }
 
-/** Fields of the class of a schema; those of nested objects have the name of the object before theirs. */
+/** Fields of the class of a schema; those of nested objects have the name of the object before theirs, and the defaults
+ * that the object has as a whole. */
 export function readFields(schema: JsonSchema, schemas: Schemas, prefix = ""): Field[] {
-  const properties = Object.entries(resolved(schema, schemas).properties ?? {});
-  return properties.map(([name, about]) => readField(prefix + name, name, about, schemas));
+  const { properties = {}, default: whole } = resolved(schema, schemas);
+  const usual = (whole ?? {}) as Record<string, unknown>;
+  return Object.entries(properties).map(([name, about]) =>
+    readField(prefix + name, name, name in usual ? { ...about, default: usual[name] } : about, schemas),
+  );
 }
 
 function readField(name: string, last: string, given: JsonSchema, schemas: Schemas): Field {
   const outer = resolved(given, schemas);
-  const choices = (outer.anyOf ?? [outer]).map((one) => resolved(one, schemas));
+  const choices = (outer.anyOf ?? [outer]).map((one) => resolved(one, schemas)).flatMap(withOneType);
   const values = choices.filter((one) => one.type !== "null");
-  const inner = values.length === 1 ? values[0] : {};
+  const inner = values.length === 1 ? values[0] : { minimum: values[0]?.minimum, maximum: values[0]?.maximum };
   const variants = readVariants({ ...inner, ...outer }, schemas);
   const chosen = outer.default as Record<string, string> | null | undefined;
   const plain = last.replaceAll("_", " ");
@@ -79,15 +86,24 @@ function readField(name: string, last: string, given: JsonSchema, schemas: Schem
         ? (chosen?.[outer.discriminator?.propertyName ?? "name"] ?? variants[0].name)
         : kind === "group"
           ? null
-          : ((outer.default as Value | undefined) ?? null),
+          : ((outer.default as Value | undefined) ?? (kind === "list" ? [] : null)),
     optional: values.length < choices.length,
+    numeric: values.some((one) => one.type === "integer" || one.type === "number"),
     least: inner.minimum,
     most: inner.maximum,
     above: inner.exclusiveMinimum,
-    choices: values.flatMap((one) => one.enum ?? (one.const === undefined ? [] : [one.const])).map(String),
+    choices: values
+      .flatMap((one) => one.enum ?? (one.const === undefined ? [] : [one.const]))
+      .filter((one) => one !== null)
+      .map(String),
     variants,
-    fields: kind === "group" ? readFields(inner, schemas, `${name}.`) : [],
+    fields: kind === "group" ? readFields({ ...inner, default: outer.default }, schemas, `${name}.`) : [],
   };
+}
+
+/** A schema of several types as one for each. */
+function withOneType(schema: JsonSchema): JsonSchema[] {
+  return Array.isArray(schema.type) ? schema.type.map((type) => ({ ...schema, type })) : [schema];
 }
 
 function readVariants(schema: JsonSchema, schemas: Schemas): Variant[] {
@@ -110,13 +126,21 @@ const KINDS: Record<string, Field["kind"]> = { array: "list", boolean: "check", 
 function kindOf(schema: JsonSchema): Field["kind"] {
   if (schema.enum) return "choice";
   if (schema.properties) return "group";
-  return KINDS[schema.type ?? ""] ?? "text";
+  const items = schema.items?.type;
+  if (items === "number" || items === "integer") return "numbers";
+  return KINDS[String(schema.type ?? "")] ?? "text";
 }
 
 function resolved(schema: JsonSchema, schemas: Schemas): JsonSchema {
   if (!schema.$ref) return schema;
   const { $ref, ...rest } = schema;
   return { ...schemas[$ref.split("/").at(-1)!], ...rest };
+}
+
+/** A field by its name, also within groups and the methods that are chosen. */
+export function pick(fields: Field[], names: readonly string[], given: Given = {}): Field[] {
+  const all = activeFields(fields, given);
+  return names.flatMap((name) => all.find((one) => one.name === name) ?? []);
 }
 
 /** The fields that apply to the values: those of groups, and after a method those of the one that is chosen. */
@@ -161,6 +185,11 @@ export function parsed(field: Field, text: string): Value | undefined {
         .split(",")
         .map((word) => word.trim())
         .filter(Boolean);
+    case "numbers": {
+      if (!text.trim()) return field.optional ? null : undefined;
+      const numbers = text.split(/[,x ]+/).map(Number);
+      return numbers.every(Number.isFinite) ? numbers : undefined;
+    }
     case "integer":
     case "number":
       if (!text.trim()) return field.optional ? null : undefined;
@@ -173,7 +202,7 @@ export function parsed(field: Field, text: string): Value | undefined {
     case "group":
     case "text":
       if (!text && field.optional) return null;
-      return field.choices.length && text.trim() && Number.isFinite(number) ? number : text;
+      return field.numeric && text.trim() && Number.isFinite(number) ? number : text;
   }
 }
 

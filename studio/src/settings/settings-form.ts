@@ -10,6 +10,9 @@ import { parsed, textOf, variantOf, withValues, type Field, type Given, type Val
 /** Values of a field that only the library knows, with words for each: its labels, its distances. */
 export type Choices = Record<string, Record<string, string>>;
 
+/** Id of the input of a field: its name, without that of its group. */
+const idOf = ({ name }: Field) => name.split(".").at(-1)!;
+
 @customElement("loom-settings-form")
 export class SettingsForm extends LitElement {
   @property({ attribute: false }) fields: Field[] = [];
@@ -46,7 +49,7 @@ export class SettingsForm extends LitElement {
   private select(field: Field, options: [string, string][]) {
     const value = textOf(this.given[field.name] ?? field.default);
     const all = field.optional ? [["", "–"] as const, ...options] : options;
-    return html`<select id=${field.name} @change=${this.read(field)}>
+    return html`<select id=${idOf(field)} @change=${this.read(field)}>
       ${all.map(([name, words]) => html`<option value=${name} title=${name} ?selected=${name === value}>${words}</option>`)}</select>`;
   }
 
@@ -65,11 +68,12 @@ export class SettingsForm extends LitElement {
         field.variants.map((one) => [one.name, one.help ? `${one.name} – ${one.help}` : one.name]),
       );
     if (field.kind === "integer" || field.kind === "number")
-      return html`<input id=${field.name} type="number" min=${field.least ?? field.above ?? nothing} max=${field.most ?? nothing}
+      return html`<input id=${idOf(field)} type="number" min=${field.least ?? field.above ?? nothing} max=${field.most ?? nothing}
         step=${field.kind === "integer" ? 1 : "any"} ?required=${!field.optional} placeholder="–" .value=${value} @change=${this.read(field)} />`;
+    const key = idOf(field);
     const list = known ?? Object.fromEntries(field.choices.map((one) => [one, one]));
-    return html`<input id=${field.name} list=${`${field.name}-known`} .value=${value} @change=${this.read(field)} />
-      <datalist id=${`${field.name}-known`}>${Object.keys(list).map((one) => html`<option value=${one}></option>`)}</datalist>`;
+    return html`<input id=${key} list=${`${key}-known`} .value=${value} @change=${this.read(field)} />
+      <datalist id=${`${key}-known`}>${Object.keys(list).map((one) => html`<option value=${one}></option>`)}</datalist>`;
   }
 
   private field(field: Field): TemplateResult {
@@ -77,7 +81,7 @@ export class SettingsForm extends LitElement {
     if (field.kind === "group")
       return html`<fieldset title=${field.help}><legend>${label}</legend>${field.fields.map((one) => this.field(one))}</fieldset>`;
     if (field.kind === "check")
-      return html`<label class="check" title=${field.help}><input id=${field.name} type="checkbox"
+      return html`<label class="check" title=${field.help}><input id=${idOf(field)} type="checkbox"
         .checked=${Boolean(this.given[field.name] ?? field.default)}
         @change=${(event: Event) => this.set(field, isChecked(event))} />${label}</label>`;
     return html`<label title=${field.help}>${label}${field.unit ? `, ${field.unit}` : ""} ${this.input(field)}</label>

@@ -366,7 +366,7 @@ def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
     Examples
     --------
     >>> import motionloom as ml
-    >>>     >>> walk = ml.demo.clip("walk")
+    >>> walk = ml.demo.clip("walk")
     >>> seen = body_figure(walk, detail="low").triangles(walk, 0, Camera(view="side"))
     >>> seen.corners.shape[1:], bool((seen.colours <= 1.0).all())
     ((3, 2), True)

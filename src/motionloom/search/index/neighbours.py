@@ -104,7 +104,7 @@ def neighbours(
     --------
     >>> from motionloom.search import neighbours, open_index
     >>> features = lib.features("e15")
-    >>> index = open_index(lib, features, "bucket")
+    >>> index = open_index(lib.store, features, "bucket")
     >>> near = neighbours(features.rows[:2], features, index, k=4)
     >>> len(near), near.of(0)[0].shape
     (2, (4,))
@@ -159,7 +159,7 @@ def nearest_frames(
     Examples
     --------
     >>> from motionloom.search import NeighbourSettings, nearest_frames
-    >>> near = nearest_frames(lib, "walk:10-12", NeighbourSettings(k=3))
+    >>> near = nearest_frames(lib.store, "walk:10-12", NeighbourSettings(k=3))
     >>> [len(frame) for frame in near]
     [3, 3]
     """
@@ -218,7 +218,7 @@ def open_index(
     Examples
     --------
     >>> from motionloom.search import open_index
-    >>> index = open_index(lib, lib.features("e15"), "bucket")
+    >>> index = open_index(lib.store, lib.features("e15"), "bucket")
     >>> type(index).__name__
     'BucketIndex'
     """

@@ -312,9 +312,10 @@ class ClearCorrespondence:
     Examples
     --------
     >>> from motionloom.search.query import as_query
-    >>> query = as_query(lib, "kick_front_mid_right:5-40")
+    >>> query = as_query(lib.store, "kick_front_mid_right:5-40")
     >>> node = Node("kick_front_mid_right", 5, 40, 0)
-    >>> ClearCorrespondence(lib, query)(node, Match("kick_front_mid_right", 5, 40, 0.2, 1.3, 0.0))
+    >>> match = Match("kick_front_mid_right", 5, 40, 0.2, 1.3, 0.0)
+    >>> ClearCorrespondence(lib.store, query)(node, match)
     True
     """
 

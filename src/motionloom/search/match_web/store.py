@@ -135,7 +135,7 @@ class WebStore:
     >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
     >>> for performer in (0, 1):
     ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
-    >>> store = WebStore(lib)
+    >>> store = WebStore(lib.store)
     >>> store.build(workers=1).built
     3
     >>> web = store.web("kick_front_high_right_p0", "kick_front_high_right_p1")

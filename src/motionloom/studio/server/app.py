@@ -134,5 +134,6 @@ def _sentence(error: dict[str, Any]) -> str:
     if isinstance(reason, MotionloomError):
         return str(reason)
     place = [part for part in error["loc"] if isinstance(part, str)]
+    place += [error["ctx"]["discriminator"].strip("'")] if "tag" in error["type"] else []
     field = place[-1].replace("_", " ") if len(place) > 1 else "the request"
     return f"{field}: {error['msg'].removeprefix('Input ').removeprefix('Value error, ')}"

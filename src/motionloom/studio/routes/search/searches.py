@@ -97,7 +97,7 @@ class Preparation(BaseModel):
     job: JobStatus[None] | None
 
 
-class WebReport(TypedDict):
+class BuiltWebs(TypedDict):
     """Match webs that a job has built."""
 
     pairs: int
@@ -239,12 +239,12 @@ def prepare(request: SearchRequest, state: State) -> Preparation:
 
 
 @router.post("/search/web")
-def build_web(request: SearchRequest, state: State) -> JobStatus[WebReport]:
+def build_web(request: SearchRequest, state: State) -> JobStatus[BuiltWebs]:
     """Build the match webs that a search needs, as a job; its progress counts pairs of takes."""
     lacking = _missing_webs(state.library, request.settings)
     settings = _web_settings(request.settings)
 
-    def work(job: Job) -> WebReport:
+    def work(job: Job) -> BuiltWebs:
         report = state.library.webs.build(settings, workers=1, progress=job.advance)
         return {"pairs": report.pairs, "built": report.built, "seconds": report.seconds}
 
