@@ -110,6 +110,12 @@ class CrowdMovements(Settings):
         expert=True,
     )
 
+    def __post_init__(self) -> None:
+        for name in ("takes", "label"):
+            if isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, (getattr(self, name),))
+        super().__post_init__()
+
     def check(self) -> None:
         """Check the names."""
         if self.library == "":
@@ -488,9 +494,6 @@ def settings_from(
     values = {name: _frozen(value) for name, value in given.items()}
     if values.get("room") == OPEN:
         values["room"] = None
-    for name in ("takes", "label"):
-        if isinstance(values.get(name), str):
-            values[name] = (values[name],)
     paper = values.pop("preset", None)
     cls = CROWDS[kind]
     prefix = "" if path is None else f"{path}: "

@@ -157,8 +157,9 @@ class DanceVerbs:
         """The crowd of the options of a verb; everything else is chosen to suit the takes."""
         from motionloom.library.crowd_plan import CrowdPlan
 
-        if isinstance(options.get("music"), Path):
-            options["music"] = str(options["music"])
-        given = options | {"library": str(self.store.path)}
+        given = {name: value for name, value in options.items() if value is not None}
+        if isinstance(given.get("music"), Path):
+            given["music"] = str(given["music"])
+        given["library"] = str(self.store.path)
         plan = CrowdPlan(kind, given, library=self.store)
         return plan.run(plan.choreography(progress=progress))

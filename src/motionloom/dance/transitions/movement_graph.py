@@ -191,7 +191,7 @@ class TransitionGraph:
         if not alive.any():
             raise InvalidInput(
                 "every path through this graph ends: there is no cycle. Lower min_likelihood or "
-                "behaviour, or add edges"
+                "behavior, or add edges"
             )
         best = int(np.argmax(np.where(alive, weight, -1)))
         return self.without_nodes(
