@@ -62,7 +62,7 @@ def test_glb_and_bvh_agree(tmp_path):
     place = tmp_path / "b.glb"
     run("ballroom", "--couples", 1, "--seconds", 2, "-o", place, "--bvh", tmp_path / "each")
     for role in ("leader", "follower"):
-        one = ml.load(place, skin=f"couple 1 {role}")
+        one = ml.load(place, skeleton=f"couple 1 {role}")
         alone = ml.load(tmp_path / "each" / f"couple_1_{role}.bvh")
         assert np.linalg.norm(one.positions() - alone.positions(), axis=-1).max() < 2e-3
 

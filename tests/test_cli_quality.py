@@ -33,7 +33,7 @@ def place(tmp_path_factory):
 
 
 def words(command, place, folder):
-    at = ",".join(map(str, ml.Library(place).parametric("kick").space.examples[1]))
+    at = ",".join(map(str, ml.Library(place).parametric["kick"].space.examples[1]))
     out = ["-o", folder / ("made.bvh" if command in BVH else "made.glb")]
     return {
         "walk": ["walk", place, "--seconds", 4, "--seed", 1],

@@ -125,15 +125,15 @@ def test_options_go_to_the_methods_that_have_them(lib):
     }
     found = lib.evaluate(methods=[*some.values(), Emd(curve_threshold=3.0)])
     assert list(found.methods) == [
-        "emd:joint_weights=equal:time_weight=0.5",
-        "scaling:joint_weights=equal:stretch_only=True",
+        "emd:time_weight=0.5:joint_weights=equal",
+        "scaling:stretch_only=True:joint_weights=equal",
         "emd:curve_threshold=3.0",
     ]
     emd, scaling, third = (score.measure for score in found.methods.values())
     assert (emd.joint_weights, emd.time_weight) == ("equal", 0.5)
     assert (scaling.joint_weights, scaling.stretch_only) == ("equal", True)
     assert (third.joint_weights, third.time_weight, third.threshold) == ("importance", 1.0, 3.0)
-    emd_ = "emd:joint_weights=equal:time_weight=0.5"
+    emd_ = "emd:time_weight=0.5:joint_weights=equal"
     scaling_ = "scaling:joint_weights=equal:stretch_only=true"
     result = run("evaluate", lib.path, "--methods", f"{emd_},{scaling_}", "--json")
     assert result.exit_code == 0, result.output

@@ -184,7 +184,7 @@ def test_the_first_tutorial_can_be_followed_on_captured_takes(cmu30, tmp_path, m
             if kind == "sh" or not own.search(line):
                 _run(line.removeprefix("$ ").removeprefix("motionloom "), Path("kick.md"))
     assert len(list((tmp_path / "kicks").glob("*.bvh"))) == 27
-    kick = ml.Library("mocap.loom").parametric("kick")
+    kick = ml.Library("mocap.loom").parametric["kick"]
     assert kick.reach([0.3, 1.2, 0.9]).error < 0.01
     assert (tmp_path / "kick_here.glb").stat().st_size > 10_000
 

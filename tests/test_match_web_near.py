@@ -6,7 +6,6 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.features.matrix import prepared_frames
-from motionloom.search import settings as search_settings
 from motionloom.search.match_web import store as web_store
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.chains import bridges_between
@@ -19,7 +18,7 @@ from motionloom.search.match_web.near_cells import (
 from motionloom.search.match_web.networks import useful_paths
 from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import WebLimits, build_web
-from motionloom.search.methods import WebOptions
+from motionloom.search.methods import WebOptions, segments
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +235,7 @@ def test_the_web_is_chosen_by_the_size_of_the_library(library, monkeypatch, tmp_
     assert not WebStore.of(small.store, WebOptions()).limits.is_near  # it goes on as it was begun
     with pytest.raises(InvalidInput, match="cells must be all for the distance jrd; near cells"):
         WebStore.of(small.store, WebOptions(distance="jrd", cells="near"))
-    assert f"{search_settings.NEAR_FRAMES:,}" in str(WebOptions.__dataclass_fields__["cells"])
+    assert f"{segments.NEAR_FRAMES:,}" in str(WebOptions.__dataclass_fields__["cells"])
 
 
 def test_recall_counts_segments_by_what_they_share(library):

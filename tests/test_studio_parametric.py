@@ -25,7 +25,7 @@ QUERY = {
 
 
 def sampled(count):
-    return {"settings": {"samples": count, "drop_unmatched": True}}
+    return {"settings": {"samples": count, "examples": {"drop_unmatched": True}}}
 
 
 @pytest.fixture(scope="module")

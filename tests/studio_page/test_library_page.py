@@ -116,11 +116,11 @@ def test_labels_are_changed(own_server, windows):
     page.get_by_label("Add a label").press("Enter")
     expect(page.locator("loom-take-labels")).to_contain_text("warm up")
     settled(page)  # sent to the library, too
-    assert "warm up" in ml.Library(own_server.library).labels("jog_p0")
+    assert "warm up" in ml.Library(own_server.library).labels["jog_p0"]
     page.get_by_label("Remove the label warm up").click()
     expect(page.locator("loom-take-labels")).not_to_contain_text("warm up")
     settled(page)
-    assert "warm up" not in ml.Library(own_server.library).labels("jog_p0")
+    assert "warm up" not in ml.Library(own_server.library).labels["jog_p0"]
 
 
 def test_files_are_imported_and_failures_are_reported(own_server, windows, tmp_path):

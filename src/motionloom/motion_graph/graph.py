@@ -64,7 +64,7 @@ class Removed:
     frames : int
         Frames of the remaining motions that are never played.
     by_hand : int
-        Transitions removed by `motionloom.Library.edit_motion_graph`.
+        Transitions removed by ``lib.graphs.edit``.
     reasons : mapping of str to str
         Why each of `motions` was cut off.
 

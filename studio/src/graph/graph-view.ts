@@ -342,7 +342,7 @@ export class GraphView extends View {
     return html`<div class="directions">${this.direction(pair.forward)}${this.direction(pair.backward)}</div>
       <p class="faint">error ${pair.error.toPrecision(3)}; edits are saved with the library.</p>
       <loom-code cli=${`motionloom graph ${shellWord(lib)} ${action} --transition ${shellWord(text)} ${this.head!.flags.map(shellWord).join(" ")}`}
-        python=${`import motionloom as ml; ml.Library(${pythonLiteral(lib)}).edit_motion_graph("${action}", ${pythonLiteral(text)})`}></loom-code>`;
+        python=${`import motionloom as ml; ml.Library(${pythonLiteral(lib)}).graphs.edit("${action}", ${pythonLiteral(text)})`}></loom-code>`;
   }
 
   private walkPanel() {

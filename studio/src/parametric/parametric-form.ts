@@ -175,7 +175,7 @@ export class ParametricForm extends LitElement {
       },
       by: [this.by()],
       name: this.savedName(),
-      settings: { ...bodyOf(fields(), this.given), drop_unmatched: true },
+      settings: { ...bodyOf(fields(), this.given), examples: { drop_unmatched: true } },
     };
   }
 
@@ -192,7 +192,7 @@ export class ParametricForm extends LitElement {
     const far = expansion ? ` --join-distance ${expansion.join_distance}` : "";
     const whole = this.source === "label" || this.source === "takes";
     const only = this.source === "takes" ? ` --only ${shellWord(this.takes.join(","))}` : "";
-    const options = `by=${pythonLiteral(this.by())}, samples=${samples}, drop_unmatched=True, name=${pythonLiteral(body.name)}`;
+    const options = `by=${pythonLiteral(this.by())}, samples=${samples}, examples=ml.ExampleRules(drop_unmatched=True), name=${pythonLiteral(body.name)}`;
     if (this.source === "family") {
       return {
         cli: "",
