@@ -342,7 +342,7 @@ export class ParametricView extends View {
     const lib = this.studio.library.path;
     const at = this.target.map(rounded).join(",");
     return html`<loom-code cli=${`motionloom synthesize ${shellWord(lib)} ${shellWord(name)} --at=${at} -o ${shellWord(`${name}.bvh`)}`}
-      python=${`import motionloom as ml; ml.Library(${pythonLiteral(lib)}).parametric(${pythonLiteral(name)})([${at.replaceAll(",", ", ")}]).save(${pythonLiteral(`${name}.bvh`)})`}></loom-code>`;
+      python=${`import motionloom as ml; ml.Library(${pythonLiteral(lib)}).parametric[${pythonLiteral(name)}]([${at.replaceAll(",", ", ")}]).save(${pythonLiteral(`${name}.bvh`)})`}></loom-code>`;
   }
 
   private controls() {
